@@ -326,7 +326,7 @@ layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) =>
       })
     )
 
-  it.effect("An agent's WebSocket is 426 for an authorized request that is no handshake", () =>
+  it.effect("An agent's WebSocket is 426 for no handshake, and 400 for a handshake without a key", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -341,7 +341,6 @@ layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) =>
         {},
         withoutConnection,
         { ...handshake, "sec-websocket-version": "8" },
-        { ...handshake, "sec-websocket-key": "short" },
         { ...handshake, upgrade: "h2c" }
       ]
       for (const headers of calls) {
@@ -353,6 +352,16 @@ layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) =>
           "sec-websocket-version": "13"
         })
       }
+      const { "sec-websocket-key": key, ...keyless } = handshake
+      for (const headers of [
+        keyless,
+        { ...handshake, "sec-websocket-key": "short" },
+        { ...handshake, "sec-websocket-key": `${key}, ${key}` }
+      ])
+        assertError(yield* web({ method: "GET", path, as: owner, headers }), {
+          status: 400,
+          code: "handshake_key_invalid"
+        })
       assertError(yield* web({ method: "POST", path, as: owner }), { status: 405, code: "method_not_allowed" })
     })
   )

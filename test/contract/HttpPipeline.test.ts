@@ -16,7 +16,16 @@ layer(App.shared, { excludeTestServices: true })("The rules for every endpoint",
       Effect.gen(function* () {
         const app = yield* App.TestApp
         for (const method of ["GET", "POST", "DELETE", "OPTIONS", "TRACE"])
-          for (const path of ["/nowhere", "/api/nowhere", "/API/settings", "/api%2Fsettings", "/api/agents/a/b/c"])
+          for (const path of [
+            "/nowhere",
+            "/api/nowhere",
+            "/API/settings",
+            "/api%2Fsettings",
+            "/api/agents/a/b/c",
+            "//health/live",
+            "/health//live",
+            "/health/live//"
+          ])
             assertError(yield* app[listener]({ method, path }), { status: 404, code: "route_not_found" })
       })
     )
@@ -157,6 +166,7 @@ layer(App.shared, { excludeTestServices: true })("What is no request", (it) => {
     ["headers without end", `GET / HTTP/1.1\r\nhost: a\r\nx: ${"a".repeat(20_000)}\r\n\r\n`, 431, "headers_too_large"],
     ["a path without end", `GET /${"a".repeat(20_000)} HTTP/1.1\r\nhost: a\r\n\r\n`, 431, "headers_too_large"],
     ["no request line", "hello there\r\n\r\n", 400, "request_malformed"],
+    ["version 2.0", "GET /health/live HTTP/2.0\r\nhost: a\r\n\r\n", 505, "http_version_unsupported"],
     ["a TLS greeting", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003", 400, "request_malformed"],
     ["an unknown version", "GET / HTTP/9.9\r\nhost: a\r\n\r\n", 400, "request_malformed"],
     ["an unknown method", "BREW / HTTP/1.1\r\nhost: a\r\n\r\n", 400, "request_malformed"],
@@ -249,6 +259,55 @@ layer(App.shared, { excludeTestServices: true })("What is no request", (it) => {
         ])
         assert.strictEqual(parseRawResponse(text).status, 200, text)
       }
+    })
+  )
+
+  it.effect("An unreserved character may be encoded in a path, as both are the same path", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const { status } = yield* web({ method: "GET", path: "/health/%6c%69ve" })
+      assert.strictEqual(status, 200)
+      const answer = yield* web({ method: "GET", path: "/api/agents/%70rovision", as: owner })
+      assert.strictEqual(answer.body["count"], 1)
+      // By the rules of that route, too.
+      const wrong = yield* web({ method: "PUT", path: "/api/agents/%70rovision", as: owner })
+      assert.deepStrictEqual([wrong.status, wrong.headers.allow], [405, "POST, GET, HEAD"])
+    })
+  )
+
+  it.effect("OPTIONS of the whole server is 204 without a body", () =>
+    Effect.gen(function* () {
+      const { appUrl, backendUrl } = yield* App.TestApp
+      for (const port of [Number(appUrl.port), Number(new URL(backendUrl).port)]) {
+        const text = yield* sendBytes(port, ["OPTIONS * HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"])
+        const answer = parseRawResponse(text)
+        assert.deepStrictEqual([answer.status, answer.text], [204, ""], text)
+        const other = yield* sendBytes(port, ["GET * HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"])
+        assert.strictEqual(parseRawResponse(other).status, 404, other)
+      }
+    })
+  )
+
+  it.effect("A body is asked for with 100 only once its route reads it; a final status comes in its place", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.TestApp
+      const port = Number(appUrl.port)
+      const head = (path: string, length: number) =>
+        `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\nexpect: 100-continue\r\n\r\n`
+      const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+      for (const [path, length, status] of [
+        ["/api/register", oneMiB + 1, "413"],
+        ["/nowhere", 2, "404"],
+        ["/api/agents/provision", 2, "401"]
+      ] as const) {
+        const text = yield* sendBytes(port, [head(path, length)], 2000)
+        assert.deepStrictEqual(statuses(text), [status], text)
+        assert.strictEqual(parseRawResponse(text).headers["connection"], "close")
+      }
+      const next = "GET /health/live HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
+      const text = yield* sendBytes(port, [`${head("/api/register", 2)}{}${next}`])
+      assert.deepStrictEqual(statuses(text), ["100", "400", "200"], text)
     })
   )
 

@@ -468,6 +468,7 @@ layer(App.shared, { excludeTestServices: true })("Page assets", (it) => {
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const path = "/assets/console/main-HASH.js"
+      const tags = new Set<string | undefined>()
       for (const [accepted, encoding, text] of [
         ["gzip, deflate, br", "br", "/* main-HASH.js.br */"],
         ["gzip", "gzip", "/* main-HASH.js.gz */"],
@@ -481,7 +482,12 @@ layer(App.shared, { excludeTestServices: true })("Page assets", (it) => {
         )
         assert.strictEqual(answer.headers["cache-control"], "public, max-age=31536000, immutable")
         assert.strictEqual(answer.headers["vary"], "accept-encoding")
+        const known = { "accept-encoding": accepted, "if-none-match": String(answer.headers.etag) }
+        const again = yield* web({ method: "GET", path, headers: known })
+        assert.deepStrictEqual([again.status, again.text, again.headers.etag], [304, "", answer.headers.etag])
+        tags.add(answer.headers.etag)
       }
+      assert.strictEqual(tags.size, 3)
       assert.strictEqual((yield* web({ method: "GET", path: "/assets/console/other.js" })).status, 404)
     })
   )
@@ -505,7 +511,7 @@ layer(App.shared, { excludeTestServices: true })("Page assets", (it) => {
       const other = yield* web({ method: "GET", path: "/assets/style.css?v=older" })
       assert.deepStrictEqual([other.text, other.headers["cache-control"]], [own.text, "public, no-cache"])
       const etag = String(own.headers.etag)
-      for (const tag of [etag, `W/${etag}`, `"a", ${etag}`]) {
+      for (const tag of [etag, `W/${etag}`, `"a", ${etag}`, "*"]) {
         const again = yield* web({ method: "GET", path, headers: { "if-none-match": tag } })
         assert.deepStrictEqual([again.status, again.text, again.headers.etag], [304, "", etag])
       }

@@ -19,6 +19,8 @@ export class InternalFailure extends Data.TaggedError("InternalFailure")<object>
 export class ServiceUnavailable extends Data.TaggedError("ServiceUnavailable")<object> {}
 /** The bytes are not an HTTP request. */
 export class RequestMalformed extends Data.TaggedError("RequestMalformed")<object> {}
+/** Neither HTTP/1.1 nor HTTP/1.0 (RFC 9110, section 2.5). */
+export class HttpVersionUnsupported extends Data.TaggedError("HttpVersionUnsupported")<object> {}
 /** A transfer coding besides `chunked` (RFC 9112, section 6.1). */
 export class TransferCodingUnsupported extends Data.TaggedError("TransferCodingUnsupported")<object> {}
 export class HeadersTooLarge extends Data.TaggedError("HeadersTooLarge")<object> {}
@@ -83,6 +85,11 @@ export const RequestMalformedBody = plainErrorBody(RequestMalformed, {
   status: 400,
   error: "Malformed request",
   message: "The bytes are not a valid HTTP request."
+})
+export const HttpVersionUnsupportedBody = plainErrorBody(HttpVersionUnsupported, {
+  status: 505,
+  error: "Unsupported HTTP version",
+  message: "Send the request in HTTP/1.1."
 })
 export const TransferCodingUnsupportedBody = plainErrorBody(TransferCodingUnsupported, {
   status: 501,

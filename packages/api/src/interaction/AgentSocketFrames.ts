@@ -156,6 +156,14 @@ export const UpgradeRequiredBody = plainErrorBody(UpgradeRequired, {
   message: "Open this path by a WebSocket handshake (RFC 6455, version 13)."
 })
 
+/** A handshake without a valid key (RFC 6455 section 4.2.2). */
+export class HandshakeKeyInvalid extends Data.TaggedError("HandshakeKeyInvalid")<object> {}
+export const HandshakeKeyInvalidBody = plainErrorBody(HandshakeKeyInvalid, {
+  status: 400,
+  error: "Invalid handshake",
+  message: "`Sec-WebSocket-Key` must be 16 bytes in base64."
+})
+
 /** The user's limit of open sockets in one process. */
 export class SocketLimitReached extends Data.TaggedError("SocketLimitReached")<{ readonly limit: number }> {}
 export const SocketLimitReachedBody = errorBody(SocketLimitReached, {

@@ -56,6 +56,13 @@ const answerBeforeRoutes = (server: Server, prepare: (request: IncomingMessage) 
   })
 }
 
+/** Leaves the 100 to the pipeline, which sends it when a handler reads the body: a final status may come in its place. */
+const deferContinue = (server: Server) => {
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) =>
+    server.emit("request", request, response)
+  )
+}
+
 /** Destroys all open connections, upgraded ones included, which `closeAllConnections` does not track. */
 const destroyConnections = (server: Server) => {
   const open = new Set<Socket>()
@@ -93,6 +100,7 @@ const make = ({
   // Node would drop headers over the count, such as a length or a second host; their size is limited.
   server.maxHeadersCount = 0
   answerBeforeRoutes(server, prepare)
+  deferContinue(server)
   recordExchanges(server)
   cutStalledClients(server, stall)
   lingerOnClose(server)

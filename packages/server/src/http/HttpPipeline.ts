@@ -1,5 +1,7 @@
 import {
   BodyTooLarge,
+  HttpVersionUnsupported,
+  HttpVersionUnsupportedBody,
   MethodNotAllowed,
   MethodNotAllowedBody,
   OriginNotAllowed,
@@ -26,6 +28,7 @@ import { findInstanceSite, InstanceHost, type InstanceSite } from "./InstanceHos
 import { isOwnOrigin } from "./OriginPolicy.ts"
 import {
   type BodyFailure,
+  expectsContinue,
   hasLongUnreadBody,
   isCoded,
   isLarge,
@@ -58,6 +61,8 @@ const isNameable = (path: string) =>
         { onLeft: () => false, onRight: (decoded) => !decoded.includes("\u0000") }
       )
     : !path.includes("\u0000")
+
+const versions = new Set(["1.1", "1.0"])
 
 const isHost = (name: string) => name.length === 4 && name.toLowerCase() === "host"
 
@@ -183,18 +188,26 @@ export const makeHttpPipeline = <R, P = never>(
     const webApi: Site = { routes: table, origin: appUrl }
     const { instanceTable } = options
 
-    const refuse = (
+    /** The response to a request that reaches no handler. */
+    const answerEarly = (
       request: ListenerRequest,
       path: string,
       route: Route,
       { origin: ownOrigin, routes }: Site
     ): Option.Option<Response> => {
+      if (!versions.has(request.source.httpVersion))
+        return Option.some(
+          makeErrorResponse(HttpVersionUnsupportedBody, new HttpVersionUnsupported(), { connection: "close" })
+        )
       if (!hasOneHost(request)) return Option.some(makeErrorResponse(RequestMalformedBody, new RequestMalformed()))
       if ((request.headers["transfer-encoding"] ?? "chunked").trim().toLowerCase() !== "chunked")
         return Option.some(
           makeErrorResponse(TransferCodingUnsupportedBody, new TransferCodingUnsupported(), { connection: "close" })
         )
-      if (!isNameable(path)) return Option.some(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
+      // RFC 9110, section 9.3.7: about the server as a whole.
+      if (request.method === "OPTIONS" && path === "*") return Option.some(HttpServerResponse.empty())
+      if (!isNameable(path) || path.includes("//"))
+        return Option.some(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
       if (Option.isNone(route)) {
         const allowed = listMethods(routes, path)
         return Option.some(
@@ -221,9 +234,15 @@ export const makeHttpPipeline = <R, P = never>(
       limit: number,
       scope: Scope.Scope
     ): Effect.Effect<Buffer, BodyFailure> => {
-      const { source } = request
-      if (!isLarge(request)) return readBody(source, limit, undefined)
-      const read = readBody(source, limit, minimumRate)
+      const { response, source } = request
+      const rate = isLarge(request) ? minimumRate : undefined
+      const read = expectsContinue(request)
+        ? Effect.suspend(() => {
+            response.writeContinue()
+            return readBody(source, limit, rate)
+          })
+        : readBody(source, limit, rate)
+      if (rate === undefined) return read
       return Option.match(slots, {
         onNone: () => read,
         onSome: ({ acquire, acquireWork }) =>
@@ -289,13 +308,13 @@ export const makeHttpPipeline = <R, P = never>(
         const route = findRoute(host.routes, request.method, path)
         const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
         const caller = { ...findCaller(request), requestId: Option.some(requestId) }
-        const refusal = refuse(request, path, route, host)
-        const found = Option.isSome(refusal) ? undefined : findHandler(request)
+        const early = answerEarly(request, path, route, host)
+        const found = Option.isSome(early) ? undefined : findHandler(request)
         if (found !== undefined) span.attribute("http.route", found.handler.path)
         yield* addServices(makeServices({ request, scope, span, caller, route, site, found }))
         yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
 
-        const plain = Option.isSome(refusal) ? refusal.value : yield* handle(request, caller, path, route, found, scope)
+        const plain = Option.isSome(early) ? early.value : yield* handle(request, caller, path, route, found, scope)
         const presented = yield* presentResponse({ request, route, response: plain, site }, path, host.routes)
         yield* recordRequest({
           request,
@@ -309,7 +328,7 @@ export const makeHttpPipeline = <R, P = never>(
         const own = HttpServerResponse.setHeaders(presented, {
           ...ownHeaders,
           ...Option.match(route, { onNone: () => ({}), onSome: ({ headers }) => headers }),
-          ...(Option.isNone(refusal) && Option.isSome(route) ? makeCrossOriginHeaders(route.value) : {}),
+          ...(Option.isNone(early) && Option.isSome(route) ? makeCrossOriginHeaders(route.value) : {}),
           // The response's own headers replace the defaults.
           ...presented.headers,
           ...makeCredentialHeaders(request, presented, cookie, Option.isSome(site)),

@@ -120,6 +120,10 @@ export const parseJsonBody = (bytes: Uint8Array): Either.Either<unknown, BodyMal
     }
   )
 
+/** Whether the client waits for a 100 before it sends its body. Other expectations never reach the pipeline. */
+export const expectsContinue = ({ headers, source }: ListenerRequest): boolean =>
+  headers["expect"] !== undefined && source.httpVersion === "1.1"
+
 const unreadBytesForKeepAlive = 64 * 1024
 
 /** Whether so much of the body is missing that the connection cannot be kept for another request. */

@@ -11,6 +11,7 @@ type Route = HttpLayerRouter.Route<unknown, unknown>
 const makeFinder = () =>
   HttpLayerRouter.FindMyWay.make<Route>({
     ignoreTrailingSlash: true,
+    ignoreDuplicateSlashes: false,
     caseSensitive: true,
     maxParamLength: maxHeaderSize
   })

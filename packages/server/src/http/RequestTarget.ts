@@ -1,5 +1,9 @@
 import type { IncomingMessage } from "node:http"
 
+/** Decodes unreserved characters (RFC 3986 6.2.2.2), which the router decodes and the route table does not. */
+const decodeUnreserved = (path: string): string =>
+  path.replaceAll(/%(?:2[DE]|3\d|4[1-9A-F]|5[\dAF]|6[1-9A-F]|7[\dAE])/gi, decodeURIComponent)
+
 /**
  * Returns the origin form of a request target (RFC 9112 3.2). The router ends a path at `;` and `#`, the route table does not,
  * so both are escaped.
@@ -10,7 +14,7 @@ export const toOriginForm = (target: string): string => {
   if (origin === "" && !rest.startsWith("/")) return target
   const queryStart = rest.indexOf("?")
   const path = queryStart === -1 ? rest : rest.slice(0, queryStart)
-  const escaped = path.replaceAll(";", "%3B").replaceAll("#", "%23")
+  const escaped = decodeUnreserved(path.replaceAll(";", "%3B").replaceAll("#", "%23"))
   return `${escaped === "" ? "/" : escaped}${rest.slice(path.length)}`
 }
 

@@ -22,8 +22,7 @@ const isWebSocketHandshake = ({ headers, httpVersion, method }: IncomingMessage)
   method === "GET" &&
   httpVersion === "1.1" &&
   headers.upgrade?.toLowerCase() === "websocket" &&
-  headers["sec-websocket-version"] === "13" &&
-  /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "")
+  headers["sec-websocket-version"] === "13"
 
 /** Emits a handshake as a request, so that the pipeline applies to it; its route can accept it. */
 const emitAsRequest = (server: Server, request: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -92,9 +91,13 @@ export const emitHandshakes = (server: Server): Effect.Effect<void, never, Scope
     )
   )
 
-/** Whether the request is a WebSocket handshake that `accept` can take. */
-export const canAccept = (request: HttpServerRequest.HttpServerRequest): boolean =>
+/** Whether the request is a WebSocket handshake that waits for acceptance. */
+export const isHandshake = (request: HttpServerRequest.HttpServerRequest): boolean =>
   upgrades.has(NodeHttpServerRequest.toIncomingMessage(request))
+
+/** Whether a handshake has the key that `acceptWebSocket` needs: 16 bytes in base64. */
+export const hasHandshakeKey = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
+  /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "")
 
 /** Accepts the handshake; none when the client has left. Nothing else may respond to the request then. */
 export const acceptWebSocket = (

@@ -1,7 +1,13 @@
 import { makeRetryAfterHeader } from "@berth/api/limits/RateLimits"
 import { AgentNotFoundBody } from "@berth/api/agents/AgentErrorBodies"
 import { OriginNotAllowed, OriginNotAllowedBody } from "@berth/api/http/TransportErrors"
-import { SocketLimitReachedBody, UpgradeRequired, UpgradeRequiredBody } from "@berth/api/interaction/AgentSocketFrames"
+import {
+  HandshakeKeyInvalid,
+  HandshakeKeyInvalidBody,
+  SocketLimitReachedBody,
+  UpgradeRequired,
+  UpgradeRequiredBody
+} from "@berth/api/interaction/AgentSocketFrames"
 import { ScopeMissingBody } from "@berth/api/sessions/RequiredScope"
 import { AuthenticationRequiredBody } from "@berth/api/sessions/SessionAuth"
 import { Agents } from "@berth/domain/agents/Agents"
@@ -14,7 +20,7 @@ import { readBearerToken } from "../http/InternalAuthHttp.ts"
 import { InstanceHost } from "../http/InstanceHost.ts"
 import { isOwnOrigin } from "../http/OriginPolicy.ts"
 import { makePlainRoute } from "../http/RouteTable.ts"
-import { canAccept } from "../http/WebSocketUpgrade.ts"
+import { hasHandshakeKey, isHandshake } from "../http/WebSocketUpgrade.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { classifyBearerToken, RequestCredentials } from "../http/RequestCredentials.ts"
 import type { SocketHolder } from "./AgentSocket.ts"
@@ -70,7 +76,8 @@ export const layer = HttpLayerRouter.use((router) =>
         return makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed())
       const { params } = yield* HttpRouter.RouteContext
       const holder = yield* authenticate(request, AgentId.make(params["id"] ?? ""), Option.isSome(site))
-      if (!canAccept(request)) return makeErrorResponse(UpgradeRequiredBody, new UpgradeRequired(), handshakeHeaders)
+      if (!isHandshake(request)) return makeErrorResponse(UpgradeRequiredBody, new UpgradeRequired(), handshakeHeaders)
+      if (!hasHandshakeKey(request)) return makeErrorResponse(HandshakeKeyInvalidBody, new HandshakeKeyInvalid())
       yield* sockets.open(request, holder)
       return HttpServerResponse.empty({ status: 101 })
     }).pipe(

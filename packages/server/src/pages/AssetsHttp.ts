@@ -2,6 +2,7 @@ import { RouteNotFound, RouteNotFoundBody } from "@berth/api/http/TransportError
 import { HttpLayerRouter, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
+import { isKnownByClient } from "../http/EntityTags.ts"
 import { makePlainRoute } from "../http/RouteTable.ts"
 import { type Asset, assetsPath, PageAssets } from "./PageAssets.ts"
 
@@ -18,8 +19,7 @@ export const makeAssetResponse = (
     etag: tag,
     "cache-control": version === hash ? "public, max-age=31536000, immutable" : "public, no-cache"
   }
-  const isKnown = (etag ?? "").split(",").some((known) => known.trim().replace(/^W\//, "") === tag)
-  return isKnown
+  return isKnownByClient(etag, tag)
     ? HttpServerResponse.empty({ status: 304, headers })
     : HttpServerResponse.uint8Array(bytes, { contentType, headers })
 }

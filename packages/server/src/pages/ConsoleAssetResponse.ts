@@ -1,4 +1,5 @@
 import { HttpServerResponse } from "@effect/platform"
+import { isKnownByClient } from "../http/EntityTags.ts"
 import type { ConsoleAsset } from "./ConsoleAssets.ts"
 
 const encodings = [
@@ -9,16 +10,16 @@ const encodings = [
 /** Names are hashes of contents, so an answer never changes. */
 export const makeConsoleAssetResponse = (
   asset: ConsoleAsset,
-  acceptEncoding: string | undefined
+  given: Readonly<Record<string, string | undefined>>
 ): HttpServerResponse.HttpServerResponse => {
-  const accepted = new Set((acceptEncoding ?? "").split(",").map((entry) => entry.trim().toLowerCase()))
+  const accepted = new Set((given["accept-encoding"] ?? "").split(",").map((entry) => entry.trim().toLowerCase()))
   const [encoding, form] = encodings.find(([name]) => accepted.has(name)) ?? [undefined, "bytes" as const]
-  return HttpServerResponse.uint8Array(asset[form], {
-    contentType: asset.contentType,
-    headers: {
-      "cache-control": "public, max-age=31536000, immutable",
-      vary: "accept-encoding",
-      ...(encoding === undefined ? {} : { "content-encoding": encoding })
-    }
-  })
+  const etag = `"${asset.name}-${form}"`
+  const headers = { etag, "cache-control": "public, max-age=31536000, immutable", vary: "accept-encoding" }
+  return isKnownByClient(given["if-none-match"], etag)
+    ? HttpServerResponse.empty({ status: 304, headers })
+    : HttpServerResponse.uint8Array(asset[form], {
+        contentType: asset.contentType,
+        headers: { ...headers, ...(encoding === undefined ? {} : { "content-encoding": encoding }) }
+      })
 }

@@ -4,6 +4,7 @@ export const consoleAssetsPath = "/assets/console"
 
 /** A file of the console under its hashed name, with its compressed forms. */
 export interface ConsoleAsset {
+  readonly name: string
   readonly contentType: string
   readonly bytes: Uint8Array
   readonly gzip: Uint8Array
@@ -45,7 +46,7 @@ export const make = (
   const assets = new Map(
     files.map((name) => [
       name,
-      { contentType: typeOf(name), bytes: read(name), gzip: read(`${name}.gz`), brotli: read(`${name}.br`) }
+      { name, contentType: typeOf(name), bytes: read(name), gzip: read(`${name}.gz`), brotli: read(`${name}.br`) }
     ])
   )
   return { find: (name) => Option.fromNullable(assets.get(name)), script, style }

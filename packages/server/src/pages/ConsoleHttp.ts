@@ -75,7 +75,7 @@ export const layer = HttpLayerRouter.use((router) =>
         const { params } = yield* HttpRouter.RouteContext
         return Option.match(assets.find(params["name"] ?? ""), {
           onNone: () => makeErrorResponse(RouteNotFoundBody, new RouteNotFound()),
-          onSome: (asset) => makeConsoleAssetResponse(asset, headers["accept-encoding"])
+          onSome: (asset) => makeConsoleAssetResponse(asset, headers)
         })
       })
     )

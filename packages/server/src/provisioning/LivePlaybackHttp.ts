@@ -9,6 +9,7 @@ import type { LiveFile } from "@berth/domain/provisioning/live-streams/LiveStrea
 import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Context, type DateTime, Effect, Either, Option } from "effect"
 import { makePreflightResponse } from "../http/CrossOriginHeaders.ts"
+import { isKnownByClient } from "../http/EntityTags.ts"
 import { addResponseHeaders, addRetryAfter } from "../http/ResponseHeaders.ts"
 import { decideByteRange } from "./ByteRange.ts"
 
@@ -42,8 +43,8 @@ export const makeFileResponse = (
     "accept-ranges": "bytes",
     "cache-control": `public, max-age=${isPlaylist ? playlistAge : segmentAge}`
   }
-  const isKnown = (given["if-none-match"] ?? "").split(",").some((known) => known.trim().replace(/^W\//, "") === etag)
-  if (isKnown) return Either.right({ response: HttpServerResponse.empty({ status: 304, headers }), bytes: 0 })
+  if (isKnownByClient(given["if-none-match"], etag))
+    return Either.right({ response: HttpServerResponse.empty({ status: 304, headers }), bytes: 0 })
   const contentType = findLiveContentType(name)
   const isSameFile = (given["if-range"] ?? etag) === etag
   const range = isSameFile ? decideByteRange(given["range"], content.length) : Option.none()

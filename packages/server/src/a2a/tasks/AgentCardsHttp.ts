@@ -3,6 +3,7 @@ import { WebApi } from "@berth/api/WebApi"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
+import { isKnownByClient } from "../../http/EntityTags.ts"
 import { makeA2aOperations } from "./A2aOperations.ts"
 
 /** Of the caller alone, who may lose access. */
@@ -16,9 +17,8 @@ export const layer = HttpApiBuilder.group(WebApi, "agentCards", (handlers) =>
       Effect.gen(function* () {
         const body = JSON.stringify(yield* card(yield* CurrentA2aPeer, { all: false }))
         const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`
-        const known = (request.headers["if-none-match"] ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""))
         const headers = { etag, ...cardPolicy }
-        return known.includes(etag) || known.includes("*")
+        return isKnownByClient(request.headers["if-none-match"], etag)
           ? HttpServerResponse.empty({ status: 304, headers })
           : HttpServerResponse.text(body, { contentType: "application/json", headers })
       })
