@@ -330,6 +330,22 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
+    it.effect("The console sends a form that is submitted twice at once only once", () =>
+      visiting({}, async ({ page }) => {
+        await openChat(page)
+        await page.goto("/dashboard/settings/keys")
+        await page.getByRole("button", { name: "New API key" }).click()
+        await page.getByLabel("Name").fill("laptop")
+        const made: Array<string> = []
+        page.on("request", (request) => request.method() === "POST" && made.push(new URL(request.url()).pathname))
+        await page.evaluate(
+          `{ const form = document.querySelector("form"); form.requestSubmit(); form.requestSubmit() }`
+        )
+        await page.getByRole("button", { name: "I have stored it" }).click()
+        assert.deepStrictEqual(made, ["/api/keys"])
+      })
+    )
+
     it.effect("The console shows the usage to a browser whose clock is ahead", () =>
       visiting({}, async ({ page }) => {
         await openChat(page)

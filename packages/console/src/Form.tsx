@@ -39,6 +39,8 @@ export const useForm = <Values extends object, Result>(
 ) => {
   const [changes, setChanges] = useState<Partial<Values>>({})
   const [key, setKey] = useState(() => crypto.randomUUID())
+  // `isPending` follows with a later render.
+  const isSending = useRef(false)
   const values: Values = { ...stored, ...changes }
   const discard = () => setChanges({})
   const change = (more: Partial<Values>) => {
@@ -51,6 +53,9 @@ export const useForm = <Values extends object, Result>(
       await onDone?.(result, values)
       discard()
       if (done !== undefined) notifyDone(done)
+    },
+    onSettled: () => {
+      isSending.current = false
     }
   })
   const problems = error instanceof RequestFailed ? error.problems : none
@@ -64,7 +69,9 @@ export const useForm = <Values extends object, Result>(
     isMarked: problems.size > 0 && [...problems.keys()].every((name) => name in values),
     isPending,
     submit: () => {
-      if (!isPending) mutate()
+      if (isSending.current) return
+      isSending.current = true
+      mutate()
     },
     field: <Name extends keyof Values & string>(name: Name): Field<Values[Name]> => ({
       name,
