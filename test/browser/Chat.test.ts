@@ -9,6 +9,7 @@ import { Effect, Layer, Schedule, Schema, Stream } from "effect"
 import { fileURLToPath } from "node:url"
 import type { BrowserContextOptions } from "playwright-core"
 import { createOwnerWithAgent, type OwnerWithAgent } from "../contract/OwnerFixtures.ts"
+import { sendMessage } from "../contract/TurnFixtures.ts"
 import { describeWithTool } from "../support/RequiredTools.ts"
 import { png } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
@@ -248,6 +249,38 @@ describeWithTool(browserTool, "The chat of the console", () => {
           yield* sql`select state from messages where user_id = ${owner.user.id} and sender = 'user'`,
           [{ state: "answered" }]
         )
+      })
+    )
+
+    it.effect("The console warns of a budget from 80 % of its units on, until it is removed", () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        for (let sent = 0; sent < 3; sent += 1) yield* sendMessage(owner)
+        yield* visiting(owner, async ({ page }) => {
+          const warning = page.getByRole("status").filter({ hasText: "The budget “" })
+          await page.goto("/dashboard/usage")
+          await page
+            .locator("input")
+            .and(page.getByLabel(/^Units/))
+            .fill("5")
+          await page.keyboard.press("Enter")
+          const budget = page.getByRole("list", { name: "Budgets" }).getByText("3 of 5 used.")
+          await budget.waitFor()
+          assert.strictEqual(await warning.count(), 0)
+
+          await page.goto(chatOf(owner))
+          const message = page.getByLabel("Message", { exact: true })
+          for (const state of ["nearly used up: 4 of 5 units.", "5 units, is used up"]) {
+            await message.fill("One more")
+            await message.press("Enter")
+            await warning.filter({ hasText: state }).waitFor()
+          }
+          await warning.getByRole("link", { name: "See the budgets" }).click()
+          await page.getByRole("button", { name: "Remove" }).click()
+          await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
+          await page.getByText("No budgets").waitFor()
+          assert.strictEqual(await warning.count(), 0)
+        })
       })
     )
 

@@ -330,19 +330,28 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
-    it.effect("The console sends a form that is submitted twice at once only once", () =>
+    it.effect("The console sends a form and a confirmation that are submitted twice at once only once", () =>
       visiting({}, async ({ page }) => {
         await openChat(page)
         await page.goto("/dashboard/settings/keys")
         await page.getByRole("button", { name: "New API key" }).click()
         await page.getByLabel("Name").fill("laptop")
-        const made: Array<string> = []
-        page.on("request", (request) => request.method() === "POST" && made.push(new URL(request.url()).pathname))
-        await page.evaluate(
-          `{ const form = document.querySelector("form"); form.requestSubmit(); form.requestSubmit() }`
-        )
+        const sent: Array<string> = []
+        page.on("request", (request) => {
+          if (request.method() !== "GET") sent.push(`${request.method()} ${new URL(request.url()).pathname}`)
+        })
+        const submitTwice = () =>
+          page.evaluate(`{ const form = document.querySelector("form"); form.requestSubmit(); form.requestSubmit() }`)
+        await submitTwice()
         await page.getByRole("button", { name: "I have stored it" }).click()
-        assert.deepStrictEqual(made, ["/api/keys"])
+        await page.getByRole("button", { name: "Revoke" }).click()
+        await page.getByRole("dialog").getByText("laptop").waitFor()
+        await submitTwice()
+        await page.getByText("No API keys").waitFor()
+        assert.deepStrictEqual(
+          sent.map((line) => line.replace(/key_\w+/, "{id}")),
+          ["POST /api/keys", "DELETE /api/keys/{id}"]
+        )
       })
     )
 

@@ -1,6 +1,8 @@
 import {
   Button,
   Group,
+  NumberInput,
+  type NumberInputProps,
   PasswordInput,
   type PasswordInputProps,
   Select,
@@ -30,7 +32,7 @@ const none: ReadonlyMap<string, string> = new Map()
 
 /**
  * The values of a form and the action that sends them. Values start as the stored ones; `changes` are those that differ. `key`
- * is new with each content, so that a retry after a lost answer repeats nothing.
+ * is new with each content and after each success, so that a retry after a lost answer repeats nothing.
  */
 export const useForm = <Values extends object, Result>(
   stored: Values,
@@ -42,16 +44,16 @@ export const useForm = <Values extends object, Result>(
   // `isPending` follows with a later render.
   const isSending = useRef(false)
   const values: Values = { ...stored, ...changes }
-  const discard = () => setChanges({})
-  const change = (more: Partial<Values>) => {
-    setChanges({ ...changes, ...more })
+  const replaceChanges = (next: Partial<Values>) => {
+    setChanges(next)
     setKey(crypto.randomUUID())
   }
-  const { data, error, isPending, mutate } = useMutation({
+  const change = (more: Partial<Values>) => replaceChanges({ ...changes, ...more })
+  const { data, error, isPending, mutate, reset } = useMutation({
     mutationFn: () => work(values, { changes, key }),
     onSuccess: async (result) => {
       await onDone?.(result, values)
-      discard()
+      replaceChanges({})
       if (done !== undefined) notifyDone(done)
     },
     onSettled: () => {
@@ -62,7 +64,11 @@ export const useForm = <Values extends object, Result>(
   return {
     values,
     change,
-    discard,
+    /** Keeps the key: the content can be on its way. */
+    discard: () => {
+      setChanges({})
+      if (!isPending) reset()
+    },
     isChanged: Object.keys(changes).length > 0,
     result: data,
     error,
@@ -77,10 +83,7 @@ export const useForm = <Values extends object, Result>(
       name,
       value: values[name],
       error: problems.get(name),
-      onChange: (value) => {
-        setChanges({ ...changes, [name]: value })
-        setKey(crypto.randomUUID())
-      }
+      onChange: (value) => replaceChanges({ ...changes, [name]: value })
     })
   }
 }
@@ -94,15 +97,20 @@ export const Form = ({
   footer,
   form: { error, isMarked, isPending, submit },
   isBlocked = false,
+  isRow = false,
   label,
   maw,
   onCancel,
+  tone,
   variant = "filled"
 }: {
   readonly form: Sending
   /** Of the button that sends. */
   readonly label?: string
   readonly variant?: "default" | "filled"
+  readonly tone?: "danger" | undefined
+  /** Whether the fields and the button share a row. */
+  readonly isRow?: boolean
   /** Whether the values cannot be sent yet. */
   readonly isBlocked?: boolean
   readonly maw?: number
@@ -116,6 +124,18 @@ export const Form = ({
     if (error !== null && frame.current !== null)
       findElement(HTMLElement, "[aria-invalid=true]", frame.current)?.focus()
   }, [error])
+  const button = (
+    <Button
+      type="submit"
+      variant={variant}
+      loading={isPending}
+      disabled={isBlocked}
+      {...(tone === "danger" && { color: "red.9" })}
+    >
+      {label}
+    </Button>
+  )
+  const failure = error !== null && <Failure cause={error} {...(isMarked && { message: texts.correctFields })} />
   return (
     <form
       ref={frame}
@@ -126,20 +146,26 @@ export const Form = ({
       }}
     >
       <Stack gap="md" {...(maw !== undefined && { maw })}>
-        {children}
-        {error !== null && <Failure cause={error} {...(isMarked && { message: texts.correctFields })} />}
-        {footer ?? (
-          <Group justify={onCancel === undefined ? "flex-start" : "flex-end"} gap="xs">
-            {onCancel !== undefined && (
-              <Button variant="default" onClick={onCancel}>
-                {texts.cancel}
-              </Button>
-            )}
-            <Button type="submit" variant={variant} loading={isPending} disabled={isBlocked}>
-              {label}
-            </Button>
-          </Group>
+        {isRow ? (
+          <div className="form-row">
+            {children}
+            {button}
+          </div>
+        ) : (
+          children
         )}
+        {failure}
+        {!isRow &&
+          (footer ?? (
+            <Group justify={onCancel === undefined ? "flex-start" : "flex-end"} gap="xs">
+              {onCancel !== undefined && (
+                <Button variant="default" onClick={onCancel}>
+                  {texts.cancel}
+                </Button>
+              )}
+              {button}
+            </Group>
+          ))}
       </Stack>
     </form>
   )
@@ -166,9 +192,17 @@ export const TextareaField = ({ field, ...props }: OfText & TextareaProps) => (
   <Textarea autosize {...textProps(field)} {...props} />
 )
 
-export const SelectField = ({
+/** Text while no number is typed. */
+export const NumberField = ({
+  field,
+  ...props
+}: { readonly field: Field<number | string> } & Omit<NumberInputProps, "onChange" | "value">) => (
+  <NumberInput {...field} {...props} allowDecimal={false} />
+)
+
+export const SelectField = <Value extends string>({
   field: { onChange, ...field },
   ...props
-}: OfText & Omit<SelectProps, "onChange" | "value">) => (
+}: { readonly field: Field<Value> } & Omit<SelectProps<Value>, "onChange" | "value">) => (
   <Select {...field} {...props} allowDeselect={false} onChange={(value) => value !== null && onChange(value)} />
 )

@@ -6,7 +6,6 @@ import {
   Code,
   CopyButton,
   Group,
-  Modal,
   Pagination,
   Skeleton,
   Stack,
@@ -19,7 +18,7 @@ import {
 } from "@mantine/core"
 import { notifications } from "@mantine/notifications"
 import { useMutation } from "@tanstack/react-query"
-import { type ReactNode, useState } from "react"
+import type { ReactNode } from "react"
 import { RequestFailed } from "./api.ts"
 import { formatDateTime, formatRelative, type Instant } from "./format.ts"
 import { CheckIcon, CopyIcon, InfoIcon } from "./icons.tsx"
@@ -281,87 +280,6 @@ export const useAction = <Input = void,>(
     },
     onError: notifyFailure
   })
-
-/**
- * A button that asks first; with `phrase`, also for its exact text. The key of `onConfirm` is new after each success, so that a
- * retry after a lost answer repeats nothing.
- */
-export const ConfirmButton = ({
-  children,
-  label,
-  message,
-  onConfirm,
-  phrase,
-  title,
-  variant = "default"
-}: {
-  readonly label: string
-  readonly title: string
-  readonly message: ReactNode
-  readonly phrase?: string
-  readonly variant?: "default" | "filled" | "subtle"
-  readonly onConfirm: (key: string) => Promise<unknown>
-  readonly children?: (open: () => void) => ReactNode
-}) => {
-  const [isOpen, setOpen] = useState(false)
-  const [typed, setTyped] = useState("")
-  const [key, setKey] = useState(() => crypto.randomUUID())
-  const close = () => {
-    setOpen(false)
-    setTyped("")
-  }
-  const confirm = useAction(() => onConfirm(key), {
-    onDone: () => {
-      setKey(crypto.randomUUID())
-      close()
-    }
-  })
-  return (
-    <>
-      {children === undefined ? (
-        <Button variant={variant} className="danger-button" size="xs" onClick={() => setOpen(true)}>
-          {label}
-        </Button>
-      ) : (
-        children(() => setOpen(true))
-      )}
-      <Modal opened={isOpen} onClose={close} title={title}>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault()
-            confirm.mutate()
-          }}
-        >
-          <Stack gap="md">
-            <Text fz="sm">{message}</Text>
-            {phrase !== undefined && (
-              <TextInput
-                label={texts.typeToConfirm(phrase)}
-                value={typed}
-                onChange={({ currentTarget }) => setTyped(currentTarget.value)}
-                autoComplete="off"
-                data-autofocus
-              />
-            )}
-            <Group justify="flex-end" gap="xs">
-              <Button variant="default" onClick={close}>
-                {texts.cancel}
-              </Button>
-              <Button
-                type="submit"
-                color="red.9"
-                loading={confirm.isPending}
-                disabled={phrase !== undefined && typed !== phrase}
-              >
-                {label}
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Modal>
-    </>
-  )
-}
 
 /** A secret that the service shows once. */
 export const SecretOnce = ({

@@ -9,6 +9,7 @@ import type {
   AgentOverviewJson,
   BillingJson,
   BillingHistoryJson,
+  BudgetsJson,
   InstanceStorageJson,
   InstanceViewJson,
   SessionJson,
@@ -109,6 +110,13 @@ export const accountQuery = queryOptions({
 export const billingQuery = queryOptions({
   queryKey: ["billing"],
   queryFn: ({ signal }) => callBilling<BillingJson>("GET", "/api/billing", { signal })
+})
+
+export const budgetsPath = "/api/billing/budgets"
+
+export const budgetsQuery = queryOptions({
+  queryKey: ["billing", "budgets"],
+  queryFn: ({ signal }) => callBilling<BudgetsJson>("GET", budgetsPath, { signal })
 })
 
 /** No model provider has a key, neither one of the service nor one of the owner. */

@@ -636,8 +636,15 @@ export const texts = {
     scope: "Budget of",
     set: "Set budget",
     title: "Budgets",
+    toBudgets: "See the budgets",
     use: (used: number, units: number) => `${used.toLocaleString("en")} of ${units.toLocaleString("en")} used.`,
-    usedUp: "Used up."
+    usedUp: "Used up.",
+    warnings: {
+      near: (budget: string, used: number, units: number) =>
+        `The budget “${budget}” is nearly used up: ${used.toLocaleString("en")} of ${count(units, "unit", "units")}.`,
+      usedUp: (budget: string, _used: number, units: number) =>
+        `The budget “${budget}”, ${count(units, "unit", "units")}, is used up: its messages and calls are refused.`
+    }
   },
   account: {
     changePassword: "Change password",

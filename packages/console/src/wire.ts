@@ -69,6 +69,7 @@ export type A2aMessagesJson = Answer<typeof AgentA2aApi, "messages">
 export type BillingJson = Answer<typeof BillingApi, "overview">
 export type BillingHistoryJson = Answer<typeof BillingApi, "history">
 export type BudgetsJson = Answer<typeof BillingApi, "budgets">
+export type BudgetJson = BudgetsJson["budgets"][number]
 export type BillingUsageJson = Answer<typeof BillingApi, "usage">
 export type ReferralJson = Answer<typeof ReferralsApi, "referral">
 export type AccountJson = Answer<typeof AccountsApi, "settings">

@@ -1,6 +1,7 @@
 import { useNavigate } from "@tanstack/react-router"
 import { call, segment } from "../api.ts"
-import { ConfirmButton, Section } from "../parts.tsx"
+import { ConfirmButton } from "../ConfirmButton.tsx"
+import { Section } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { AgentTab } from "./AgentTab.ts"

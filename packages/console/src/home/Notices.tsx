@@ -7,6 +7,7 @@ import { notifyDone, useAction } from "../parts.tsx"
 import { modelWarningQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
+import { useBudgetWarnings } from "../usage/budgets.ts"
 
 const Confirmation = () => {
   const resend = useAction(async () => {
@@ -41,7 +42,7 @@ const MissingEmail = () => (
   </section>
 )
 
-/** Outcomes of redirects, the state of the email address and the model that replaces an agent's, above every page. */
+/** Outcomes of redirects, the state of the email address and of budgets, and the model that replaces an agent's, above every page. */
 export const Notices = () => {
   const [outcomes, setOutcomes] = useState(settings.notices)
   // The pages of an agent fill the window.
@@ -51,9 +52,10 @@ export const Notices = () => {
     ...modelWarningQuery(agentId ?? ""),
     enabled: agentId !== undefined
   })
+  const budgets = useBudgetWarnings(agentId)
   return (
     <>
-      {(outcomes.length > 0 || notice !== null || warning !== null) && (
+      {(outcomes.length > 0 || notice !== null || warning !== null || budgets.length > 0) && (
         <Stack gap="xs" className="notices">
           {outcomes.map(({ text, tone }) => (
             <div key={text} className="notice" data-tone={tone} role={tone === "bad" ? "alert" : "status"}>
@@ -73,6 +75,14 @@ export const Notices = () => {
               {warning}
             </Text>
           )}
+          {budgets.map((sentence) => (
+            <Text key={sentence} className="notice" data-tone="busy" role="status" fz="sm">
+              {sentence}{" "}
+              <Anchor inherit underline="always" component={Link} to="/dashboard/usage">
+                {texts.budgets.toBudgets}
+              </Anchor>
+            </Text>
+          ))}
           {notice === "unconfirmed" && <Confirmation />}
           {notice === "missing" && <MissingEmail />}
         </Stack>

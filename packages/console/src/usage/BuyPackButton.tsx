@@ -1,6 +1,7 @@
 import { Button, type ButtonProps } from "@mantine/core"
 import { callBilling } from "../api.ts"
-import { ConfirmButton, notifyDone } from "../parts.tsx"
+import { ConfirmButton } from "../ConfirmButton.tsx"
+import { notifyDone } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 

@@ -1,23 +1,14 @@
 import { BarChart } from "@mantine/charts"
-import { Button, Group, PasswordInput, Select, Stack, Text } from "@mantine/core"
+import { Button, Group, Stack, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import { call, callBilling } from "../api.ts"
+import { ConfirmButton } from "../ConfirmButton.tsx"
+import { Form, PasswordField, SelectField, useForm } from "../Form.tsx"
 import { formatDateTime, formatMoney, formatNumber } from "../format.ts"
 import { UsageIcon } from "../icons.tsx"
-import {
-  ConfirmButton,
-  Copy,
-  DataTable,
-  Empty,
-  Figure,
-  Loaded,
-  PageHeader,
-  Pages,
-  Section,
-  useAction
-} from "../parts.tsx"
+import { Copy, DataTable, Empty, Figure, Loaded, PageHeader, Pages, Section, useAction } from "../parts.tsx"
 import { accountQuery, billingHistoryQuery, billingQuery, historyPage, useRefresh } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
@@ -203,18 +194,11 @@ const providers = (["openrouter", "anthropic", "openai", "google", "groq"] as co
 }))
 
 const OwnKey = ({ isEnabled }: { readonly isEnabled: boolean }) => {
-  const [provider, setProvider] = useState("openrouter")
-  const [apiKey, setApiKey] = useState("")
   const refresh = useRefresh()
-  const enable = useAction(
-    () => callBilling("POST", "/api/billing", { body: { action: "enable-byok", provider, apiKey } }),
-    {
-      done: texts.usage.keyEnabled,
-      onDone: async () => {
-        setApiKey("")
-        await refresh("billing")
-      }
-    }
+  const form = useForm(
+    { provider: "openrouter", apiKey: "" },
+    (key) => callBilling("POST", "/api/billing", { body: { action: "enable-byok", ...key } }),
+    { done: texts.usage.keyEnabled, onDone: () => refresh("billing") }
   )
   return (
     <Section title={texts.usage.ownKey} lead={texts.usage.ownKeyLead}>
@@ -232,33 +216,16 @@ const OwnKey = ({ isEnabled }: { readonly isEnabled: boolean }) => {
           />
         </Group>
       )}
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          enable.mutate()
-        }}
-      >
-        <Group align="flex-end" gap="sm">
-          <Select
-            label={texts.usage.provider}
-            data={providers}
-            value={provider}
-            allowDeselect={false}
-            onChange={(next) => setProvider(next ?? provider)}
-          />
-          <PasswordInput
-            label={texts.usage.key}
-            flex="1 1 220px"
-            autoComplete="off"
-            required
-            value={apiKey}
-            onChange={({ currentTarget }) => setApiKey(currentTarget.value)}
-          />
-          <Button type="submit" variant="default" loading={enable.isPending}>
-            {texts.usage.enableKey}
-          </Button>
-        </Group>
-      </form>
+      <Form isRow form={form} label={texts.usage.enableKey} variant="default">
+        <SelectField field={form.field("provider")} label={texts.usage.provider} data={providers} />
+        <PasswordField
+          field={form.field("apiKey")}
+          label={texts.usage.key}
+          flex="1 1 220px"
+          autoComplete="off"
+          required
+        />
+      </Form>
     </Section>
   )
 }

@@ -1,3 +1,4 @@
+import type { ConsoleNotice, ConsolePricing, ConsoleStorage, EmailNotice } from "@berth/api/pages/ConsoleSettings"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { storageUpgrade } from "@berth/domain/billing/checkout/Purchase"
 import { findStorageGigabytes, type StorageTier } from "@berth/domain/billing/storage/StorageEntitlements"
@@ -5,9 +6,6 @@ import type { Allowance } from "@berth/domain/billing/subscriptions/Allowances"
 import type { UnitUsage } from "@berth/domain/billing/units/UnitSplit"
 import { toMajorUnits } from "@berth/domain/shared/Money"
 import type { User } from "@berth/domain/shared/User"
-import type { ConsoleNotice } from "./ConsoleNotices.ts"
-import type { ConsolePricing } from "./ConsolePricing.ts"
-import type { EmailNotice } from "./EmailNotice.ts"
 import { formatPrice } from "./Layout.ts"
 
 export interface ConsolePage {
@@ -31,15 +29,6 @@ export interface ConsolePage {
   readonly models: ReadonlyArray<string>
   readonly repliesFromSandbox: boolean
   readonly logsMailLinks: boolean
-}
-
-/** Storage of the account and its instance, in words. */
-export interface ConsoleStorage {
-  readonly account: string
-  readonly instance: string
-  readonly isUpgraded: boolean
-  /** The upgrade with its price; null while it is not for sale. */
-  readonly upgrade: string | null
 }
 
 const mebibytesPerGibibyte = 1024

@@ -1,10 +1,6 @@
+import type { ConsoleNotice } from "@berth/api/pages/ConsoleSettings"
 import { pagePaths } from "./PagePaths.ts"
 import { findCheckoutError, findNotice, findSignInError } from "./StatusMessages.ts"
-
-export interface ConsoleNotice {
-  readonly tone: "bad" | "idle"
-  readonly text: string
-}
 
 export interface ConsoleVisit {
   readonly path: string

@@ -1,26 +1,27 @@
+import type { ConsoleSettings } from "@berth/api/pages/ConsoleSettings"
+import { budgetWarningShare, maximumBudgetLimit } from "@berth/domain/billing/budgets/Budget"
 import type { Context } from "effect"
 import { type ConsoleAssets, consoleAssetsPath } from "./ConsoleAssets.ts"
 import { type ConsolePage, formatConsoleStorage } from "./ConsoleContent.ts"
 import { type Html, html } from "./Html.ts"
 import { findPlainTitle, renderPlainContent } from "./PlainConsole.ts"
 
-/** The members of the document that the application reads. */
-const renderSettings = (page: ConsolePage): string =>
-  JSON.stringify({
-    nonce: page.nonce,
-    userId: page.user.id,
-    models: page.models,
-    repliesFromSandbox: page.repliesFromSandbox,
-    logsMailLinks: page.logsMailLinks,
-    isAdministrator: page.isAdministrator,
-    mayProvision: page.allowance.mayProvision,
-    appUrl: page.appUrl.origin,
-    instanceUrl: page.instanceUrl,
-    storage: formatConsoleStorage(page),
-    pricing: page.pricing,
-    email: { address: page.user.email, notice: page.emailNotice },
-    notices: page.notices
-  })
+const findSettings = (page: ConsolePage): ConsoleSettings => ({
+  nonce: page.nonce,
+  userId: page.user.id,
+  models: page.models,
+  repliesFromSandbox: page.repliesFromSandbox,
+  logsMailLinks: page.logsMailLinks,
+  isAdministrator: page.isAdministrator,
+  mayProvision: page.allowance.mayProvision,
+  appUrl: page.appUrl.origin,
+  instanceUrl: page.instanceUrl,
+  storage: formatConsoleStorage(page),
+  pricing: page.pricing,
+  budgets: { maximumUnits: maximumBudgetLimit, warningShare: budgetWarningShare },
+  email: { address: page.user.email, notice: page.emailNotice },
+  notices: page.notices
+})
 
 /** The document of the console. */
 export const renderConsolePage = (page: ConsolePage, assets: Context.Tag.Service<ConsoleAssets>): Html =>
@@ -30,7 +31,7 @@ export const renderConsolePage = (page: ConsolePage, assets: Context.Tag.Service
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <meta name="berth-console" content="${renderSettings(page)}" />
+        <meta name="berth-console" content="${JSON.stringify(findSettings(page))}" />
         <title>${findPlainTitle(page.path)} · Berth</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="${consoleAssetsPath}/${assets.style}" />

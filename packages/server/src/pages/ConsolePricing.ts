@@ -1,9 +1,10 @@
+import type { ConsolePricing } from "@berth/api/pages/ConsoleSettings"
 import { creditPacks } from "@berth/domain/billing/credits/CreditPack"
 import { billingPlans, checkoutPlans, type SoldPlan } from "@berth/domain/billing/subscriptions/PlanCatalog"
 import { formatPrice } from "./Layout.ts"
 
 /** Items for sale as the console shows them. `creditPrices` are credits by price id of the card processor. */
-export const formatPricing = (creditPrices: ReadonlyMap<string, number>, isWithoutPayment: boolean) => {
+export const formatPricing = (creditPrices: ReadonlyMap<string, number>, isWithoutPayment: boolean): ConsolePricing => {
   const listed = (plans: ReadonlyArray<SoldPlan>, isByLink: boolean) =>
     plans.map(({ currency, dailyUnits, features, id, name, price }) => ({
       id,
@@ -24,5 +25,3 @@ export const formatPricing = (creditPrices: ReadonlyMap<string, number>, isWitho
     isWithoutPayment
   }
 }
-
-export type ConsolePricing = ReturnType<typeof formatPricing>

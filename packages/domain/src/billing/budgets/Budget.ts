@@ -7,6 +7,8 @@ export const BudgetPeriod = Schema.Literal("day", "month").annotations({ identif
 export type BudgetPeriod = typeof BudgetPeriod.Type
 
 export const maximumBudgetLimit = 100_000_000
+/** The used share of a budget from which the console warns its owner. */
+export const budgetWarningShare = 0.8
 /** Budgets of an account. */
 export const maximumBudgets = 200
 

@@ -1,0 +1,50 @@
+import { Button, Modal, Text } from "@mantine/core"
+import { useDisclosure } from "@mantine/hooks"
+import type { ReactNode } from "react"
+import { Form, TextField, useForm } from "./Form.tsx"
+import { texts } from "./texts.ts"
+
+/** A button that asks first; with `phrase`, also for its exact text. `onConfirm` gets an idempotency key. */
+export const ConfirmButton = ({
+  children,
+  label,
+  message,
+  onConfirm,
+  phrase = "",
+  title,
+  variant = "default"
+}: {
+  readonly label: string
+  readonly title: string
+  readonly message: ReactNode
+  readonly phrase?: string
+  readonly variant?: "default" | "filled" | "subtle"
+  readonly onConfirm: (key: string) => Promise<unknown>
+  readonly children?: (open: () => void) => ReactNode
+}) => {
+  const [isOpen, { close, open }] = useDisclosure()
+  const form = useForm({ typed: "" }, (_, { key }) => onConfirm(key), { onDone: close })
+  const cancel = () => {
+    close()
+    form.discard()
+  }
+  return (
+    <>
+      {children === undefined ? (
+        <Button variant={variant} className="danger-button" size="xs" onClick={open}>
+          {label}
+        </Button>
+      ) : (
+        children(open)
+      )}
+      <Modal opened={isOpen} onClose={cancel} title={title}>
+        <Form form={form} label={label} tone="danger" isBlocked={form.values.typed !== phrase} onCancel={cancel}>
+          <Text fz="sm">{message}</Text>
+          {phrase !== "" && (
+            <TextField field={form.field("typed")} label={texts.typeToConfirm(phrase)} data-autofocus />
+          )}
+        </Form>
+      </Modal>
+    </>
+  )
+}
