@@ -194,7 +194,7 @@ const prepare = Effect.gen(function* () {
       ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 222, 0],
       ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 225, 0],
       ["POST /v1/chat/completions, streamed", () => completion(1), 346, 0],
-      ["POST /api/agent, streamed", () => turn(1), 2500, 8]
+      ["POST /api/agent, streamed", () => turn(1), 2400, 8]
     ] as const,
     /** With the limits of a further delta that arrives alone: operations, and bytes of the whole process. */
     streams: [

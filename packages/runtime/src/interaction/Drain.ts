@@ -1,3 +1,4 @@
+import { acquireScoped } from "@berth/domain/shared/AcquireScoped"
 import { runtimeDrainSeconds } from "@berth/api/runtime/RuntimeContract"
 import { Context, Data, Deferred, Duration, Effect, Layer, Ref, type Scope } from "effect"
 
@@ -38,7 +39,7 @@ export const layer = Layer.effect(
       signalIdle
     )
     return Drain.of({
-      admitTurn: Effect.acquireRelease(begin, () => leave),
+      admitTurn: acquireScoped(begin, () => leave),
       activity: Ref.get(state),
       awaitDeadline: Deferred.await(over),
       drain: Ref.update(state, (now) => ({ ...now, ending: true })).pipe(

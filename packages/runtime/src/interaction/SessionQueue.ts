@@ -1,3 +1,4 @@
+import { acquireScoped } from "@berth/domain/shared/AcquireScoped"
 import { Data, Deferred, Effect, Exit, FiberId, type Scope } from "effect"
 
 export class TurnLimitReached extends Data.TaggedError("TurnLimitReached")<object> {}
@@ -32,7 +33,7 @@ export const make = (options: { readonly places: number }): Effect.Effect<Sessio
 
     return {
       join: (sessionId) =>
-        Effect.acquireRelease(join(sessionId), ({ before, left }) =>
+        acquireScoped(join(sessionId), ({ before, left }) =>
           // An abandoned entry still waits for its predecessor, so that its successor does not overtake.
           before === undefined
             ? leave(sessionId, left)

@@ -1,3 +1,4 @@
+import { acquireScoped } from "@berth/domain/shared/AcquireScoped"
 import { ApiKeys } from "@berth/domain/accounts/api-keys/ApiKeys"
 import { Instances } from "@berth/domain/instances/Instances"
 import type { RequestProof } from "@berth/domain/sessions/Principal"
@@ -54,7 +55,7 @@ export class CredentialWatch extends Effect.Service<CredentialWatch>()("@berth/C
 
     /** Watches a credential until the scope closes; the result is done once it has ended. */
     const watch = (userId: UserId, proof: RequestProof): Effect.Effect<Deferred.Deferred<void>, never, Scope.Scope> =>
-      Effect.acquireRelease(
+      acquireScoped(
         Effect.map(Deferred.make<void>(), (ended) => {
           const one = { userId, proof, ended }
           watched.add(one)

@@ -1,3 +1,4 @@
+import { acquireScoped } from "@berth/domain/shared/AcquireScoped"
 import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import type { ChunkReader } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
@@ -9,7 +10,7 @@ import { makeSelfWritingStream } from "./ResponseWriter.ts"
 import { currentGap, unspacedWrites } from "./WritePace.ts"
 
 const openStreams = Metric.gauge("berth_streams_open", { description: "Open streams of server-sent events" })
-const countOpenStream = Effect.acquireRelease(
+const countOpenStream = acquireScoped(
   Effect.sync(() => openStreams.unsafeModify(1, [])),
   () => Effect.sync(() => openStreams.unsafeModify(-1, []))
 )

@@ -1,4 +1,5 @@
 import { Deferred, Duration, Effect, FiberId, type Scope } from "effect"
+import { acquireScoped } from "../../shared/AcquireScoped.ts"
 
 export interface TurnTicket {
   /** Waits until an earlier turn of this process ends, or for a poll interval when the earlier ones run elsewhere. */
@@ -38,7 +39,7 @@ export const make: Effect.Effect<TurnQueue> = Effect.sync(() => {
 
   return {
     enter: (sessionId, seq) =>
-      Effect.acquireRelease(
+      acquireScoped(
         Effect.sync(() => join(sessionId, seq)),
         (queue) => Effect.sync(() => leave(sessionId, seq, queue))
       ).pipe(

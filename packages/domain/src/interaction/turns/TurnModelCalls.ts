@@ -1,4 +1,5 @@
 import { Duration, Effect, Option, Scope } from "effect"
+import { acquireScoped } from "../../shared/AcquireScoped.ts"
 import { AiLayer } from "../../ai/AiLayer.ts"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { ChatError, OpenChat } from "../../ai/calls/ModelChatCalls.ts"
@@ -153,7 +154,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
       const costSoFar = ({ cost: { own, promptMicros }, outputCost }: AdmittedCall) => ({
         costMicros: own ? noUsdMicros : UsdMicros(promptMicros + Math.ceil(estimateTokens(texts.join("")) * outputCost))
       })
-      const admitted = yield* Effect.acquireRelease(admit(turn, request), (call) => end(call.cost, costSoFar(call)))
+      const admitted = yield* acquireScoped(admit(turn, request), (call) => end(call.cost, costSoFar(call)))
       const { cost, maxTokens } = admitted
 
       const clock = yield* Effect.clock

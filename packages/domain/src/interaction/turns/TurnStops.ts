@@ -1,4 +1,5 @@
 import { Deferred, Duration, Effect, FiberId, Schedule, type Scope } from "effect"
+import { acquireScoped } from "../../shared/AcquireScoped.ts"
 import { TurnRepository } from "./TurnRepository.ts"
 
 /** A request to another process is seen within this time, and that of the statement. */
@@ -32,7 +33,7 @@ export class TurnStops extends Effect.Service<TurnStops>()("@berth/TurnStops", {
 
     /** Watches a turn of this process until the scope closes. The returned effect ends when the turn is to stop. */
     const watch = (turnId: string): Effect.Effect<Effect.Effect<void>, never, Scope.Scope> =>
-      Effect.acquireRelease(
+      acquireScoped(
         Effect.sync(() => {
           const turn = { turnId, stopped: Deferred.unsafeMake<void>(FiberId.none), isOld: false }
           watched.add(turn)
