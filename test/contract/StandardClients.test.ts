@@ -706,6 +706,30 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         assert.strictEqual(answer.status, 400)
         assertMatches(answer.body, { jsonrpc: "2.0", id: null, error: { code: -32_700 } })
       }
+      const empty = yield* web({ method: "POST", path: "/mcp", as: owner, headers, body: "[]" })
+      assert.strictEqual(empty.status, 400)
+      assertMatches(empty.body, { jsonrpc: "2.0", id: null, error: { code: -32_600 } })
+    })
+  )
+
+  it.effect("POST /mcp refuses an unknown version of the protocol with the id of the request", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const headers = {
+        accept: "application/json, text/event-stream",
+        "content-type": "application/json",
+        "mcp-protocol-version": "2026-07-28"
+      }
+      const ask = (message: unknown) =>
+        web({ method: "POST", path: "/mcp", as: owner, headers, body: JSON.stringify(message) })
+      for (const id of ["a", 7]) {
+        const answer = yield* ask({ jsonrpc: "2.0", id, method: "server/discover" })
+        assert.strictEqual(answer.status, 400)
+        assertMatches(answer.body, { jsonrpc: "2.0", id, error: { code: -32_000 } })
+      }
+      const notification = yield* ask({ jsonrpc: "2.0", method: "notifications/initialized" })
+      assertMatches(notification.body, { id: null, error: { code: -32_000 } })
     })
   )
 

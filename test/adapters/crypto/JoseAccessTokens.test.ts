@@ -178,6 +178,14 @@ const attacks: Readonly<Record<string, Effect.Effect<string>>> = {
   "another payload under the signature": inPieces(
     ([head, , signature]) => `${head}.${part({ ...right, sub: "usr_2" })}.${signature}`
   ),
+  "a signature whose last character has other unused bits": inPieces(([head, payload, signature]) => {
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    const last = alphabet[alphabet.indexOf(signature.slice(-1)) + 1] ?? ""
+    const changed = `${signature.slice(0, -1)}${last}`
+    assert.deepStrictEqual(Buffer.from(changed, "base64url"), Buffer.from(signature, "base64url"))
+    return `${head}.${payload}.${changed}`
+  }),
+  "a padded signature": inPieces((parts) => `${parts.join(".")}==`),
   "no signature": inPieces(([head, payload]) => `${head}.${payload}.`),
   "two parts": inPieces(([head, payload]) => `${head}.${payload}`),
   "four parts": inPieces((parts) => [...parts, "x"].join(".")),

@@ -1,6 +1,7 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
-import { Schema } from "effect"
+import { Data, Schema } from "effect"
 import { EventStream } from "../http/EventStream.ts"
+import { plainErrorBody } from "../http/ErrorBody.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
@@ -15,11 +16,20 @@ const JsonRpcMessage = Schema.Struct({
   params: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 }).annotations({ identifier: "JsonRpcMessage" })
 
+/** JSON-RPC 2.0, section 6: an empty array is an invalid request. */
+export class BatchEmpty extends Data.TaggedError("BatchEmpty")<object> {}
+const BatchEmptyBody = plainErrorBody(BatchEmpty, {
+  status: 400,
+  error: "Invalid request",
+  message: "A batch has at least one message."
+})
+
 const send = HttpApiEndpoint.post("send", mcpPath)
   .setPayload(Schema.Union(JsonRpcMessage, Schema.Array(JsonRpcMessage)))
   .addSuccess(EventStream)
   .addSuccess(HttpApiSchema.Empty(202))
   .addError(RateLimitExceededBody)
+  .addError(BatchEmptyBody)
   .annotate(
     OpenApi.Description,
     "A Model Context Protocol server (streamable HTTP, without sessions). Each of the caller's agents is a tool that sends it a message, and with the scope `agents` its enabled skills are tools too. Both are charged as elsewhere."

@@ -1,22 +1,44 @@
 import { Option, Schema } from "effect"
 import { mcpPath } from "./McpApi.ts"
 
-const BodyMalformed = Schema.Struct({
+/** JSON-RPC 2.0, section 5.1. */
+const codes = { body_malformed: -32_700, batch_empty: -32_600 } as const
+
+const NoMessage = Schema.Struct({
   message: Schema.String,
-  code: Schema.Literal("body_malformed"),
+  code: Schema.Literal("body_malformed", "batch_empty"),
   traceId: Schema.optional(Schema.String)
 })
-const readBodyMalformed = Schema.decodeUnknownOption(BodyMalformed)
+const readNoMessage = Schema.decodeUnknownOption(NoMessage)
 
-/** Malformed JSON as the parse error of JSON-RPC 2.0, section 5.1; every other error keeps its shape. Total. */
-const reshapeMalformed = (status: number, body: unknown) => ({
+/** Bodies without a message are errors of JSON-RPC; every other error keeps its shape. Total. */
+const reshapeNoMessage = (status: number, body: unknown) => ({
   status,
-  body: Option.match(readBodyMalformed(body), {
+  body: Option.match(readNoMessage(body), {
     onNone: () => body,
-    onSome: (given) => ({ jsonrpc: "2.0", id: null, ...given, error: { code: -32_700, message: given.message } })
+    onSome: (given) => ({
+      jsonrpc: "2.0",
+      id: null,
+      ...given,
+      error: { code: codes[given.code], message: given.message }
+    })
   })
 })
 
 /** The shape of errors at the path of the protocol. */
 export const findMcpErrorShape = (path: string) =>
-  path === mcpPath || path === `${mcpPath}/` ? reshapeMalformed : undefined
+  path === mcpPath || path === `${mcpPath}/` ? reshapeNoMessage : undefined
+
+const RequestWithId = Schema.Struct({ id: Schema.Union(Schema.String, Schema.Int), method: Schema.String })
+const readRequest = Schema.decodeUnknownOption(RequestWithId)
+const AnonymousError = Schema.parseJson(
+  Schema.Struct({ jsonrpc: Schema.Literal("2.0"), error: Schema.Unknown, id: Schema.Null })
+)
+const readAnonymousError = Schema.decodeUnknownOption(AnonymousError)
+
+/** Gives an error of the transport the id of its request (JSON-RPC 2.0, section 5). */
+export const insertRequestId = (text: string, request: unknown): string =>
+  Option.match(Option.all({ failed: readAnonymousError(text), request: readRequest(request) }), {
+    onNone: () => text,
+    onSome: ({ failed, request: { id } }) => JSON.stringify({ ...failed, id })
+  })

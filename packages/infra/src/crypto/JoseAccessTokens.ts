@@ -30,6 +30,12 @@ const Claims = Schema.Struct({ sub: UserId, sid: SessionId })
 
 const invalid = (reason: string) => new AccessTokenInvalid({ reason })
 
+/** Whether a token's signature has only one form: base64url leaves bits of the last character unused (RFC 4648 3.5). */
+const hasCanonicalSignature = (token: string) => {
+  const signature = token.slice(token.lastIndexOf(".") + 1)
+  return Buffer.from(signature, "base64url").toString("base64url") === signature
+}
+
 const publicKeyOf = async (key: KeyObject): Promise<AccessTokenPublicKey> => {
   const { x = "" } = await exportJWK(key)
   const jwk = { kty: "OKP", crv: "Ed25519", x } as const
@@ -64,6 +70,8 @@ export const layer = ({ audience, issuer, key }: JoseAccessTokensOptions): Layer
         }),
         verify: Effect.fn("AccessTokens.verify")(function* (token: Redacted.Redacted) {
           if (Redacted.value(token).length > maximumLength) return yield* invalid("it is too long")
+          if (!hasCanonicalSignature(Redacted.value(token)))
+            return yield* invalid("its signature is not canonical base64url")
           const currentDate = DateTime.toDate(yield* DateTime.now)
           const { payload } = yield* Effect.tryPromise({
             try: () =>

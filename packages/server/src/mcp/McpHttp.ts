@@ -1,3 +1,5 @@
+import { BatchEmpty } from "@berth/api/mcp/McpApi"
+import { insertRequestId } from "@berth/api/mcp/McpErrorShape"
 import { WebApi } from "@berth/api/WebApi"
 import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
@@ -105,13 +107,15 @@ export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
     return handlers.handleRaw("send", ({ request }) =>
       Effect.gen(function* () {
         yield* limiter.take("gateway", (yield* Principal).user.id)
-        const parsedBody = withoutCanceled(yield* Effect.orDie(request.json))
+        const sent = yield* Effect.orDie(request.json)
+        if (Array.isArray(sent) && sent.length === 0) return yield* new BatchEmpty()
+        const parsedBody = withoutCanceled(sent)
         const transport = yield* openServer
         const response = yield* Effect.promise(() => transport.handleRequest(toWebRequest(request), { parsedBody }))
         const { body, headers, status } = response
         if (body !== null && headers.get("content-type") === "text/event-stream")
           return respondFrames(readerFromStream(readBody(body)))
-        const text = yield* Effect.promise(() => response.text())
+        const text = insertRequestId(yield* Effect.promise(() => response.text()), sent)
         return HttpServerResponse.text(text, { status, contentType: headers.get("content-type") ?? "application/json" })
       }).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
     )
