@@ -1,7 +1,7 @@
 import * as Postmaster from "@berth/infra/embedded-postgres/Postmaster"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { Effect, Option } from "effect"
-import { readFileSync, readdirSync, realpathSync, rmSync } from "node:fs"
+import { readFileSync, readdirSync, realpathSync, rmSync, statfsSync } from "node:fs"
 import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -46,13 +46,25 @@ const stopServersAndRemove = (directory: string) => {
   rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
 }
 
-const root = realpathSync(tmpdir())
+const onDisk = realpathSync(tmpdir())
+
+/** Room that is asked of a file system in memory; the databases of a run take some hundred MB. */
+const requiredBytes = 2 * 1024 ** 3
+
+/** A database of a test is a thousand files: making them on a disk costs as much processor time as the tests of its rows. */
+const inMemory = Option.liftThrowable(() => {
+  const directory = "/dev/shm"
+  const { bavail, bsize } = statfsSync(directory)
+  return bavail * bsize < requiredBytes ? onDisk : realpathSync(directory)
+})().pipe(Option.getOrElse(() => onDisk))
 
 const runDirectories = () =>
-  readdirSync(root).flatMap((entry) => {
-    const pid = Number(named.exec(entry)?.[1] ?? 0)
-    return pid === 0 ? [] : [{ pid, directory: join(root, entry) }]
-  })
+  [...new Set([onDisk, inMemory])].flatMap((root) =>
+    readdirSync(root).flatMap((entry) => {
+      const pid = Number(named.exec(entry)?.[1] ?? 0)
+      return pid === 0 ? [] : [{ pid, directory: join(root, entry) }]
+    })
+  )
 
 /** Clears away what runs that were killed left behind. */
 export const removeStaleDirectories = Effect.sync(() => {
@@ -64,12 +76,18 @@ export const removeOwnDirectories = () => {
   for (const { directory, pid } of runDirectories()) if (pid === process.pid) stopServersAndRemove(directory)
 }
 
+const makeDirectory = (root: string) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const directory = await mkdtemp(join(root, `berth-test-${process.pid}-`))
+      await chmod(directory, 0o711)
+      return directory
+    }),
+    (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
+  )
+
 /** A temporary directory that goes with the scope. Other accounts may pass through: a database may run under one. */
-export const temporaryDirectory = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const directory = await mkdtemp(join(root, `berth-test-${process.pid}-`))
-    await chmod(directory, 0o711)
-    return directory
-  }),
-  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
-)
+export const temporaryDirectory = makeDirectory(onDisk)
+
+/** Like `temporaryDirectory`, in memory where there is room. Programs may not be executable there. */
+export const databaseDirectory = makeDirectory(inMemory)

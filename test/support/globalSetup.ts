@@ -5,7 +5,12 @@ import { Client } from "pg"
 import type { TestProject } from "vitest/node"
 import { stopDaemon } from "./DaemonEnd.ts"
 import { startRedis } from "./RedisServer.ts"
-import { removeOwnDirectories, removeStaleDirectories, temporaryDirectory } from "./TemporaryDirectories.ts"
+import {
+  databaseDirectory,
+  removeOwnDirectories,
+  removeStaleDirectories,
+  temporaryDirectory
+} from "./TemporaryDirectories.ts"
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -49,15 +54,15 @@ const simplifySignIn = (url: string) =>
   })
 
 /** `DATABASE_URL`, whose role must be allowed to make databases, or a server of this run's own. */
-const postgres = (directory: string) =>
-  Option.match(given("DATABASE_URL"), {
-    onSome: Effect.succeed,
-    onNone: () =>
-      start({ directory: join(directory, "postgres"), settings, stop: "immediate" }).pipe(
-        Effect.map(({ url }) => Redacted.value(url)),
-        Effect.tap(simplifySignIn)
-      )
-  })
+const postgres = Option.match(given("DATABASE_URL"), {
+  onSome: Effect.succeed,
+  onNone: () =>
+    databaseDirectory.pipe(
+      Effect.flatMap((directory) => start({ directory: join(directory, "postgres"), settings, stop: "immediate" })),
+      Effect.map(({ url }) => Redacted.value(url)),
+      Effect.tap(simplifySignIn)
+    )
+})
 
 const redis = (directory: string) =>
   Option.match(given("REDIS_URL"), { onSome: Effect.succeed, onNone: () => startRedis(directory) })
@@ -65,7 +70,7 @@ const redis = (directory: string) =>
 const services = Effect.gen(function* () {
   yield* removeStaleDirectories
   const directory = yield* temporaryDirectory
-  const [databaseUrl, redisUrl] = yield* Effect.all([postgres(directory), redis(directory)], {
+  const [databaseUrl, redisUrl] = yield* Effect.all([postgres, redis(directory)], {
     concurrency: "unbounded"
   })
   const dockerDirectory = join(directory, "docker")
