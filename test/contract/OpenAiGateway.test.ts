@@ -13,7 +13,7 @@ import { eventually } from "../support/Eventually.ts"
 import { assertMatches } from "../support/Matching.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
-import { readUsedUnits } from "./GatewayPayments.ts"
+import { readUsedUnits, textAnswer } from "./GatewayPayments.ts"
 import { createOwnerWithAgent, exhaustUnits } from "./OwnerFixtures.ts"
 
 const model = "openai/gpt-4"
@@ -334,7 +334,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
             const left = yield* Effect.fork(send)
             yield* begun
             yield* Fiber.interrupt(left)
-            yield* eventually(countHeldKeys(owner), (count) => count === 0)
+            if (stream) yield* eventually(countHeldKeys(owner), (count) => count === 0)
             const repeated = yield* Effect.fork(send)
             yield* Deferred.succeed(go, undefined)
             return yield* Fiber.join(repeated)
@@ -346,6 +346,74 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         const later = yield* send
         assert.deepStrictEqual([later.text, later.headers["idempotent-replayed"]], [answer.text, "true"])
         assert.strictEqual(yield* readUsedUnits(owner), 1)
+      }
+    })
+  )
+
+  it.effect("The public OpenAI protocol runs a call under a key to its end, once, when its client leaves", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const providers = yield* ModelProvidersTest
+      const speech = yield* SpeechTest
+      const heard = new FormData()
+      heard.set("model", "whisper-1")
+      heard.set("file", new File([Uint8Array.from([0x49, 0x44, 0x33, 0])], "a.mp3"))
+      const form = new Response(heard)
+      const recording = new Uint8Array(yield* call(() => form.arrayBuffer()))
+      const type = form.headers.get("content-type") ?? ""
+      const spoken = { answeredBy: { model: "sandbox/speech", provider: "sandbox" as const }, ownKey: false }
+      const tries: ReadonlyArray<readonly [path: string, json: object | undefined, units: number]> = [
+        ["/v1/chat/completions", { model, messages }, 1],
+        ["/v1/responses", { model, input: "hello" }, 1],
+        ["/v1/embeddings", { model: "text-embedding-3-small", input: "one" }, 1],
+        ["/v1/audio/speech", { model: "tts-1", voice: "alloy", input: "Hello" }, 3],
+        ["/v1/audio/transcriptions", undefined, 2],
+        ["/api/v1/gateway", { messages }, 1],
+        ["/api/v1/gateway", { plugin: "tts", text: "Hello" }, 3]
+      ]
+      for (const [path, json, units] of tries) {
+        const owner = yield* App.signInNewUser("pro")
+        const [begun, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        let calls = 0
+        const wait = Effect.sync(() => (calls += 1)).pipe(
+          Effect.zipRight(Deferred.succeed(begun, undefined)),
+          Effect.zipRight(go)
+        )
+        const send = web({
+          method: "POST",
+          path,
+          as: owner,
+          ...(json === undefined
+            ? { body: recording, headers: { ...repeats("left").headers, "content-type": type } }
+            : { json, ...repeats("left") })
+        })
+        const repeated = yield* Effect.gen(function* () {
+          const left = yield* Effect.fork(send)
+          yield* begun
+          yield* Fiber.interrupt(left)
+          // The listener has read the end of the first connection before that of later ones.
+          yield* Effect.replicateEffect(web({ method: "GET", path: "/health/live" }), 5)
+          const second = yield* Effect.fork(send)
+          yield* Effect.replicateEffect(web({ method: "GET", path: "/health/live" }), 5)
+          yield* Deferred.succeed(go, undefined)
+          return yield* Fiber.join(second)
+        }).pipe(
+          providers.withBehavior({
+            chat: () => Stream.unwrap(Effect.as(wait, textAnswer("Done."))),
+            embed: () => Effect.as(wait, { vectors: ["AACAPw=="], tokens: 7 })
+          }),
+          speech.withBehavior({
+            synthesize: () =>
+              Effect.as(wait, { audio: Uint8Array.of(0x49, 0x44, 0x33), contentType: "audio/mpeg", ...spoken }),
+            transcribe: () => Effect.as(wait, { text: "Hello", ...spoken })
+          })
+        )
+        assert.deepStrictEqual(
+          [repeated.status, repeated.headers["idempotent-replayed"], calls],
+          [200, "true", 1],
+          `${path} ${repeated.text}`
+        )
+        assert.strictEqual(yield* readUsedUnits(owner), Units(units), path)
       }
     })
   )

@@ -56,8 +56,11 @@ const makeAnswer = Effect.gen(function* () {
     if (key === undefined || payer.method === "mpp") return respond(request, payer, call, () => Effect.void)
     const principal = { principal: payer.user.id, route: gatewayRoute, key }
     return Effect.map(
-      idempotency.runOnce(principal, hashSecret(digests, Redacted.make(call.fingerprint())), (store) =>
-        respond(request, payer, call, store)
+      idempotency.runOnce(
+        principal,
+        hashSecret(digests, Redacted.make(call.fingerprint())),
+        (store) => respond(request, payer, call, store),
+        { isStreamed: call.streamed }
       ),
       (response) => (call.streamed ? toStreamedResponse(response) : response)
     )

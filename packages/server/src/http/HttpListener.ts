@@ -3,9 +3,10 @@ import { ServiceUnavailable, ServiceUnavailableBody } from "@berth/api/http/Tran
 import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import { HttpApiSchema, type HttpLayerRouter, HttpServerError } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
-import { Context, Duration, Effect, Layer, Runtime, Schema } from "effect"
+import { Context, Deferred, Duration, Effect, FiberId, Layer, Runtime, Schema } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
+import * as DetachedWork from "./DetachedWork.ts"
 import { ListenerRequest } from "./ListenerRequest.ts"
 import type { Pipeline } from "./HttpPipeline.ts"
 import { recordExchanges } from "./Exchanges.ts"
@@ -105,10 +106,15 @@ const make = ({
   cutStalledClients(server, stall)
   lingerOnClose(server)
   const cutConnections = destroyConnections(server)
+  const drained = Deferred.unsafeMake<void>(FiberId.none)
+  const endDrain = () => {
+    cutConnections()
+    Deferred.unsafeDone(drained, Effect.void)
+  }
   const drainLimit = Layer.scopedDiscard(
     Effect.addFinalizer(() =>
       Effect.sync(() => {
-        setTimeout(cutConnections, Duration.toMillis(drain)).unref()
+        setTimeout(endDrain, Duration.toMillis(drain)).unref()
       })
     )
   )
@@ -116,7 +122,8 @@ const make = ({
   return drainLimit.pipe(
     Layer.provideMerge(Layer.succeed(ListenerServer, server)),
     Layer.provideMerge(NodeHttpServer.layer(() => server, { host, port })),
-    Layer.provideMerge(Layer.effectDiscard(handleParserErrors(server)))
+    Layer.provideMerge(Layer.effectDiscard(handleParserErrors(server))),
+    Layer.provideMerge(DetachedWork.layer(drained))
   )
 }
 

@@ -25,12 +25,13 @@ import { keepRenewed, leaseWaitLimit, whileRenewed } from "@berth/domain/limits/
 import { IdempotencyClaimLost, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { HttpApiSchema, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Effect, Encoding, Option, Redacted, Schema, type Scope } from "effect"
+import { Cause, Effect, Encoding, Fiber, FiberSet, Option, Predicate, Redacted, Schema, type Scope } from "effect"
 import { isUtf8 } from "node:buffer"
 import { withoutBoundary } from "../gateway/MultipartForm.ts"
 import { type Authenticated, RequestCredentials } from "./RequestCredentials.ts"
 import { currentAddressKey } from "./RateLimitsHttp.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
+import { DetachedWork } from "./DetachedWork.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 import { StreamStore } from "./StreamStore.ts"
 
@@ -51,6 +52,8 @@ export const idempotentRoutes: ReadonlySet<string> = new Set([
   "POST /v1/audio/speech",
   "POST /v1/audio/transcriptions"
 ])
+/** Those that answer `stream: true` with events. */
+const streamedRoutes = new Set(["POST /v1/chat/completions", "POST /v1/responses"])
 /** Those without authentication, whose principal is the client address. */
 const anonymousRoutes = new Set(["POST /api/wallet/create"])
 /** Those that authenticate with an access token. */
@@ -66,6 +69,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
     const credentials = yield* RequestCredentials
     const digests = yield* Digests
     const administrators = yield* Administrators
+    const detached = yield* DetachedWork
 
     /** A response that cannot be stored is rebuilt from the stored outcome by the next request. */
     const keep = (key: IdempotencyKey, claim: IdempotencyClaimId, response: HttpServerResponse.HttpServerResponse) =>
@@ -83,23 +87,38 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
           )
         )
 
+    /** Goes on to its end when the client leaves, whose request keeps its scope until then. */
+    const runToEnd = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.uninterruptible(Effect.flatMap(FiberSet.run(detached)(Effect.interruptible(work)), Fiber.join))
+
     const answerOnce = <E, R, R2>(
       key: IdempotencyKey,
       claim: IdempotencyClaimId,
+      isStreamed: boolean,
       app: AnswerWithStore<E, R>,
       afterwards: (response: HttpServerResponse.HttpServerResponse) => Effect.Effect<void, never, R2>
-    ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | R2> =>
-      Effect.suspend(() => app((response) => keep(key, claim, response))).pipe(
+    ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | R2> => {
+      const answer = Effect.suspend(() => app((response) => keep(key, claim, response))).pipe(
         Effect.provideService(RequestClaim, Option.some({ key, id: claim })),
         Effect.catchSomeDefect((defect) =>
           defect instanceof IdempotencyClaimLost
             ? Option.some(Effect.succeed(firstRequestUnansweredResponse))
             : Option.none()
         ),
-        Effect.onError(() => releaseClaim(key, claim)),
+        // At the end of the process the lease ends instead: a repetition then has the same `reference`.
+        Effect.onError((cause) =>
+          !isStreamed && Cause.isInterruptedOnly(cause) ? Effect.void : releaseClaim(key, claim)
+        ),
         Effect.tap(afterwards),
         whileRenewed(keys.renew(key, claim))
       )
+      if (isStreamed) return answer
+      // A client that left while it waited for the key begins nothing.
+      return Effect.zipRight(
+        Effect.onInterrupt(Effect.allowInterrupt, () => releaseClaim(key, claim)),
+        runToEnd(answer)
+      )
+    }
 
     /** A complete response is stored at once; a stream holds the claim until its end and stores itself. */
     const storeOrHold =
@@ -139,16 +158,17 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
       )
 
     /**
-     * Runs `app` once per key. The scope is the request's: the key is held until a stream has ended, and is free afterwards
-     * unless a response was stored.
+     * Runs `app` once per key, to its end whether the client leaves or not. One that streams its answer ends with its client. The
+     * scope is the request's: the key is held until a stream has ended, and is free afterwards unless a response was stored.
      */
     const runOnce = <E, R>(
       key: IdempotencyKey,
       requestHash: string,
-      app: AnswerWithStore<E, R>
+      app: AnswerWithStore<E, R>,
+      { isStreamed = false } = {}
     ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> =>
       isUsable(key.key)
-        ? claimOrReplay(key, requestHash, (claim) => answerOnce(key, claim, app, storeOrHold(key, claim)))
+        ? claimOrReplay(key, requestHash, (claim) => answerOnce(key, claim, isStreamed, app, storeOrHold(key, claim)))
         : Effect.succeed(invalidKeyResponse)
 
     const apply = <E, R>(
@@ -181,8 +201,11 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         const body = withoutBoundary(request.headers["content-type"] ?? "", bytes)
         const access = Option.match(authenticated, { onNone: () => "", onSome: describeAccess })
         const requestHash = hashSecret(digests, Redacted.make(`${access}${request.url}\n${body}`))
-        return yield* runOnce({ principal, route: name, key }, requestHash, (store) =>
-          Effect.provideService(app, StreamStore, Option.some(store))
+        return yield* runOnce(
+          { principal, route: name, key },
+          requestHash,
+          (store) => Effect.provideService(app, StreamStore, Option.some(store)),
+          { isStreamed: yield* wantsStream(request, name) }
         )
       })
 
@@ -194,6 +217,14 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
 export type AnswerWithStore<E, R> = (
   keep: (response: HttpServerResponse.HttpServerResponse) => Effect.Effect<void>
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+
+const wantsStream = (request: HttpServerRequest.HttpServerRequest, name: string) =>
+  streamedRoutes.has(name)
+    ? Effect.match(request.json, {
+        onFailure: () => false,
+        onSuccess: (body) => Predicate.hasProperty(body, "stream") && body.stream === true
+      })
+    : Effect.succeed(false)
 
 const findAnonymous = (name: string) =>
   anonymousRoutes.has(name)

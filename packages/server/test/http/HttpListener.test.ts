@@ -1,4 +1,5 @@
 import * as UuidIdGenerator from "@berth/infra/crypto/UuidIdGenerator"
+import { DetachedWork } from "@berth/server/http/DetachedWork"
 import * as HttpListener from "@berth/server/http/HttpListener"
 import type { ListenerRequest } from "@berth/server/http/ListenerRequest"
 import { readBody } from "@berth/server/http/BodyReader"
@@ -6,7 +7,7 @@ import { setLazyContent } from "@berth/server/http/RequestBody"
 import { writeFailure, writeResponse } from "@berth/server/http/ResponseWriter"
 import { type HttpServerError, HttpServer, HttpServerResponse } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Duration, Effect, Exit, Fiber, Layer, Option, Schedule, Scope, Stream } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber, FiberSet, Layer, Option, Schedule, Scope, Stream } from "effect"
 import { readdirSync } from "node:fs"
 import { connect } from "node:net"
 import { eventually } from "../../../../test/support/Eventually.ts"
@@ -145,6 +146,7 @@ const serving = (drain: Duration.DurationInput = "30 seconds") =>
     ).pipe(Scope.extend(scope))
     return {
       port: yield* Effect.provide(portOf, built),
+      detached: yield* Effect.provide(DetachedWork, built),
       release: Deferred.succeed(release, undefined),
       close: Scope.close(scope, Exit.void)
     }
@@ -334,6 +336,41 @@ describe("A listener whose client leaves", () => {
       socket.destroy()
       yield* eventually(ended, (paths) => paths.length === 5)
       assert.deepStrictEqual(yield* ended, ["/handler", "/held", "/stream", "/whole", "/whole"])
+    })
+  )
+})
+
+describe("A listener with detached work", () => {
+  it.scopedLive("A listener that closes waits for its detached work", () =>
+    Effect.gen(function* () {
+      const { close, detached, port } = yield* serving()
+      const [begun, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const work = yield* FiberSet.run(detached, Effect.zipRight(Deferred.succeed(begun, undefined), go))
+      yield* begun
+      const closing = yield* Effect.forkDaemon(close)
+      const refused = Effect.async<boolean>((resume) => {
+        const socket = connect({ port, host: "127.0.0.1" })
+        socket.once("connect", () => resume(Effect.succeed(false)))
+        socket.once("error", () => resume(Effect.succeed(true)))
+        return Effect.sync(() => socket.destroy())
+      })
+      yield* eventually(refused, (isRefused) => isRefused)
+      assert.isTrue(Option.isNone(yield* Fiber.poll(closing)))
+      yield* Deferred.succeed(go, undefined)
+      assert.isTrue(Exit.isSuccess(yield* Fiber.await(work)))
+      yield* Fiber.join(closing)
+    })
+  )
+
+  it.scopedLive("A listener interrupts detached work at the drain limit", () =>
+    Effect.gen(function* () {
+      const { close, detached } = yield* serving("300 millis")
+      const work = yield* FiberSet.run(detached, Effect.never)
+      yield* Effect.timeoutFail(Fiber.join(yield* Effect.forkDaemon(close)), {
+        duration: "5 seconds",
+        onTimeout: () => new Error("the listener did not end")
+      })
+      assert.isTrue(Exit.isInterrupted(yield* Fiber.await(work)))
     })
   )
 })

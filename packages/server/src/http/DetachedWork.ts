@@ -1,0 +1,19 @@
+import { Context, Deferred, Effect, FiberSet, Layer } from "effect"
+
+/** The work of a listener that goes on when its clients leave: it ends at the drain limit at the latest. */
+export class DetachedWork extends Context.Tag("@berth/DetachedWork")<
+  DetachedWork,
+  FiberSet.FiberSet<unknown, unknown>
+>() {}
+
+/** Closing waits for the work until `drainLimit`, then interrupts it. */
+export const layer = (drainLimit: Deferred.Deferred<void>) =>
+  Layer.scoped(
+    DetachedWork,
+    Effect.gen(function* () {
+      const fibers = yield* FiberSet.make<unknown, unknown>()
+      const ended = Effect.interruptible(FiberSet.awaitEmpty(fibers))
+      yield* Effect.addFinalizer(() => Effect.raceFirst(ended, Effect.interruptible(Deferred.await(drainLimit))))
+      return fibers
+    })
+  )
