@@ -201,6 +201,61 @@ const parameters = { type: "object" as const, properties: { city: { type: "strin
 const responseTool = { type: "function" as const, name: "find_weather", parameters, strict: false }
 
 layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })("Standard clients", (it) => {
+  it.effect("OpenAI's client receives the cached and reasoning tokens that a provider reports", () =>
+    Effect.gen(function* () {
+      const { backend } = yield* App.TestApp
+      const client = yield* openAiOf(yield* App.signInNewUser("pro"), "gateway")
+      const { withBehavior } = yield* ModelProvidersTest
+      const reported = { ...usage, cachedTokens: 5, reasoningTokens: 2 }
+      const messages = [{ role: "user" as const, content: input }]
+      yield* withBehavior({
+        chat: () =>
+          Stream.make(
+            { type: "delta" as const, text: "Good day." },
+            { type: "done" as const, usage: reported, finishReason: "stop" }
+          )
+      })(
+        Effect.gen(function* () {
+          const details = {
+            prompt_tokens_details: { cached_tokens: 5 },
+            completion_tokens_details: { reasoning_tokens: 2 }
+          }
+          const plain = yield* call(() => client.chat.completions.create({ model, messages }))
+          assertMatches(plain.usage, details)
+          const streamed = yield* call(async () => {
+            const options = { include_usage: true }
+            const stream = await client.chat.completions.create({
+              model,
+              messages,
+              stream: true,
+              stream_options: options
+            })
+            let last: OpenAI.CompletionUsage | null | undefined
+            for await (const chunk of stream) last = chunk.usage
+            return last
+          })
+          assertMatches(streamed, details)
+          const response = {
+            usage: { input_tokens_details: { cached_tokens: 5 }, output_tokens_details: { reasoning_tokens: 2 } }
+          }
+          assertMatches(yield* call(() => client.responses.create({ model, input })), response)
+          assertMatches(yield* call(() => client.responses.stream({ model, input }).finalResponse()), response)
+          // The AI layer's own answers have exactly their fields.
+          for (const stream of [false, true]) {
+            const answer = yield* backend({ method: "POST", path: "/api/ai/chat", json: { messages, stream } })
+            assert.include(answer.text, JSON.stringify(usage))
+          }
+        })
+      )
+      const unreported = yield* call(() => client.chat.completions.create({ model, messages }))
+      assert.notProperty(unreported.usage, "prompt_tokens_details")
+      const zero = yield* call(() => client.responses.create({ model, input }))
+      assertMatches(zero, {
+        usage: { input_tokens_details: { cached_tokens: 0 }, output_tokens_details: { reasoning_tokens: 0 } }
+      })
+    })
+  )
+
   it.effect("OpenAI's client creates responses, plain and streamed, which charge like the gateway", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("pro")

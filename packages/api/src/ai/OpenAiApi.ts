@@ -85,12 +85,18 @@ export const OpenAiCompletionPayload = payload({
 }).annotations({ identifier: "OpenAiCompletionRequest" })
 export type OpenAiCompletionPayload = typeof OpenAiCompletionPayload.Type
 
+const detail = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
+  Schema.optional(Schema.Struct(fields)).annotations({ description: "Absent where the provider does not report it" })
+
 export const CompletionUsage = Schema.Struct({
   prompt_tokens: Schema.Int,
   completion_tokens: Schema.Int,
   total_tokens: Schema.Int,
+  prompt_tokens_details: detail({ cached_tokens: Schema.Int }),
+  completion_tokens_details: detail({ reasoning_tokens: Schema.Int }),
   cost: Schema.Number.annotations({ description: "US dollars, by the catalog's prices" })
 }).annotations({ identifier: "OpenAiUsage" })
+export type CompletionUsage = typeof CompletionUsage.Type
 
 export const OpenAiCompletion = Schema.Struct({
   id: Schema.String,

@@ -1,4 +1,5 @@
 import { encodeSseEvent } from "../http/Sse.ts"
+import type { CompletionUsage } from "./OpenAiApi.ts"
 import { makeOpenAiFailure } from "./OpenAiErrors.ts"
 
 export interface ToolCallDelta {
@@ -14,13 +15,6 @@ export interface CompletionDelta {
   readonly tool_calls?: ReadonlyArray<ToolCallDelta>
 }
 
-export interface StreamUsage {
-  readonly prompt_tokens: number
-  readonly completion_tokens: number
-  readonly total_tokens: number
-  readonly cost: number
-}
-
 export interface StreamHead {
   readonly id: string
   readonly model: string
@@ -34,7 +28,7 @@ export interface StreamHead {
 export interface OpenAiFrames {
   readonly delta: (delta: CompletionDelta) => string
   /** The last chunk, and the end of the stream. */
-  readonly end: (finishReason: string, usage?: StreamUsage) => string
+  readonly end: (finishReason: string, usage?: CompletionUsage) => string
   /** An error body of this service, as the last event. */
   readonly error: (status: number, body: unknown) => string
 }

@@ -1,7 +1,7 @@
 import { encodeSseEvent } from "../http/Sse.ts"
-import type { OpenAiCompletion } from "./OpenAiApi.ts"
+import type { CompletionUsage, OpenAiCompletion } from "./OpenAiApi.ts"
 import { makeOpenAiFailure } from "./OpenAiErrors.ts"
-import type { OpenAiFrames, StreamHead, StreamUsage, ToolCallDelta } from "./OpenAiFrames.ts"
+import type { OpenAiFrames, StreamHead, ToolCallDelta } from "./OpenAiFrames.ts"
 import type { ModelResponse, ResponseOutputItem, ResponsePayload } from "./ResponsesApi.ts"
 
 const withoutPrefix = (id: string) => id.slice(id.indexOf("_") + 1)
@@ -18,13 +18,14 @@ type ResponseHead = Pick<StreamHead, "id" | "model" | "created"> & {
   readonly isStored: boolean
 }
 
-const toUsage = ({ completion_tokens, cost, prompt_tokens, total_tokens }: StreamUsage): ModelResponse["usage"] => ({
-  input_tokens: prompt_tokens,
-  input_tokens_details: { cached_tokens: 0 },
-  output_tokens: completion_tokens,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens,
-  cost
+/** The protocol requires the details: 0 where the provider reports none. */
+const toUsage = (usage: CompletionUsage): ModelResponse["usage"] => ({
+  input_tokens: usage.prompt_tokens,
+  input_tokens_details: usage.prompt_tokens_details ?? { cached_tokens: 0 },
+  output_tokens: usage.completion_tokens,
+  output_tokens_details: usage.completion_tokens_details ?? { reasoning_tokens: 0 },
+  total_tokens: usage.total_tokens,
+  cost: usage.cost
 })
 
 const incompleteReasons: Readonly<Record<string, string>> = {
@@ -58,7 +59,7 @@ const makeResponse = (
   max_output_tokens: payload.max_output_tokens ?? null
 })
 
-const makeEnding = (finishReason: string, usage: StreamUsage | undefined): Partial<Progress> => {
+const makeEnding = (finishReason: string, usage: CompletionUsage | undefined): Partial<Progress> => {
   const reason = incompleteReasons[finishReason]
   return {
     status: reason === undefined ? "completed" : "incomplete",

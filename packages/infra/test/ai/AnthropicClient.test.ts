@@ -107,7 +107,7 @@ describe("an answer", () => {
       Either.right({
         type: "done",
         finishReason: "stop",
-        usage: { promptTokens: 115, completionTokens: 42, totalTokens: 157 }
+        usage: { promptTokens: 115, completionTokens: 42, totalTokens: 157, cachedTokens: 100 }
       })
     )
   })

@@ -76,6 +76,7 @@ describe("an answer", () => {
       ...candidate("lo", "STOP"),
       usageMetadata: {
         promptTokenCount: 10,
+        cachedContentTokenCount: 8,
         toolUsePromptTokenCount: 1,
         candidatesTokenCount: 3,
         thoughtsTokenCount: 20,
@@ -89,7 +90,7 @@ describe("an answer", () => {
       Either.right({
         type: "done",
         finishReason: "stop",
-        usage: { promptTokens: 11, completionTokens: 23, totalTokens: 34 }
+        usage: { promptTokens: 11, completionTokens: 23, totalTokens: 34, cachedTokens: 8, reasoningTokens: 20 }
       })
     )
   })

@@ -71,7 +71,12 @@ describe("an answer", () => {
     const [finished, second] = addOpenAiChunk(begun, { choices: [{ delta: { content: "lo" }, finish_reason: "stop" }] })
     const [counted, third] = addOpenAiChunk(finished, {
       choices: [],
-      usage: { prompt_tokens: 3, completion_tokens: 2 }
+      usage: {
+        prompt_tokens: 3,
+        completion_tokens: 2,
+        prompt_tokens_details: { cached_tokens: 1 },
+        completion_tokens_details: { reasoning_tokens: 0 }
+      }
     })
     assert.deepStrictEqual([first, second, third], ["Hel", "lo", ""])
     assert.deepStrictEqual(
@@ -79,7 +84,7 @@ describe("an answer", () => {
       Either.right({
         type: "done",
         finishReason: "stop",
-        usage: { promptTokens: 3, completionTokens: 2, totalTokens: 5 }
+        usage: { promptTokens: 3, completionTokens: 2, totalTokens: 5, cachedTokens: 1, reasoningTokens: 0 }
       })
     )
     assert.isTrue(Either.isLeft(finishOpenAiAnswer(begun)))

@@ -6,14 +6,20 @@ import { DateTime, Effect } from "effect"
 
 /** The body of an answer of POST /api/ai/chat. */
 export const makeChatAnswer = (
-  completion: Pick<ChatCompletion, "id" | "model" | "provider" | "text" | "usage">,
+  {
+    id,
+    model,
+    provider,
+    text,
+    usage: { completionTokens, promptTokens, totalTokens }
+  }: Pick<ChatCompletion, "id" | "model" | "provider" | "text" | "usage">,
   timestamp: DateTime.Utc
 ) => ({
-  id: completion.id,
-  model: completion.model,
-  provider: completion.provider,
-  message: { role: "assistant" as const, content: completion.text },
-  usage: completion.usage,
+  id,
+  model,
+  provider,
+  message: { role: "assistant" as const, content: text },
+  usage: { promptTokens, completionTokens, totalTokens },
   timestamp
 })
 

@@ -1,4 +1,4 @@
-import type { OpenAiCompletion } from "@berth/api/ai/OpenAiApi"
+import type { CompletionUsage, OpenAiCompletion } from "@berth/api/ai/OpenAiApi"
 import type { OpenAiFrames } from "@berth/api/ai/OpenAiFrames"
 import type { ChatCompletion, ChatEnding } from "@berth/domain/ai/calls/ChatRequest"
 import type { ToolCall } from "@berth/domain/ai/chat/ModelChat"
@@ -14,10 +14,14 @@ const callOf = ({ arguments: text, id, name }: ToolCall) => ({
   function: { name, arguments: text }
 })
 
-const usageOf = ({ costUsd, usage }: ChatEnding) => ({
+const usageOf = ({ costUsd, usage }: ChatEnding): CompletionUsage => ({
   prompt_tokens: usage.promptTokens,
   completion_tokens: usage.completionTokens,
   total_tokens: usage.totalTokens,
+  ...(usage.cachedTokens === undefined ? {} : { prompt_tokens_details: { cached_tokens: usage.cachedTokens } }),
+  ...(usage.reasoningTokens === undefined
+    ? {}
+    : { completion_tokens_details: { reasoning_tokens: usage.reasoningTokens } }),
   cost: costUsd
 })
 

@@ -79,7 +79,9 @@ export const ModelAnswerEvent = Schema.Union(
     usage: Schema.Struct({
       promptTokens: Schema.Number,
       completionTokens: Schema.Number,
-      totalTokens: Schema.Number
+      totalTokens: Schema.Number,
+      cachedTokens: optional(Schema.Number),
+      reasoningTokens: optional(Schema.Number)
     }),
     usageIsEstimated: Schema.Boolean,
     costUsd: Schema.Number,

@@ -89,4 +89,8 @@ export interface TokenUsage {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly totalTokens: number
+  /** Part of the prompt that the provider had cached; absent where it does not report it. */
+  readonly cachedTokens?: number | undefined
+  /** Part of the completion that is no output, such as thoughts; absent where the provider does not report it. */
+  readonly reasoningTokens?: number | undefined
 }

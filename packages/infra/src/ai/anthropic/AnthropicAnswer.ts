@@ -8,6 +8,7 @@ import {
   type PartialToolCall,
   dropTruncatedCall
 } from "../vendor/PartialToolCall.ts"
+import { makeTokenDetails } from "../vendor/TokenDetails.ts"
 import { VendorAnswerMalformed, VendorAnswerWithheld } from "../vendor/VendorErrors.ts"
 import type { AnthropicAnswerEvent, AnthropicUsage } from "./AnthropicBodies.ts"
 
@@ -42,7 +43,12 @@ const usageOf = (usage: AnthropicUsage): TokenUsage | null => {
   const { input_tokens, output_tokens } = usage
   if (!isCount(input_tokens) || !isCount(output_tokens)) return null
   const promptTokens = input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0)
-  return { promptTokens, completionTokens: output_tokens, totalTokens: promptTokens + output_tokens }
+  return {
+    promptTokens,
+    completionTokens: output_tokens,
+    totalTokens: promptTokens + output_tokens,
+    ...makeTokenDetails(usage.cache_read_input_tokens, undefined)
+  }
 }
 
 const isEmptyObject = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0

@@ -3,6 +3,7 @@ import type { TokenUsage } from "@berth/domain/ai/chat/ModelChat"
 import { Either } from "effect"
 import { foldAnswer } from "../vendor/AnswerFold.ts"
 import { toolCallsFinishReason, type PartialToolCall } from "../vendor/PartialToolCall.ts"
+import { makeTokenDetails } from "../vendor/TokenDetails.ts"
 import { VendorAnswerMalformed, VendorAnswerWithheld } from "../vendor/VendorErrors.ts"
 import type { GoogleAnswerChunk, GoogleUsage } from "./GoogleBodies.ts"
 
@@ -27,7 +28,12 @@ export const emptyGoogleAnswer: GoogleAnswer = {
 const usageOf = (usage: GoogleUsage): TokenUsage => {
   const promptTokens = (usage.promptTokenCount ?? 0) + (usage.toolUsePromptTokenCount ?? 0)
   const completionTokens = (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0)
-  return { promptTokens, completionTokens, totalTokens: usage.totalTokenCount ?? promptTokens + completionTokens }
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens: usage.totalTokenCount ?? promptTokens + completionTokens,
+    ...makeTokenDetails(usage.cachedContentTokenCount, usage.thoughtsTokenCount)
+  }
 }
 
 const finishReasonIn = (chunk: GoogleAnswerChunk) => chunk.candidates?.[0]?.finishReason ?? null

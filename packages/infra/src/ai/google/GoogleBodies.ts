@@ -56,6 +56,7 @@ export interface GoogleBody {
 /** Zero counts are omitted. */
 export const GoogleUsage = Schema.Struct({
   promptTokenCount: optionalNullable(Schema.NonNegativeInt),
+  cachedContentTokenCount: optionalNullable(Schema.NonNegativeInt),
   toolUsePromptTokenCount: optionalNullable(Schema.NonNegativeInt),
   candidatesTokenCount: optionalNullable(Schema.NonNegativeInt),
   thoughtsTokenCount: optionalNullable(Schema.NonNegativeInt),
@@ -129,7 +130,13 @@ export type GoogleAnswerChunk = typeof GoogleAnswerChunk.Type
 
 export const GoogleStreamEvent = Schema.Union(OneError, GoogleAnswerChunk)
 
-const usageFields = ["promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"] as const
+const usageFields = [
+  "promptTokenCount",
+  "cachedContentTokenCount",
+  "candidatesTokenCount",
+  "thoughtsTokenCount",
+  "totalTokenCount"
+] as const
 
 const readUsage = (usage: unknown): GoogleUsage | null => {
   if (!Predicate.isRecord(usage) || "toolUsePromptTokenCount" in usage) return null

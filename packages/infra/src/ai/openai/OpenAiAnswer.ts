@@ -8,6 +8,7 @@ import {
   type PartialToolCall,
   dropTruncatedCall
 } from "../vendor/PartialToolCall.ts"
+import { makeTokenDetails } from "../vendor/TokenDetails.ts"
 import { VendorAnswerMalformed } from "../vendor/VendorErrors.ts"
 import { readEncryptedReasoning, encodeReasoningSignature } from "./OpenRouterReasoning.ts"
 import type { OpenAiAnswerChunk, ReasoningDetail, OpenAiToolCall, OpenAiUsage } from "./OpenAiBodies.ts"
@@ -31,7 +32,8 @@ export const emptyOpenAiAnswer: OpenAiAnswer = {
 const usageOf = (usage: OpenAiUsage): TokenUsage => ({
   promptTokens: usage.prompt_tokens,
   completionTokens: usage.completion_tokens,
-  totalTokens: usage.total_tokens ?? usage.prompt_tokens + usage.completion_tokens
+  totalTokens: usage.total_tokens ?? usage.prompt_tokens + usage.completion_tokens,
+  ...makeTokenDetails(usage.prompt_tokens_details?.cached_tokens, usage.completion_tokens_details?.reasoning_tokens)
 })
 
 const argumentsIn = (given: unknown): string => {

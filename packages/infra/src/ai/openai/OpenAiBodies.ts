@@ -59,7 +59,11 @@ export interface OpenAiBody {
 export const OpenAiUsage = Schema.Struct({
   prompt_tokens: Schema.NonNegativeInt,
   completion_tokens: Schema.NonNegativeInt,
-  total_tokens: optionalNullable(Schema.NonNegativeInt)
+  total_tokens: optionalNullable(Schema.NonNegativeInt),
+  prompt_tokens_details: optionalNullable(Schema.Struct({ cached_tokens: optionalNullable(Schema.NonNegativeInt) })),
+  completion_tokens_details: optionalNullable(
+    Schema.Struct({ reasoning_tokens: optionalNullable(Schema.NonNegativeInt) })
+  )
 })
 export type OpenAiUsage = typeof OpenAiUsage.Type
 
