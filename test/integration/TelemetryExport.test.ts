@@ -90,7 +90,7 @@ describe("export by OTLP", () => {
         parentSpanId: parent.spanId,
         kind: "internal",
         isError: false,
-        attributes: { "agent.id": "agt_1" },
+        attributes: { "berth.agent.id": "agt_1" },
         events: [],
         resource: {
           "service.name": "berth-test",
@@ -104,7 +104,14 @@ describe("export by OTLP", () => {
       const bodyOf = (signal: string) => collector.requests().find(({ path }) => path === `/v1/${signal}`)?.body ?? ""
       assert.include(bodyOf("metrics"), '"name":"berth_test_total"')
       assert.include(bodyOf("metrics"), '"name":"process_resident_memory_bytes"')
-      for (const part of ['"severityText":"WARN"', '"severityNumber":13', "Half done", "agt_1", parent.traceId])
+      for (const part of [
+        '"severityText":"WARN"',
+        '"severityNumber":13',
+        "Half done",
+        "berth.agent_id",
+        "agt_1",
+        parent.traceId
+      ])
         assert.include(bodyOf("logs"), part)
       for (const { headers } of collector.requests())
         assert.containSubset(headers, { "x-team": "a b", authorization: "Basic hunter2" })
@@ -271,7 +278,7 @@ describe("export by OTLP", () => {
         kind: "internal",
         parentSpanId: undefined,
         isError: false,
-        attributes: { "agent.id": "agt_1", attempts: 3 }
+        attributes: { "berth.agent.id": "agt_1", "berth.attempts": 3 }
       })
       assert.match(span?.traceId ?? "", /^[0-9a-f]{32}$/)
       assert.isString(span?.resource["service.instance.id"])

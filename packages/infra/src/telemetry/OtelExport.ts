@@ -24,7 +24,7 @@ import { makeOtelTracer } from "./OtelTracer.ts"
 import { sampleProcess } from "./ProcessMetrics.ts"
 import { toReadableSpan } from "./RelayedSpans.ts"
 import { makeRelayQueue } from "./RelayQueue.ts"
-import { toAttributeValue } from "./SpanConventions.ts"
+import { nameAttribute, toAttributeValue } from "./SpanConventions.ts"
 
 /*
  * Export by the SDK of OpenTelemetry. Loaded only by processes that export.
@@ -193,7 +193,8 @@ export const layer = (settings: TelemetrySettings, identity: ExportedResource) =
           for (const [key, value] of Object.entries(line)) {
             if (lineKeys.has(key)) continue
             const given = toAttributeValue(value)
-            attributes[key === "cause" ? "exception.stacktrace" : key] = typeof given === "object" ? [...given] : given
+            attributes[key === "cause" ? "exception.stacktrace" : nameAttribute(key)] =
+              typeof given === "object" ? [...given] : given
           }
           logger.emit({
             timestamp: options.date,

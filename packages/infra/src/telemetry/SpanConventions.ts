@@ -48,6 +48,14 @@ export const toAttributeValue = (value: unknown): AttributeValue => {
   return toText(value).slice(0, maximumTextLength)
 }
 
+/** Namespaces of the registry of the semantic conventions, and our own. */
+const namespaces =
+  /^(?:berth|client|code|db|error|exception|gen_ai|http|messaging|network|otel|process|server|session|url|user|user_agent)\./
+
+/** The name of an attribute as it is exported: in our namespace unless it has one of the registry, in snake case. */
+export const nameAttribute = (key: string): string =>
+  namespaces.test(key) ? key : `berth.${key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`
+
 const textOf = (attributes: Attributes, key: string): string | undefined => {
   const value = attributes.get(key)
   return typeof value === "string" && value !== "" ? value : undefined
@@ -150,7 +158,8 @@ const isDropped = ({ attributes, kind }: SpanEnd, key: string, value: unknown) =
 const describeAttributes = (end: SpanEnd): Record<string, AttributeValue> => {
   const made: Record<string, AttributeValue> = {}
   for (const [key, value] of end.attributes)
-    if (!isDropped(end, key, value)) made[key] = toAttributeValue(key === "url.full" ? redactUrl(toText(value)) : value)
+    if (!isDropped(end, key, value))
+      made[nameAttribute(key)] = toAttributeValue(key === "url.full" ? redactUrl(toText(value)) : value)
   return { ...made, ...readHttp(end), ...readSql(end) }
 }
 

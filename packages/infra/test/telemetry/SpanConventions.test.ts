@@ -105,6 +105,27 @@ describe("attributes", () => {
     })
   })
 
+  it("An attribute outside of the registry's namespaces is in the namespace berth", () => {
+    const attributes = {
+      limit: 3,
+      "agent.id": "agt_1",
+      "card.event_type": "paid",
+      agentId: "agt_1",
+      "user.id": "usr_1",
+      "berth.cost.usd": 1,
+      "gen_ai.agent.id": "agt_1"
+    }
+    assert.deepStrictEqual(describeGiven({ attributes }).attributes, {
+      "berth.limit": 3,
+      "berth.agent.id": "agt_1",
+      "berth.card.event_type": "paid",
+      "berth.agent_id": "agt_1",
+      "user.id": "usr_1",
+      "berth.cost.usd": 1,
+      "gen_ai.agent.id": "agt_1"
+    })
+  })
+
   it("A client span has a host as its server and no secrets in its URL", () => {
     const { attributes } = describeGiven({
       kind: "client",
