@@ -1,5 +1,5 @@
 import { HttpApiSchema } from "@effect/platform"
-import { Context, Predicate, Schema } from "effect"
+import { Context, Option, Predicate, Schema, SchemaAST } from "effect"
 
 /** Fields of every error body. `error` is the code of the specification, else a short sentence; `traceId` is added on output. */
 export const errorFields = <Code extends string>(code: Code) => ({
@@ -18,9 +18,26 @@ export class GroupErrorMembers extends Context.Reference<GroupErrorMembers>()("@
   defaultValue: (): Readonly<Record<string, unknown>> => ({})
 }) {}
 
-/** An error class as a schema: what it is on the typed side of its body. */
-export const errorClassSchema = <E>(constructor: abstract new (...args: never) => E) =>
-  Schema.declare((value: unknown): value is E => value instanceof constructor)
+type ErrorConstructor<E> = abstract new (...args: never) => E
+
+/** The tag of an error class. Bundles rename classes, but not tags. */
+const tagOf = <E>({ prototype }: ErrorConstructor<E>): Option.Option<string> =>
+  Predicate.hasProperty(prototype, "name") && Predicate.isString(prototype.name)
+    ? Option.some(prototype.name)
+    : Option.none()
+
+/**
+ * An error class as a schema: what it is on the typed side of its body. By the literal tag a union of all errors finds its
+ * member at once; without it, an encoded error is compared with each class before its own.
+ */
+export const errorClassSchema = <E>(constructor: ErrorConstructor<E>) =>
+  Schema.declare(
+    (value: unknown): value is E => value instanceof constructor,
+    Option.match(tagOf(constructor), {
+      onNone: () => ({}),
+      onSome: (tag) => ({ [SchemaAST.SurrogateAnnotationId]: Schema.Struct({ _tag: Schema.Literal(tag) }).ast })
+    })
+  )
 
 interface ErrorBodyOptions<E, M = unknown> {
   readonly status: number
@@ -38,8 +55,6 @@ interface ExtendedErrorBodyOptions<E, M> extends ErrorBodyOptions<E, M> {
   readonly members: (error: E) => M
 }
 
-type ErrorConstructor<E> = abstract new (...args: never) => E
-
 /** Codes that the specification or the decisions name; all others are the error class in snake_case. */
 const pinnedCodes: Readonly<Record<string, string>> = {
   AuthenticationRequired: "unauthorized",
@@ -49,11 +64,9 @@ const pinnedCodes: Readonly<Record<string, string>> = {
   PluginNotFound: "no_plugin"
 }
 
-/** Returns the wire code of an error class. Bundles rename classes, so the tag of the class counts. */
+/** Returns the wire code of an error class. */
 const codeOf = <E>(constructor: ErrorConstructor<E>): string => {
-  const prototype: unknown = constructor.prototype
-  const tag =
-    Predicate.hasProperty(prototype, "name") && Predicate.isString(prototype.name) ? prototype.name : constructor.name
+  const tag = Option.getOrElse(tagOf(constructor), () => constructor.name)
   return pinnedCodes[tag] ?? tag.replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
 }
 
