@@ -182,6 +182,19 @@ layer(App.shared, { excludeTestServices: true })("Budgets over HTTP", (it) => {
       })
   )
 
+  it.effect("A budget of an agent binds the gateway's tasks that it runs, whether a call names it or not", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      yield* setBudgets(owner, { agentId: owner.agent.id, period: "day", units: 0 })
+      const messages = [{ role: "user", content: "hi" }]
+      for (const named of [{ agentId: owner.agent.id }, {}])
+        assertError(yield* gatewayCall({ as: owner, json: { plugin: "agent", messages, ...named } }), {
+          status: 402,
+          code: "budget_exceeded"
+        })
+    })
+  )
+
   it.effect("A budget of the account refuses messages, gateway calls, /v1 and embeddings, with nothing charged", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

@@ -1,4 +1,5 @@
 import { Effect, Exit, ExecutionStrategy, Option, Scope, Stream } from "effect"
+import { Agents } from "../agents/Agents.ts"
 import type { BudgetExceeded } from "../billing/budgets/Budget.ts"
 import type { ChainUnreachable } from "../chain/ChainErrors.ts"
 import { CardCalls } from "./calls/CardCalls.ts"
@@ -9,6 +10,7 @@ import { CallQuotes } from "./calls/CallQuotes.ts"
 import { convertUnitsToUsd } from "../shared/Money.ts"
 import { limitInput } from "./calls/PluginPrices.ts"
 import { withExportedSpan } from "../shared/SpanExport.ts"
+import type { User } from "../shared/User.ts"
 import { CallUnpaid, makeTracelessCallUnpaid, type PaymentInProgress } from "./GatewayErrors.ts"
 import { convertUsdToTokenUnits, type PaidRequest } from "./payments/PaidRequest.ts"
 import type { PluginInput } from "./PluginInput.ts"
@@ -53,6 +55,16 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
     const cards = yield* CardCalls
     const machines = yield* MachineCalls
     const quotes = yield* CallQuotes
+    const agents = yield* Agents
+
+    /** Names the agent that a task without one runs on, so that its budgets bind the task. */
+    const nameAgent = (input: PluginInput, caller: Option.Option<User>): Effect.Effect<PluginInput> =>
+      input.plugin === "agent" && input.agentId === undefined && Option.isSome(caller)
+        ? Effect.map(agents.findDefaultRunning(caller.value.id), (found) => ({
+            ...input,
+            agentId: Option.getOrUndefined(found)?.id
+          }))
+        : Effect.succeed(input)
 
     /** A machine may pay instead, unless the caller named the card: a client that pays would be rejected again for the header. */
     const offerOtherPayment = (
@@ -67,8 +79,8 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
 
     /** Pays for the call and runs its plugin up to the first event, or to its end when it is not streamed. */
     const call = Effect.fnUntraced(function* ({ credentials, input: given, isStreamed, payer, request }: GatewayCall) {
-      const input = limitInput(given)
       const caller = payer.method === "card" ? Option.some(payer.user) : payer.caller
+      const input = yield* nameAgent(limitInput(given), caller)
       const quote = yield* quotes.quote(input, caller)
       const priceUsd = convertUnitsToUsd(quote.units)
       const paidRequest: PaidRequest = {
