@@ -5,7 +5,8 @@ import { WebApi } from "@berth/api/WebApi"
 import { DomainEvent } from "@berth/domain/events/DomainEvent"
 import { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { idempotentRoutes } from "@berth/server/http/IdempotencyMiddleware"
-import { type KnownRoute, listRoutes } from "@berth/server/http/RouteTable"
+import { AttachmentType } from "@berth/domain/interaction/attachments/Attachment"
+import { healthPaths, type KnownRoute, listRoutes } from "@berth/server/http/RouteTable"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { lintMetrics } from "../support/MetricLint.ts"
@@ -100,6 +101,9 @@ const isOffered = ({ method, path }: KnownRoute) => !new Set<string>(removed).ha
 
 const apis = { web: listRoutes(WebApi).filter(isOffered), backend: listRoutes(BackendApi) } as const
 
+/** The contracts and the paths that both listeners have. */
+const documented = { web: [...apis.web, ...healthPaths], backend: [...apis.backend, ...healthPaths] } as const
+
 const documentOf = (listener: keyof typeof apis) =>
   Effect.gen(function* () {
     const app = yield* App.TestApp
@@ -153,7 +157,7 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
     it.effect(`The documentation of the ${listener} listener is an OpenAPI 3.1 document of all its routes`, () =>
       Effect.gen(function* () {
         const { document } = yield* documentOf(listener)
-        const operations = apis[listener].map((route) => ({ route, operation: operationOf(document, route) }))
+        const operations = documented[listener].map((route) => ({ route, operation: operationOf(document, route) }))
         assert.strictEqual(
           Object.values(document.paths).flatMap((item) => Object.keys(item)).length,
           operations.length,
@@ -187,7 +191,7 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
         })
         const ids = [...text.matchAll(/"\$id":"([^"]+)"/g)].map(([, id]) => id)
         assert.deepStrictEqual(ids, [...new Set(ids)])
-        for (const route of apis[listener]) {
+        for (const route of documented[listener]) {
           const { requestBody, responses } = operationOf(document, route)
           const codesOf = (status: string) =>
             valuesOf(document, responses[status], "code").flatMap((schema) => valuesOf(document, schema, "enum"))
@@ -216,7 +220,7 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
     it.effect(`The documentation of the ${listener} listener has an example for every JSON body and every error`, () =>
       Effect.gen(function* () {
         const { document } = yield* documentOf(listener)
-        for (const route of apis[listener]) {
+        for (const route of documented[listener]) {
           const { requestBody, responses } = operationOf(document, route)
           const successes = Object.entries(responses).flatMap(([status, response]) =>
             status.startsWith("2") ? [response.content] : []
@@ -226,7 +230,7 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
             if (json !== undefined) assert.isDefined(json.example, `${route.method} ${route.path}`)
           }
         }
-        const missing = apis[listener].flatMap((route) => {
+        const missing = documented[listener].flatMap((route) => {
           const operation = operationOf(document, route)
           return Object.entries(operation.responses).flatMap(([status, { content }]) =>
             content?.["application/json"] !== undefined && errorExamplesOf(document, operation, status).length === 0
@@ -385,6 +389,15 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
         properties: { address: { pattern: "^0x[0-9a-fA-F]{40}$" } }
       })
       assert.containSubset(bodyOf("/api/auth/forgot-password"), { properties: { email: { format: "email" } } })
+    })
+  )
+
+  it.effect("The documentation names every media type of attachments", () =>
+    Effect.gen(function* () {
+      const { document } = yield* documentOf("web")
+      const path = "/api/agents/:id/attachments/:attachmentId"
+      const { content = {} } = operationOf(document, { method: "GET", path }).responses["200"] ?? {}
+      assert.deepStrictEqual(Object.keys(content), [...AttachmentType.literals])
     })
   )
 

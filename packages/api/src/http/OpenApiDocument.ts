@@ -3,7 +3,8 @@ import { JSONSchema, Predicate, type Schema } from "effect"
 import { IdempotencyKeyReusedBody, maximumIdempotencyKeyLength } from "../limits/IdempotencyErrors.ts"
 import { separateEventStream } from "./EventStream.ts"
 import { errorShape } from "./OpenApiErrorShape.ts"
-import { mapRecord, recordOf } from "./OpenApiExamples.ts"
+import { itemsOf, mapRecord, recordOf } from "./OpenApiExamples.ts"
+import { healthDocument } from "./HealthDocument.ts"
 import { describeOperations } from "./OpenApiTexts.ts"
 import { openRequestBodies } from "./OpenRequestBodies.ts"
 import {
@@ -37,8 +38,18 @@ export const describeApi = (
     ...info,
     version: "1.0.0",
     servers: [{ url: "/", description: "The origin of this document" }],
-    transform: (document) => describeOperations(complete(correctSchemas(document), description))
+    transform: (document) => describeOperations(complete(addHealth(correctSchemas(document)), description))
   })
+
+const addHealth = (document: unknown): unknown => {
+  if (!Predicate.isRecord(document)) return document
+  const { paths, tags } = document
+  return {
+    ...document,
+    tags: [...itemsOf(tags), ...healthDocument.tags],
+    paths: { ...recordOf(paths), ...healthDocument.paths }
+  }
+}
 
 /**
  * Removes `$id`, which must be unique and is the same for every unknown value, and `$schema`, which names an older draft. A

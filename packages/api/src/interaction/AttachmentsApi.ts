@@ -5,12 +5,14 @@ import {
   AttachmentLimitReached,
   attachmentLimits,
   AttachmentNotFound,
+  AttachmentType,
   ImagesNotSupported
 } from "@berth/domain/interaction/attachments/Attachment"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
+import { recordOf } from "../http/OpenApiExamples.ts"
 import { extendedErrorBody, plainErrorBody, reasonErrorBody } from "../http/ErrorBody.ts"
 import {
   BodyMalformedBody,
@@ -101,7 +103,20 @@ const read = HttpApiEndpoint.get("read", "/api/agents/:id/attachments/:attachmen
       description: "An image of its type, or text/plain as a download."
     })
   )
-  .annotateContext(acceptApiKeys("chat"))
+  .annotateContext(
+    acceptApiKeys("chat", (operation) => ({
+      ...operation,
+      responses: {
+        ...recordOf(operation["responses"]),
+        200: {
+          description: "The file",
+          content: Object.fromEntries(
+            AttachmentType.literals.map((type) => [type, { schema: { type: "string", format: "binary" } }])
+          )
+        }
+      }
+    }))
+  )
 
 /** POST /api/agents/:id/attachments, GET /api/agents/:id/attachments/:attachmentId */
 export class AttachmentsApi extends HttpApiGroup.make("attachments")
