@@ -6,8 +6,23 @@ export interface Exchange {
   readonly response: ServerResponse
 }
 
+interface OrderedExchange extends Exchange {
+  /** The response that has to end before the request is processed. */
+  readonly precededBy: ServerResponse | undefined
+}
+
 /** The newest exchange of each connection. */
-const exchanges = new WeakMap<Duplex, Exchange>()
+const exchanges = new WeakMap<Duplex, OrderedExchange>()
+
+const safeMethods = new Set(["GET", "HEAD", "OPTIONS"])
+const isSafe = ({ method = "" }: IncomingMessage) => safeMethods.has(method)
+
+/** Only safe requests are processed side by side (RFC 9112, section 9.3.2). */
+const findPreceding = (request: IncomingMessage, before: OrderedExchange | undefined) => {
+  const isBeside = before !== undefined && isSafe(request) && isSafe(before.request)
+  const response = isBeside ? before.precededBy : before?.response
+  return response?.closed === true ? undefined : response
+}
 
 /** The responses of each connection that wait for an earlier one. */
 const waiting = new WeakMap<Duplex, Set<ServerResponse>>()
@@ -27,10 +42,24 @@ const recordWaiting = ({ socket }: IncomingMessage, response: ServerResponse) =>
 /** Records the exchanges of a server, for `newestExchange`. A lost connection closes all its responses. */
 export const recordExchanges = (server: Server): void => {
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    exchanges.set(request.socket, { request, response })
+    const precededBy = findPreceding(request, exchanges.get(request.socket))
+    exchanges.set(request.socket, { request, response, precededBy })
     if (response.socket === null) recordWaiting(request, response)
   })
 }
 
 /** The request that was read last on a connection, with its response; undefined before the first one. */
 export const newestExchange = (socket: Duplex): Exchange | undefined => exchanges.get(socket)
+
+/** Runs once a response has ended, and not at all behind the last one of its connection (RFC 9112, section 9.6). */
+export const runBehind = (before: ServerResponse | undefined, socket: Duplex, run: () => void): void => {
+  if (before === undefined || before.closed) run()
+  else
+    before.once("close", () => {
+      if (socket.writable) run()
+    })
+}
+
+/** Processes the newest request of a connection in its turn. */
+export const runInTurn = ({ socket }: IncomingMessage, run: () => void): void =>
+  runBehind(exchanges.get(socket)?.precededBy, socket, run)

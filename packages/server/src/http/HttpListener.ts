@@ -9,7 +9,7 @@ import type { Socket } from "node:net"
 import * as DetachedWork from "./DetachedWork.ts"
 import { ListenerRequest } from "./ListenerRequest.ts"
 import type { Pipeline } from "./HttpPipeline.ts"
-import { recordExchanges } from "./Exchanges.ts"
+import { recordExchanges, runInTurn } from "./Exchanges.ts"
 import { lingerOnClose } from "./LingeringClose.ts"
 import { handleParserErrors } from "./ParserErrors.ts"
 import { normalizeTarget } from "./RequestTarget.ts"
@@ -139,12 +139,14 @@ const runPipeline = (pipeline: Pipeline) =>
     const run = Runtime.runFork(
       Runtime.make({ context: Context.unsafeMake<unknown>(services.unsafeMap), fiberRefs, runtimeFlags })
     )
-    const onRequest = (incoming: IncomingMessage, response: ServerResponse) => {
+    const answer = (incoming: IncomingMessage, response: ServerResponse) => {
       const fiber = run(Effect.uninterruptible(pipeline(new ListenerRequest(incoming, response))))
       response.on("close", () => {
         if (!response.writableEnded) fiber.unsafeInterruptAsFork(HttpServerError.clientAbortFiberId)
       })
     }
+    const onRequest = (incoming: IncomingMessage, response: ServerResponse) =>
+      runInTurn(incoming, () => answer(incoming, response))
     yield* Effect.acquireRelease(
       Effect.sync(() => server.on("request", onRequest)),
       () => Effect.sync(() => server.off("request", onRequest))

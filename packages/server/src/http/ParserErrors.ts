@@ -15,7 +15,7 @@ import { type IncomingMessage, type Server, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { wrapErrorBody } from "./ErrorEnvelope.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
-import { newestExchange } from "./Exchanges.ts"
+import { newestExchange, runBehind } from "./Exchanges.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
 import { endSocket } from "./SocketEnd.ts"
 
@@ -69,6 +69,9 @@ export const handleParserErrors = (server: Server): Effect.Effect<void, never, I
       else socket.destroy()
     }
 
+    const refuseInTurn = (refusal: HttpServerResponse.HttpServerResponse, reason: string, socket: Duplex) =>
+      runBehind(newestExchange(socket)?.response, socket, () => refuse(refusal, reason, sendTo(socket)))
+
     server.on("clientError", (error: Error, socket: Duplex) => {
       socket.on("error", () => socket.destroy())
       const code = codeOf(error)
@@ -89,9 +92,9 @@ export const handleParserErrors = (server: Server): Effect.Effect<void, never, I
     })
     server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
       socket.on("error", () => socket.destroy())
-      refuse(toParserErrorResponse(undefined), "CONNECT", sendTo(socket))
+      refuseInTurn(toParserErrorResponse(undefined), "CONNECT", socket)
     })
-    server.on("checkExpectation", (request: IncomingMessage) => {
-      refuse(makeErrorResponse(ExpectationFailedBody, new ExpectationFailed()), "Expect", sendTo(request.socket))
-    })
+    server.on("checkExpectation", ({ socket }: IncomingMessage) =>
+      refuseInTurn(makeErrorResponse(ExpectationFailedBody, new ExpectationFailed()), "Expect", socket)
+    )
   })

@@ -300,6 +300,59 @@ describe("A listener that is offered an upgrade", () => {
   )
 })
 
+describe("A listener with pipelined requests", () => {
+  const held = "GET /held HTTP/1.1\r\nhost: a\r\n\r\n"
+  const refused: ReadonlyArray<readonly [string, string, string]> = [
+    ["an unknown expectation", "POST /a HTTP/1.1\r\nhost: a\r\nexpect: a\r\ncontent-length: 0\r\n\r\n", "417"],
+    ["CONNECT", "CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n", "400"]
+  ]
+  for (const [what, bytes, status] of refused)
+    it.scopedLive(`A listener refuses ${what} after the response to the request before it`, () =>
+      Effect.gen(function* () {
+        const { port, release } = yield* serving()
+        const { text } = yield* openConnection(port, held + bytes)
+        assert.deepStrictEqual(bodiesOf(yield* sendBytes(port, [last])), ["[/last ]"])
+        yield* release
+        const read = yield* eventually(text, (sent) => sent.includes(` ${status} `))
+        assert.match(read, new RegExp(`^HTTP/1.1 200 OK.*\\[/held \\]HTTP/1.1 ${status} `, "s"))
+      })
+    )
+
+  it.scopedLive(
+    "A listener processes unsafe requests in turn, and none after a response that ends the connection",
+    () =>
+      Effect.gen(function* () {
+        const release = yield* Deferred.make<void>()
+        const begun: Array<string> = []
+        const built = yield* Layer.build(
+          Layer.provideMerge(
+            serve(({ method, url }) =>
+              Effect.gen(function* () {
+                begun.push(`${method} ${url}`)
+                if (url === "/held") yield* Deferred.await(release)
+                return HttpServerResponse.text(`[${url}]`, url === "/end" ? { headers: { connection: "close" } } : {})
+              })
+            ),
+            listener({ headers: Duration.minutes(1), whole: Duration.minutes(1) })
+          )
+        )
+        const port = yield* Effect.provide(portOf, built)
+        const post = (path: string) => `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n`
+        const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`
+        const { text } = yield* openConnection(
+          port,
+          held + get("/a") + post("/b") + get("/c") + get("/d") + post("/end") + get("/e") + post("/f")
+        )
+        assert.match(yield* sendBytes(port, [last.replace("/last", "/end")]), /\[\/end\]/)
+        assert.deepStrictEqual(begun, ["GET /held", "GET /a", "GET /end"])
+        yield* Deferred.succeed(release, undefined)
+        yield* eventually(text, (read) => read.includes("[/end]"))
+        assert.match(yield* sendBytes(port, [last.replace("/last", "/end")]), /\[\/end\]/)
+        assert.deepStrictEqual(begun.slice(3), ["POST /b", "GET /c", "GET /d", "POST /end", "GET /end"])
+      })
+  )
+})
+
 describe("A listener whose client leaves", () => {
   /** Answers at once, and `/held` never; records the paths whose requests have ended. */
   const recording = (answer: (request: ListenerRequest) => Effect.Effect<HttpServerResponse.HttpServerResponse>) =>
