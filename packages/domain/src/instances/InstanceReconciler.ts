@@ -53,8 +53,17 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     const complete = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       Effect.flatMap(Effect.forkIn(Effect.interruptible(effect), scope), Fiber.join)
 
-    /** Counts a crash and schedules the restart, or abandons the instance. */
+    /** The reconciliation of a stop that the host does not answer is scheduled already. */
+    const stopSuspended = (userId: UserId) =>
+      instances.serialized(userId, shutdown.suspend(userId)).pipe(
+        Effect.catchTag("InstanceHostUnavailable", () => Effect.void),
+        Effect.zipRight(Effect.logInfo("Instance of a suspended account stopped")),
+        Effect.annotateLogs({ userId })
+      )
+
+    /** Counts a crash and schedules the restart, or abandons the instance. That of a suspended account is stopped. */
     const handleCrash = Effect.fn("InstanceReconciler.handleCrash")(function* (userId: UserId, reason: string) {
+      if (yield* records.isSuspended(userId)) return yield* stopSuspended(userId)
       const count = yield* crashes.add(userId)
       const next = decideRestart(count)
       if (next === "give-up")
