@@ -1,5 +1,9 @@
-/** Largest block: a longer one is cut at a line, so that a growing answer parses little again. */
-const longestBlock = 16_000
+/** A longer block is cut at a line, so that a growing answer parses little again. */
+const longestBlock = 4_000
+/** Code is cheap to parse, and copied as a whole. */
+const longestCode = 16_000
+/** A line that each part of a cut block begins with. */
+const longestRepeatedLine = 500
 
 export interface Blocks {
   /** Complete blocks, which never change again. */
@@ -12,47 +16,67 @@ export const noBlocks: Blocks = { done: [], tail: "" }
 
 const fenceOf = (line: string) => /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
 
-/** Blocks with further Markdown. Blank lines outside code fences separate them. */
+/** The line between the head and the rows of a table. */
+const isDelimiterRow = (line: string) => line.includes("|") && line.includes("-") && /^[\s|:-]+$/.test(line)
+
+/** The end of the first part of a text without a better place: a line, else a word. */
+const findCut = (text: string) => {
+  const [line, word] = [text.lastIndexOf("\n", longestBlock), text.lastIndexOf(" ", longestBlock)]
+  return line > 0 ? line + 1 : word > 0 ? word : longestBlock
+}
+
+/** Blocks with further Markdown. Blank lines outside code fences, and the ends of fences, separate them. */
 export const appendText = ({ done, tail }: Blocks, text: string): Blocks => {
   const whole = tail + text
   const finished: Array<string> = []
+  // The block so far is `repeated`, and the text from `start`.
   let start = 0
-  let at = 0
+  let repeated = ""
   let fence: string | undefined
   let fenceLine = ""
-  let current = ""
-  for (;;) {
-    const end = whole.indexOf("\n", at)
-    if (end === -1) break
-    const line = whole.slice(at, end)
-    const mark = fenceOf(line)
-    at = end + 1
-    if (fence === undefined && mark !== undefined) {
-      fence = mark
-      fenceLine = line
-    } else if (fence !== undefined && mark !== undefined && mark.startsWith(fence) && line.trim() === mark) {
-      fence = undefined
-    } else if (at - start + current.length > longestBlock) {
-      const closing = fence === undefined ? "" : `${fence}\n`
-      finished.push(current + whole.slice(start, at) + closing)
-      current = fence === undefined ? "" : `${fenceLine}\n`
-      start = at
-      continue
-    }
-    if (fence === undefined && line.trim() === "") {
-      const block = current + whole.slice(start, at)
-      if (block.trim() !== "") finished.push(block)
-      current = ""
-      start = at
-    }
+  let tableHead = ""
+  let previous = ""
+  const cutAt = (place: number, next: string) => {
+    finished.push(repeated + whole.slice(start, place) + (fence === undefined ? "" : `${fence}\n`))
+    repeated = next
+    start = place
   }
-  const rest = current + whole.slice(start)
-  if (rest.length <= 2 * longestBlock || fence !== undefined)
-    return finished.length === 0 ? { done, tail: rest } : { done: [...done, ...finished], tail: rest }
-  // One line without an end.
-  const cut = rest.lastIndexOf(" ", longestBlock)
-  const place = cut === -1 ? longestBlock : cut
-  return appendText({ done: [...done, ...finished, rest.slice(0, place)], tail: "" }, rest.slice(place))
+  for (let at = 0; at < whole.length;) {
+    const newline = whole.indexOf("\n", at)
+    const isComplete = newline !== -1
+    const end = isComplete ? newline : whole.length
+    const length = repeated.length + at - start
+    let line = whole.slice(at, end)
+    const isClosing = fence !== undefined && fenceOf(line)?.startsWith(fence) === true && fenceOf(line) === line.trim()
+    if (fence !== undefined) {
+      if (isComplete && !isClosing && length > longestCode) cutAt(at, `${fenceLine}\n`)
+    } else {
+      const isPlace = /^\S/.test(line) && !isDelimiterRow(line) && (isComplete || line.length > longestBlock)
+      if (isPlace && length > longestBlock) cutAt(at, tableHead)
+      while (repeated.length + end - start > 2 * longestBlock) cutAt(start + findCut(whole.slice(start, end)), "")
+      line = whole.slice(Math.max(at, start), end)
+    }
+    if (!isComplete) break
+    at = end + 1
+    const mark = fenceOf(line)
+    if (isClosing || (fence === undefined && line.trim() === "")) {
+      fence = undefined
+      const block = repeated + whole.slice(start, at)
+      if (block.trim() !== "") finished.push(block)
+      repeated = ""
+      start = at
+      tableHead = ""
+    } else if (fence === undefined && mark !== undefined) {
+      fence = mark.slice(0, longestRepeatedLine)
+      fenceLine = line.slice(0, longestRepeatedLine)
+    } else if (tableHead === "" && isDelimiterRow(line) && previous.includes("|")) {
+      const head = `${previous}\n${line}\n`
+      tableHead = head.length > longestRepeatedLine ? "" : head
+    }
+    previous = line
+  }
+  const rest = repeated + whole.slice(start)
+  return finished.length === 0 ? { done, tail: rest } : { done: [...done, ...finished], tail: rest }
 }
 
 /** The blocks of a whole text. */

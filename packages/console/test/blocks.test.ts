@@ -12,7 +12,12 @@ const piece = FastCheck.constantFrom(
   "| a | b |\n",
   "- item\n",
   "   ",
-  "`code`"
+  "`code`",
+  "| --- | --- |\n",
+  "| a | b |\n".repeat(300),
+  "word ".repeat(900),
+  "  - item\n".repeat(200),
+  "```".repeat(300)
 )
 const pieces = FastCheck.array(piece, { maxLength: 60 })
 
@@ -41,17 +46,35 @@ describe("Blocks of Markdown", () => {
   it("Blocks keep a code fence with its blank lines whole", () => {
     assert.deepStrictEqual(splitBlocks("text\n\n```ts\none\n\ntwo\n```\n\nend"), [
       "text\n\n",
-      "```ts\none\n\ntwo\n```\n\n",
+      "```ts\none\n\ntwo\n```\n",
       "end"
     ])
   })
 
   it("Blocks have a bounded length, and each part of a long code fence is a fence", () => {
-    const blocks = splitBlocks(`\`\`\`ts\n${"const line = 1\n".repeat(4_000)}\`\`\`\n\n${"word ".repeat(20_000)}`)
-    for (const block of blocks) assert.isAtMost(block.length, 34_000)
+    const blocks = splitBlocks(`\`\`\`ts\n${"const line = 1\n".repeat(4_000)}\`\`\`\n\n${"word ".repeat(20_000)}\n`)
+    for (const block of blocks) assert.isAtMost(block.length, block.includes("const") ? 17_000 : 8_000)
     const code = blocks.filter((block) => block.includes("const"))
     assert.isAbove(code.length, 2)
     for (const block of code) assert.match(block.trim(), /^```ts\n[^`]*```$/)
+  })
+
+  it("Blocks cut a long list between its items, and each part of a long table is a table", () => {
+    const items = splitBlocks("- item\n  - nested\n".repeat(1_000))
+    assert.isAbove(items.length, 3)
+    for (const block of items) assert.match(block, /^(- item\n {2}- nested\n)+$/)
+    const rows = splitBlocks(`| a | b |\n| --- | --- |\n${"| 1 | 2 |\n".repeat(1_000)}`)
+    assert.isAbove(rows.length, 2)
+    for (const block of rows) assert.match(block, /^\| a \| b \|\n\| --- \| --- \|\n(\| 1 \| 2 \|\n)+$/)
+  })
+
+  it("Blocks of a hostile text are little longer than it", () => {
+    const many = "\n.".repeat(50_000)
+    const heads = ["```" + "x".repeat(20_000), "`".repeat(20_000), `|${" a |".repeat(5_000)}\n|${"-|".repeat(5_000)}`]
+    for (const head of heads) {
+      const text = head + many
+      assert.isBelow(splitBlocks(text).join("").length, 1.2 * text.length)
+    }
   })
 })
 

@@ -14,8 +14,8 @@ import type { SessionPageJson } from "../wire.ts"
 import { DraftFiles } from "./AttachmentList.tsx"
 import { acceptedFiles, type Outgoing, useDraftFiles } from "./attachments.ts"
 import { ConversationList } from "./ConversationList.tsx"
-import { ask, followPending, readLiveAnswers, stopAnswers, useLiveAnswers } from "./live.ts"
-import { Live, Stored } from "./Messages.tsx"
+import { ask, followPending, readLiveAnswers, stopAnswers, useLiveHeads } from "./live.ts"
+import { LiveAnswers, Stored } from "./Messages.tsx"
 
 const pageSize = 50
 export const newConversation = "new"
@@ -197,7 +197,7 @@ const Conversation = ({
   const { id: agentId, name } = agent
   const { messages, query, sync } = useConversation(agentId, sessionId)
   const client = useQueryClient()
-  const live = useLiveAnswers(sessionId)
+  const live = useLiveHeads(sessionId)
   const draftKey = `draft-${agentId}`
   const [text, setText] = useState(() => sessionStorage.getItem(draftKey) ?? "")
   const draft = useDraftFiles(agentId, sessionId)
@@ -367,9 +367,7 @@ const Conversation = ({
             </Group>
           )}
           <Stored agentId={agentId} messages={stored} name={name} onEdit={edit} onRetry={retry} />
-          {live.map((answer) => (
-            <Live key={answer.key} agentId={agentId} answer={answer} name={name} onRetry={retry} />
-          ))}
+          <LiveAnswers agentId={agentId} sessionId={sessionId} name={name} onRetry={retry} />
           {messages.length === 0 && live.length === 0 && !(query.isPending && sessionId !== newConversation) && (
             <Welcome name={name} onPick={(starter) => edit({ text: starter, attachments: [] })} />
           )}

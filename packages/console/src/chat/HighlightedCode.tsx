@@ -29,7 +29,8 @@ export const HighlightedCode = ({ code, language }: { readonly code: string; rea
     if (!isWanted) return undefined
     let isShown = true
     import("./highlight.ts").then(
-      (loaded) => isShown && setTokens(loaded.highlight(language, code)),
+      // Each code is a task of its own, so that many of them do not block the page.
+      ({ highlight }) => setTimeout(() => isShown && setTokens(highlight(language, code))),
       // A file of an earlier release can be gone: the code stays plain.
       () => undefined
     )

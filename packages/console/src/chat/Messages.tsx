@@ -8,7 +8,7 @@ import type { AttachmentJson, SessionMessageJson, ToolActivityJson } from "../wi
 import { AttachmentList } from "./AttachmentList.tsx"
 import type { Outgoing } from "./attachments.ts"
 import { CanHighlight } from "./HighlightedCode.tsx"
-import type { LiveAnswer } from "./live.ts"
+import { type LiveAnswer, useLiveAnswers } from "./live.ts"
 import { Block, Markdown, usualCharacters } from "./Markdown.tsx"
 
 interface Actions {
@@ -248,7 +248,7 @@ const Growing = ({ answer: { blocks } }: { readonly answer: LiveAnswer }) => {
 }
 
 /** An answer in progress, with its message. */
-export const Live = ({
+const Live = ({
   agentId,
   answer,
   name,
@@ -301,3 +301,17 @@ export const Live = ({
     </>
   )
 }
+
+/** The answers in progress of a conversation. Their deltas render nothing else. */
+export const LiveAnswers = memo(
+  ({
+    sessionId,
+    ...props
+  }: Pick<Actions, "agentId" | "onRetry"> & { readonly sessionId: string; readonly name: string }) => (
+    <>
+      {useLiveAnswers(sessionId).map((answer) => (
+        <Live key={answer.key} answer={answer} {...props} />
+      ))}
+    </>
+  )
+)

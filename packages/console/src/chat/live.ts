@@ -20,13 +20,23 @@ export interface LiveAnswer {
   readonly failure: { readonly message: string; readonly traceId: string | undefined } | undefined
 }
 
+/** An answer without its text, which changes with each delta. */
+export type LiveHead = Omit<LiveAnswer, "blocks">
+
 const none: ReadonlyArray<LiveAnswer> = []
 const answers = new Map<string, ReadonlyArray<LiveAnswer>>()
+/** The answers of before they only grew. */
+const heads = new Map<string, ReadonlyArray<LiveHead>>()
 const listeners = new Set<() => void>()
 
-const publish = (sessionId: string, next: ReadonlyArray<LiveAnswer>) => {
-  if (next.length === 0) answers.delete(sessionId)
-  else answers.set(sessionId, next)
+const publish = (sessionId: string, next: ReadonlyArray<LiveAnswer>, onlyGrew = false) => {
+  if (next.length === 0) {
+    answers.delete(sessionId)
+    heads.delete(sessionId)
+  } else {
+    answers.set(sessionId, next)
+    if (!onlyGrew) heads.set(sessionId, next)
+  }
   for (const listener of listeners) listener()
 }
 
@@ -41,11 +51,18 @@ export const readLiveAnswers = (sessionId: string): ReadonlyArray<LiveAnswer> =>
 export const useLiveAnswers = (sessionId: string): ReadonlyArray<LiveAnswer> =>
   useSyncExternalStore(subscribe, () => readLiveAnswers(sessionId))
 
-const change = (sessionId: string, key: string, changes: Partial<LiveAnswer>) =>
-  publish(
-    sessionId,
-    readLiveAnswers(sessionId).map((answer) => (answer.key === key ? { ...answer, ...changes } : answer))
-  )
+/** The same, without a render for each delta. */
+export const useLiveHeads = (sessionId: string): ReadonlyArray<LiveHead> =>
+  useSyncExternalStore(subscribe, () => heads.get(sessionId) ?? none)
+
+const replace = (sessionId: string, key: string, changes: Partial<LiveAnswer>) =>
+  readLiveAnswers(sessionId).map((answer) => (answer.key === key ? { ...answer, ...changes } : answer))
+
+const change = (sessionId: string, key: string, changes: Partial<LiveHead>) =>
+  publish(sessionId, replace(sessionId, key, changes))
+
+const grow = (sessionId: string, key: string, blocks: Blocks) =>
+  publish(sessionId, replace(sessionId, key, { blocks }), true)
 
 const remove = (sessionId: string, key: string) =>
   publish(
@@ -91,7 +108,7 @@ const follow = async (
     if (waiting === "") return
     blocks = appendText(blocks, waiting)
     waiting = ""
-    change(sessionId, key, { blocks })
+    grow(sessionId, key, blocks)
   }
   try {
     await receiveAnswer(source, {
