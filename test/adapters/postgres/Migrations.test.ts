@@ -38,7 +38,8 @@ const pinned: Readonly<Record<number, string>> = {
   23: "7834be197e3aad8aa2662184d8439fb6cd83a4c2c18ba3942e6a80e56c9abbff",
   24: "f4bb0487f7793da58dfd3fdb836d1d0c95e0823fbf076827d347debfa166f101",
   25: "8f4a234f25ce60269908ef77fe17a748adf480fb4faef1d1a15b700dcd88e69a",
-  26: "d3fd389ff483712f3b28de12c236515a6cae44570636336b147817f8399dcf9d"
+  26: "d3fd389ff483712f3b28de12c236515a6cae44570636336b147817f8399dcf9d",
+  27: "11c8dedeb72abd01de51fb55c92d0a4016ad5c23d7a51654e47f425258d3eb03"
 }
 
 const options = (url: Redacted.Redacted) => ({ url, maxConnections: 1, applicationName: "test" })

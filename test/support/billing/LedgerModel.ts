@@ -17,6 +17,8 @@ export type LedgerOperation =
   | { readonly is: "reserve"; readonly cause: string; readonly units: number }
   | { readonly is: "extend"; readonly cause: string; readonly units: number }
   | { readonly is: "settle"; readonly cause: string; readonly units: number }
+  /** Settles beyond the reservation, as far as balance and budgets reach. */
+  | { readonly is: "settle beyond"; readonly cause: string; readonly units: number }
   | { readonly is: "release"; readonly cause: string }
   | {
       readonly is: "book"
@@ -28,6 +30,8 @@ export type LedgerOperation =
   | { readonly is: "reverse"; readonly cause: string; readonly reversal: Omit<Reversal, "payment"> }
   | { readonly is: "limit"; readonly limits: ReadonlyArray<BudgetLimit> }
   | { readonly is: "remove agent"; readonly agentId: AgentId }
+  /** Deletes what the retention lets go, with the days before yesterday. */
+  | { readonly is: "prune" }
   | { readonly is: "midnight" }
   | { readonly is: "month" }
 
@@ -76,6 +80,7 @@ const ledgerOperation: FastCheck.Arbitrary<LedgerOperation> = FastCheck.oneof(
   { arbitrary: FastCheck.record({ is: FastCheck.constant("reserve" as const), cause: call, units }), weight: 4 },
   { arbitrary: FastCheck.record({ is: FastCheck.constant("extend" as const), cause: call, units }), weight: 3 },
   { arbitrary: FastCheck.record({ is: FastCheck.constant("settle" as const), cause: call, units }), weight: 3 },
+  { arbitrary: FastCheck.record({ is: FastCheck.constant("settle beyond" as const), cause: call, units }), weight: 2 },
   { arbitrary: FastCheck.record({ is: FastCheck.constant("release" as const), cause: call }), weight: 2 },
   { arbitrary: sale.map((cause) => ({ is: "book" as const, cause, ...soldOf(cause) })), weight: 3 },
   { arbitrary: sale.chain(reversalOf), weight: 3 },
@@ -84,6 +89,7 @@ const ledgerOperation: FastCheck.Arbitrary<LedgerOperation> = FastCheck.oneof(
     arbitrary: FastCheck.constantFrom(...agentIds).map((agentId) => ({ is: "remove agent" as const, agentId })),
     weight: 1
   },
+  { arbitrary: FastCheck.constant({ is: "prune" as const }), weight: 1 },
   { arbitrary: FastCheck.constant({ is: "month" as const }), weight: 1 },
   { arbitrary: FastCheck.constant({ is: "midnight" as const }), weight: 1 }
 )
@@ -119,6 +125,7 @@ export class LedgerModel {
   readonly #sales = new Map<string, Sale>()
   #limits: ReadonlyArray<BudgetLimit> = []
   readonly #removed = new Set<AgentId>()
+  readonly #pruned = new Set<number>()
   readonly #spent: Array<{ readonly agentId: AgentId | null; readonly day: number; readonly units: number }> = []
 
   #move(transactionId: string, from: LedgerEntry["account"], to: LedgerEntry["account"], moved: number) {
@@ -131,6 +138,11 @@ export class LedgerModel {
 
   #spend(cause: string, day: number, units: number) {
     this.#spent.push({ agentId: agentOf(cause), day, units })
+  }
+
+  /** The daily units used on the days that are not pruned. */
+  get used(): number {
+    return [...this.days].reduce((sum, [day, used]) => (this.#pruned.has(day) ? sum : sum + used), 0)
   }
 
   /** The budgets, for reservations of a day. */
@@ -153,6 +165,31 @@ export class LedgerModel {
 
   #roomOf(cause: string, day: number) {
     return computeRoom(this.budgetsOf(day).filter(({ agentId }) => agentId === null || agentId === agentOf(cause)))
+  }
+
+  #extend(cause: string, units: number) {
+    const reservation = this.#reservations.get(cause)
+    if (reservation?.state !== "reserved") return 0
+    const { day, taken } = reservation
+    const { remaining } = computeUnitUsage(Units(this.dailyUnits), Units(this.days.get(day) ?? 0))
+    const extended = extendSplit(
+      taken,
+      { daily: remaining, credit: Units(Math.max(0, this.credits)) },
+      Units(Math.min(units, taken.daily + taken.credit + this.#roomOf(cause, day)))
+    )
+    this.#count(day, extended.daily - taken.daily)
+    this.#spend(cause, day, extended.daily + extended.credit - taken.daily - taken.credit)
+    this.credits -= extended.credit - taken.credit
+    this.#reservations.set(cause, { ...reservation, taken: extended })
+    return extended.daily + extended.credit
+  }
+
+  /** Settled reservations of the days before yesterday, and these days unless a reservation is open. */
+  #prune() {
+    for (const [cause, { day, state }] of this.#reservations)
+      if (state === "settled" && day < this.today - 1) this.#reservations.delete(cause)
+    const open = new Set(this.held.map(({ day }) => day))
+    for (const day of this.days.keys()) if (day < this.today - 1 && !open.has(day)) this.#pruned.add(day)
   }
 
   #close(cause: string, used: number, keeps: boolean) {
@@ -197,22 +234,15 @@ export class LedgerModel {
         this.#reservations.set(what.cause, { taken: taken.right, day: this.today, state: "reserved" })
         return true
       }
-      case "extend": {
-        const reservation = this.#reservations.get(what.cause)
-        if (reservation?.state !== "reserved") return 0
-        const { day, taken } = reservation
-        const { remaining } = computeUnitUsage(Units(this.dailyUnits), Units(this.days.get(day) ?? 0))
-        const extended = extendSplit(
-          taken,
-          { daily: remaining, credit: Units(Math.max(0, this.credits)) },
-          Units(Math.min(what.units, taken.daily + taken.credit + this.#roomOf(what.cause, day)))
-        )
-        this.#count(day, extended.daily - taken.daily)
-        this.#spend(what.cause, day, extended.daily + extended.credit - taken.daily - taken.credit)
-        this.credits -= extended.credit - taken.credit
-        this.#reservations.set(what.cause, { ...reservation, taken: extended })
-        return extended.daily + extended.credit
-      }
+      case "extend":
+        return this.#extend(what.cause, what.units)
+      case "settle beyond":
+        this.#extend(what.cause, what.units)
+        this.#close(what.cause, what.units, true)
+        return true
+      case "prune":
+        this.#prune()
+        return true
       case "settle":
         this.#close(what.cause, what.units, true)
         return true

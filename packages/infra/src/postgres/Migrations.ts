@@ -28,6 +28,7 @@ import attachments from "./migrations/0023_attachments.ts"
 import deletedConversations from "./migrations/0024_deleted_conversations.ts"
 import deliveredUnits from "./migrations/0025_delivered_units.ts"
 import budgets from "./migrations/0026_budgets.ts"
+import agentUnitDays from "./migrations/0027_agent_unit_days.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -60,7 +61,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 23, file: "0023_attachments.ts", sql: attachments },
   { id: 24, file: "0024_deleted_conversations.ts", sql: deletedConversations },
   { id: 25, file: "0025_delivered_units.ts", sql: deliveredUnits },
-  { id: 26, file: "0026_budgets.ts", sql: budgets }
+  { id: 26, file: "0026_budgets.ts", sql: budgets },
+  { id: 27, file: "0027_agent_unit_days.ts", sql: agentUnitDays }
 ]
 
 const DatabaseRow = Schema.Struct({

@@ -3,6 +3,7 @@ import type { Budget } from "@berth/domain/billing/budgets/Budget"
 import { Budgets } from "@berth/domain/billing/budgets/Budgets"
 import type { User } from "@berth/domain/shared/User"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
 import { computeBalances, findUnbalanced } from "../../../support/billing/LedgerSums.ts"
@@ -10,7 +11,7 @@ import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
 import { convertUnitsToCredits, MinorUnits, Units } from "@berth/domain/shared/Money"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect, Either, FastCheck, Option, TestClock, TestContext } from "effect"
+import { DateTime, Effect, Either, FastCheck, Option, TestClock, TestContext } from "effect"
 import { readBalance, BillingServices, readLedger } from "../../../support/billing/BillingServices.ts"
 import {
   agentIds,
@@ -111,6 +112,11 @@ const readBudgets = (user: User, agents: Agents) =>
     )
   })
 
+const addsUp = Effect.gen(function* () {
+  const audit = yield* LedgerAudit
+  assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
+})
+
 /** Does to a user what a history says, and answers as the model does. */
 const actor = (user: User, agents: Agents) => {
   const ids = new Map<string, ReservationId>()
@@ -133,6 +139,13 @@ const actor = (user: User, agents: Agents) => {
           return yield* extend(idOf(what.cause), Units(what.units))
         case "settle":
           yield* settle(idOf(what.cause), Units(what.units))
+          return true
+        case "settle beyond":
+          yield* settle(idOf(what.cause), Units(what.units), Units(0))
+          return true
+        case "prune":
+          yield* addsUp
+          yield* (yield* ReservationRepository).prune(DateTime.subtract(yield* DateTime.now, { days: 1 }))
           return true
         case "release":
           yield* release(idOf(what.cause))
@@ -163,11 +176,6 @@ const actor = (user: User, agents: Agents) => {
     })
 }
 
-const addsUp = Effect.gen(function* () {
-  const audit = yield* LedgerAudit
-  assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
-})
-
 layer(BillingServices, { excludeTestServices: true })("An account in the database", (it) => {
   it.effect.prop(
     "An account in the database equals the model after every step of any history",
@@ -181,7 +189,7 @@ layer(BillingServices, { excludeTestServices: true })("An account in the databas
         for (const what of history) {
           assert.strictEqual<unknown>(yield* act(what), model.apply(what), JSON.stringify(what))
           assert.deepStrictEqual(yield* readBalance(user), {
-            used: [...model.days.values()].reduce((sum, used) => sum + used, 0),
+            used: model.used,
             credits: convertUnitsToCredits(Units(model.credits))
           })
           assert.deepStrictEqual(yield* readBudgets(user, agents), byKey(model.budgetsOf(model.today)))
@@ -202,7 +210,7 @@ layer(BillingServices, { excludeTestServices: true })("An account in the databas
         const act = actor(user, agents)
         yield* act({ is: "limit", limits })
         const timeless = fibers.map((history) =>
-          history.filter(({ is }) => !["midnight", "month", "limit", "remove agent"].includes(is))
+          history.filter(({ is }) => !["midnight", "month", "limit", "remove agent", "prune"].includes(is))
         )
         yield* Effect.forEach([...timeless, ...timeless], (history) => Effect.forEach(history, act), {
           concurrency: "unbounded"

@@ -75,6 +75,13 @@ layer(BillingServices, { excludeTestServices: true })("LedgerAudit", (it) => {
       )
       assert.deepStrictEqual(
         yield* spoilt(
+          sql`update agent_unit_days set units = units + 4 where user_id = ${user.id}`,
+          sql`update agent_unit_days set units = units - 4 where user_id = ${user.id}`
+        ),
+        [["agent", 4]]
+      )
+      assert.deepStrictEqual(
+        yield* spoilt(
           sql`update ledger_entries set units = units + 3 where user_id = ${user.id} and account = 'purchases'`,
           sql`update ledger_entries set units = units - 3 where user_id = ${user.id} and account = 'purchases'`
         ),

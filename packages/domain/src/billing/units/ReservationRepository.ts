@@ -55,7 +55,7 @@ export class ReservationRepository extends Context.Tag("@berth/ReservationReposi
      * released where nothing was. Returns the number closed.
      */
     readonly closeAbandoned: (now: DateTime.Utc) => Effect.Effect<number>
-    /** Deletes closed reservations of days before `before` that the ledger audit has closed, except those that budgets of this month count. Returns the number deleted. */
+    /** Deletes closed reservations of days before `before` that the ledger audit has closed; budgets count them on. Returns the number deleted. */
     readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
   }
 >() {}

@@ -15,7 +15,7 @@ const Row = Schema.Struct({
   usedUnits: UnitsColumn
 })
 
-/** Sums reservations instead of counting beside them: units count once, whatever becomes of their reservation. */
+/** Sums the counters of days, which follow every change of a reservation in its transaction and outlive the reservation. */
 const readWhere = (
   sql: SqlClient,
   userId: UserId,
@@ -30,15 +30,9 @@ const readWhere = (
       )
     ), spent as materialized (
       select agent_id, coalesce(sum(units) filter (where day = ${day}::date), 0) as of_day, sum(units) as of_month
-      from (
-        select agent_id, day,
-          case state when 'reserved' then daily_units + credit_units else settled_daily_units + settled_credit_units end as units
-        from reservations
-        where user_id = ${userId} and state <> 'released'
-          and day >= case when exists (select from bound where period = 'month')
-            then date_trunc('month', ${day}::date)::date else ${day}::date end
-          and day < (date_trunc('month', ${day}::date) + interval '1 month')::date
-      ) as counted
+      from agent_unit_days
+      where user_id = ${userId} and day >= date_trunc('month', ${day}::date)::date
+        and day < (date_trunc('month', ${day}::date) + interval '1 month')::date
       group by agent_id
     )
     select agent_id, period, units, coalesce((

@@ -7,7 +7,7 @@ import { UnitsColumn } from "../shared/MoneyColumns.ts"
 
 const Bounds = Schema.Struct({ last: Schema.NullOr(Schema.String), users: Schema.Int })
 const Found = Schema.Struct({
-  what: Schema.Literal("transaction", "credits", "day"),
+  what: Schema.Literal("transaction", "credits", "day", "agent"),
   id: Schema.String,
   stored: UnitsColumn,
   derived: UnitsColumn
@@ -37,10 +37,17 @@ const make = Effect.map(SqlClient, (sql) => {
       ), used as (
         select user_id, day, unit_days.used from scope join unit_days using (user_id)
         where day >= (closed_until at time zone 'UTC')::date
-      ), reserved as (
-        select user_id, day, sum(case state when 'reserved' then daily_units else settled_daily_units end) as derived
+      ), counted as (
+        select user_id, day, agent_id, units from scope join agent_unit_days using (user_id)
+        where day >= (closed_until at time zone 'UTC')::date
+      ), reserved as materialized (
+        select user_id, day, coalesce(agent_id, '') as agent_id,
+          sum(case state when 'reserved' then daily_units else settled_daily_units end) as daily,
+          sum(case state when 'reserved' then credit_units else settled_credit_units end) as credit
         from scope join reservations using (user_id)
-        where day >= (closed_until at time zone 'UTC')::date group by user_id, day
+        where state <> 'released' and day >= (closed_until at time zone 'UTC')::date group by 1, 2, 3
+      ), reserved_days as (
+        select user_id, day, sum(daily) as derived from reserved group by 1, 2
       ), balances as (
         select user_id, stored, closed_units
           + coalesce((select sum(units) from recent where recent.user_id = scope.user_id and account = 'credits'), 0)
@@ -56,8 +63,13 @@ const make = Effect.map(SqlClient, (sql) => {
       select 'credits', user_id, stored::text, derived::text from balances where stored <> derived
       union all
       select 'day', user_id || ' ' || day, coalesce(used, 0)::text, coalesce(derived, 0)::text
-      from used full join reserved using (user_id, day)
-      where coalesce(used, 0) <> coalesce(derived, 0)`.pipe(decodeRows(Found))
+      from used full join reserved_days using (user_id, day)
+      where coalesce(used, 0) <> coalesce(derived, 0)
+      union all
+      select 'agent', concat_ws(' ', user_id, day, nullif(agent_id, '')), coalesce(units, 0)::text,
+        coalesce(daily + credit, 0)::text
+      from counted full join reserved using (user_id, day, agent_id)
+      where coalesce(units, 0) <> coalesce(daily + credit, 0)`.pipe(decodeRows(Found))
 
   const close = (from: string, to: string, until: Date) => sql`
     insert into ledger_checkpoints (user_id, closed_until, credit_units)

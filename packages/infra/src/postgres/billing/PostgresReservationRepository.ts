@@ -99,13 +99,18 @@ const make = Effect.gen(function* () {
       const deleted = yield* countAffectedRows(sql`
         delete from reservations using ledger_checkpoints as closed
         where closed.user_id = reservations.user_id and state <> 'reserved' and day < ${day}::date
-          and day < (closed.closed_until at time zone 'UTC')::date and (
-            day < ${month}::date or not exists (select from budgets where budgets.user_id = reservations.user_id)
-          )`).pipe(Effect.orDie)
+          and day < (closed.closed_until at time zone 'UTC')::date`).pipe(Effect.orDie)
       yield* Effect.orDie(sql`
         delete from unit_days where day < ${day}::date
           and not exists (
             select from reservations where reservations.user_id = unit_days.user_id and reservations.day = unit_days.day
+          )`)
+      // Budgets count whole months, those of an open reservation too.
+      yield* Effect.orDie(sql`
+        delete from agent_unit_days as counted where day < ${day}::date and day < ${month}::date
+          and not exists (
+            select from reservations where user_id = counted.user_id and day >= date_trunc('month', counted.day)::date
+              and day < (date_trunc('month', counted.day) + interval '1 month')::date
           )`)
       return deleted
     })

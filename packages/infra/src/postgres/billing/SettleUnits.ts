@@ -80,7 +80,8 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
           if (Option.isNone(open)) return false
           const { userId, day, cause, dailyUnits, creditUnits } = open.value
           const { booked, returned } = settleUnits({ daily: dailyUnits, credit: creditUnits }, units)
-          if (returned.daily > 0)
+          // Also locks the day for the counters of its agents.
+          if (returned.daily + returned.credit > 0)
             yield* sql`
               update unit_days set used = used - ${returned.daily} where user_id = ${userId} and day = ${day}::date`
           if (returned.credit > 0)

@@ -90,7 +90,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
       return Effect.all([
         sql`select ${newMessagesLock(sql`${userId}::text`)}`,
         sql`
-          update reservations set agent_id = question.agent_id, model = reply.model
+          update reservations set agent_id = coalesce(reservations.agent_id, question.agent_id), model = reply.model
           from messages question
           left join messages reply on reply.session_id = question.session_id and reply.seq = question.seq + 1
             and reply.sender = 'agent'
