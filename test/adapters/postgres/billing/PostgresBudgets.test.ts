@@ -6,7 +6,9 @@ import { ReservationRepository } from "@berth/domain/billing/units/ReservationRe
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { Units } from "@berth/domain/shared/Money"
 import type { User } from "@berth/domain/shared/User"
+import { migrations } from "@berth/infra/postgres/Migrations"
 import * as PostgresReservationRepository from "@berth/infra/postgres/billing/PostgresReservationRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Either, Layer, Option, TestClock, TestContext } from "effect"
 import { BillingServices } from "../../../support/billing/BillingServices.ts"
@@ -123,6 +125,70 @@ layer(BillingServices, { excludeTestServices: true })("Budgets", (it) => {
       yield* TestClock.setTime(Date.UTC(2027, 4, 20))
       assert.deepStrictEqual(yield* usedOf(user), [0])
     }).pipe(Effect.provide(TestContext.TestContext))
+  )
+
+  it.effect(
+    "Budgets bind an open reservation of an earlier month by that whole month after others of it are deleted",
+    () =>
+      Effect.gen(function* () {
+        const { prune } = yield* ReservationRepository
+        const { extend, reserve, settle } = yield* UnitLedger
+        const user = yield* insertUser()
+        yield* setBudgets(user, limit(40, { period: "month" }))
+        yield* TestClock.setTime(Date.UTC(2027, 7, 10))
+        yield* settle(Option.getOrThrow(yield* reserve(user, Units(30), "old")), Units(30))
+        yield* TestClock.setTime(Date.UTC(2027, 7, 31))
+        const open = Option.getOrThrow(yield* reserve(user, Units(2), "open"))
+        yield* TestClock.setTime(Date.UTC(2027, 8, 5))
+        yield* addsUp
+        yield* prune(DateTime.subtract(yield* DateTime.now, { days: 2 }))
+        assert.strictEqual(yield* extend(open, Units(20)), 10)
+        assert.deepStrictEqual(yield* usedOf(user), [0])
+        yield* addsUp
+      }).pipe(Effect.provide(TestContext.TestContext))
+  )
+
+  it.effect("Budgets are reached exactly by calls that cost more than they reserved and end at the same time", () =>
+    Effect.gen(function* () {
+      const { reserve, settle } = yield* UnitLedger
+      const user = yield* insertUser()
+      yield* setBudgets(user, limit(33, { period: "month" }))
+      const open = yield* Effect.forEach([1, 2, 3, 4, 5, 6, 7, 8], (n) => reserve(user, Units(1), `call ${n}`))
+      yield* Effect.forEach(open, (id) => settle(Option.getOrThrow(id), Units(6), Units(1)), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(yield* usedOf(user), [33])
+      yield* addsUp
+    })
+  )
+
+  it.effect("Budgets count the reservations that existed before the counters of agents", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { release, reserve, settle } = yield* UnitLedger
+      const user = yield* insertUser()
+      const agent = yield* insertAgent(user.id)
+      yield* setBudgets(user, limit(50), limit(50, { agentId: agent.id }))
+      const call = (units: number, cause: string) =>
+        Effect.map(reserve(user, Units(units), cause, cause === "of no agent" ? null : agent.id), Option.getOrThrow)
+      yield* call(3, "open")
+      yield* settle(yield* call(9, "settled"), Units(5))
+      yield* release(yield* call(4, "released"))
+      yield* settle(yield* call(7, "of no agent"), Units(7))
+      const counters = sql`
+        select agent_id, units::int as units from agent_unit_days
+        where user_id = ${user.id} and units > 0 order by units`
+      const before = yield* counters
+      assert.deepStrictEqual(before, [
+        { agentId: "", units: 7 },
+        { agentId: agent.id, units: 8 }
+      ])
+      yield* sql`drop table agent_unit_days`
+      yield* sql`drop function count_agent_units cascade`
+      yield* sql.unsafe(migrations.find(({ file }) => file.endsWith("agent_unit_days.ts"))?.sql ?? "")
+      assert.deepStrictEqual(yield* counters, before)
+      assert.deepStrictEqual(yield* usedOf(user), [15, 8])
+    })
   )
 
   it.effect("Budgets can be replaced while calls reserve, and bind the calls that begin afterwards", () =>

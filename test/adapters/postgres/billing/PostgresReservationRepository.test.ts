@@ -247,6 +247,34 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     })
   )
 
+  it.effect("UnitLedger deadlocks with no call when a transaction settles several reservations", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { settle } = yield* UnitLedger
+      const user = yield* userWithCredits(100)
+      const ofDay = yield* reserved(user, 20, "paid by the day")
+      yield* reserved(user, 30, "the rest of the day")
+      const ofCredits = yield* reserved(user, 20, "paid by credits")
+      const [isSettled, isAwaited] = [yield* Effect.makeLatch(), yield* Effect.makeLatch()]
+      const settling = settle(ofCredits, Units(5)).pipe(
+        Effect.zipRight(isSettled.open),
+        Effect.zipRight(isAwaited.await),
+        Effect.zipRight(settle(ofDay, Units(5))),
+        sql.withTransaction
+      )
+      const transaction = yield* Effect.fork(settling)
+      yield* isSettled.await
+      const caller = yield* Effect.fork(reserved(user, 10, "meanwhile"))
+      yield* eventually(
+        sql`select from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()`,
+        (waiting) => waiting.length === 1
+      )
+      yield* isAwaited.open
+      yield* Effect.zipRight(Fiber.join(transaction), Fiber.join(caller))
+      assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
+    })
+  )
+
   it.effect("UnitLedger reserves once for a cause, concurrently too, and anew only after a release", () =>
     Effect.gen(function* () {
       const { release, settle } = yield* UnitLedger
