@@ -2,6 +2,8 @@ import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import type { ModelDelta } from "@berth/domain/ai/streams/ModelEvent"
 import { PluginFailed, type PluginResult } from "@berth/domain/gateway/plugins/PluginRun"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { digestPrincipal } from "@berth/infra/postgres/limits/PostgresIdempotencyKeys"
+import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, Deferred, Duration, Effect, Fiber, Option, Redacted, Ref, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
@@ -447,6 +449,27 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
           assert.strictEqual(yield* model.calls, 1)
         })
       )
+      assert.strictEqual(yield* readUsedUnits(as), 1)
+    })
+  )
+
+  it.effect("A streamed call paid by card whose answer could not be stored is not charged again under its key", () =>
+    Effect.gen(function* () {
+      const as = yield* App.signInNewUser("pro")
+      const sql = yield* SqlClient
+      const caller = sql.literal(`'${digestPrincipal(as.user.id)}'`)
+      const answers = yield* Effect.acquireUseRelease(
+        sql`
+          alter table idempotency_keys
+          add constraint no_answers check (principal_hash <> ${caller} or response_sealed is null)`,
+        () => gatewayCall({ as, headers: { ...key("charged"), ...events } }),
+        () => Effect.orDie(sql`alter table idempotency_keys drop constraint no_answers`)
+      )
+      assert.strictEqual(parseEvents(answers).at(-1)?.event, "done")
+      yield* sql`update idempotency_keys set lease_until = now() where principal_hash = ${caller}`
+      const again = yield* gatewayCall({ as, headers: key("charged") })
+      assert.strictEqual((yield* decodeGatewayAnswer(again)).message, "Good day.")
+      assert.notProperty(again.headers, "idempotent-replayed")
       assert.strictEqual(yield* readUsedUnits(as), 1)
     })
   )

@@ -1,9 +1,17 @@
-import { Context, Data, type Effect, Option, type Schema } from "effect"
+import { Context, Data, Effect, Option, type Schema } from "effect"
 import type { IdempotencyClaimId, IdempotencyKey } from "./IdempotencyKeys.ts"
 
 /** The claim of the current request; none without an `Idempotency-Key`. */
 export class RequestClaim extends Context.Reference<RequestClaim>()("@berth/RequestClaim", {
   defaultValue: (): Option.Option<{ readonly key: IdempotencyKey; readonly id: IdempotencyClaimId }> => Option.none()
+}) {}
+
+/**
+ * Records that the work of the current request is about to be charged: whatever becomes of the response, a repetition has the
+ * same `reference`, and is not charged again. No effect without an `Idempotency-Key`.
+ */
+export class RequestCharge extends Context.Reference<RequestCharge>()("@berth/RequestCharge", {
+  defaultValue: (): Effect.Effect<void> => Effect.void
 }) {}
 
 /** A defect: the lease expired and a later request holds the key, so this one must have no effect. */

@@ -22,7 +22,7 @@ import {
   type StoredResponse
 } from "@berth/domain/limits/IdempotencyKeys"
 import { keepRenewed, leaseWaitLimit, whileRenewed } from "@berth/domain/limits/Lease"
-import { IdempotencyClaimLost, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
+import { IdempotencyClaimLost, RequestCharge, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { HttpApiSchema, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Cause, Effect, Encoding, Fiber, FiberSet, Option, Predicate, Redacted, Schema, type Scope } from "effect"
@@ -71,64 +71,71 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
     const administrators = yield* Administrators
     const detached = yield* DetachedWork
 
-    /** A response that cannot be stored is rebuilt from the stored outcome by the next request. */
-    const keep = (key: IdempotencyKey, claim: IdempotencyClaimId, response: HttpServerResponse.HttpServerResponse) =>
-      Option.match(toStoredResponse(response), {
-        onNone: () => keys.release(key, claim),
-        onSome: (stored) => Effect.asVoid(keys.complete(key, claim, stored))
-      }).pipe(Effect.catchAllCause((cause) => Effect.logWarning("Idempotent response not stored", cause)))
-
-    const releaseClaim = (key: IdempotencyKey, claim: IdempotencyClaimId) =>
-      keys
-        .release(key, claim)
-        .pipe(
-          Effect.catchAllCause((cause) =>
-            Effect.logWarning("Idempotency key not released, held until its lease ends", cause)
-          )
-        )
+    const hold = (key: IdempotencyKey, id: IdempotencyClaimId) => {
+      let isCharged = false
+      // A charged request keeps its `reference` for repetitions: its lease ends by itself.
+      const release = Effect.suspend(() => (isCharged ? Effect.void : keys.release(key, id)))
+      return {
+        key,
+        id,
+        renew: keys.renew(key, id),
+        recordCharge: Effect.sync(() => {
+          isCharged = true
+        }),
+        release: Effect.catchAllCause(release, (cause) =>
+          Effect.logWarning("Idempotency key not released, held until its lease ends", cause)
+        ),
+        /** A response that cannot be stored is rebuilt from the stored outcome by the next request. */
+        keep: (response: HttpServerResponse.HttpServerResponse) =>
+          Option.match(toStoredResponse(response), {
+            onNone: () => release,
+            onSome: (stored) => Effect.asVoid(keys.complete(key, id, stored))
+          }).pipe(Effect.catchAllCause((cause) => Effect.logWarning("Idempotent response not stored", cause)))
+      }
+    }
+    type HeldKey = ReturnType<typeof hold>
 
     /** Goes on to its end when the client leaves, whose request keeps its scope until then. */
     const runToEnd = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.uninterruptible(Effect.flatMap(FiberSet.run(detached)(Effect.interruptible(work)), Fiber.join))
 
     const answerOnce = <E, R, R2>(
-      key: IdempotencyKey,
-      claim: IdempotencyClaimId,
+      { id, keep, key, recordCharge, release, renew }: HeldKey,
       isStreamed: boolean,
       app: AnswerWithStore<E, R>,
       afterwards: (response: HttpServerResponse.HttpServerResponse) => Effect.Effect<void, never, R2>
     ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | R2> => {
-      const answer = Effect.suspend(() => app((response) => keep(key, claim, response))).pipe(
-        Effect.provideService(RequestClaim, Option.some({ key, id: claim })),
+      const answer = Effect.suspend(() => app(keep)).pipe(
+        Effect.provideService(RequestClaim, Option.some({ key, id })),
+        Effect.provideService(RequestCharge, recordCharge),
         Effect.catchSomeDefect((defect) =>
           defect instanceof IdempotencyClaimLost
             ? Option.some(Effect.succeed(firstRequestUnansweredResponse))
             : Option.none()
         ),
-        // At the end of the process the lease ends instead: a repetition then has the same `reference`.
-        Effect.onError((cause) =>
-          !isStreamed && Cause.isInterruptedOnly(cause) ? Effect.void : releaseClaim(key, claim)
-        ),
+        // At the drain limit the lease ends by itself: a repetition then has the same `reference`.
+        Effect.onError((cause) => (!isStreamed && Cause.isInterruptedOnly(cause) ? Effect.void : release)),
         Effect.tap(afterwards),
-        whileRenewed(keys.renew(key, claim))
+        whileRenewed(renew)
       )
       if (isStreamed) return answer
       // A client that left while it waited for the key begins nothing.
       return Effect.zipRight(
-        Effect.onInterrupt(Effect.allowInterrupt, () => releaseClaim(key, claim)),
+        Effect.onInterrupt(Effect.allowInterrupt, () => release),
         runToEnd(answer)
       )
     }
 
     /** A complete response is stored at once; a stream holds the claim until its end and stores itself. */
     const storeOrHold =
-      (key: IdempotencyKey, claim: IdempotencyClaimId) => (response: HttpServerResponse.HttpServerResponse) =>
+      ({ keep, release, renew }: HeldKey) =>
+      (response: HttpServerResponse.HttpServerResponse) =>
         response.body._tag === "Stream"
           ? Effect.zipRight(
-              Effect.addFinalizer(() => releaseClaim(key, claim)),
-              Effect.asVoid(Effect.forkScoped(keepRenewed(keys.renew(key, claim))))
+              Effect.addFinalizer(() => release),
+              Effect.asVoid(Effect.forkScoped(keepRenewed(renew)))
             )
-          : keep(key, claim, response)
+          : keep(response)
 
     const replayed = ({ body, encoding, headers, status }: StoredResponse) =>
       encoding === undefined
@@ -140,13 +147,13 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
     const claimOrReplay = <E, R>(
       key: IdempotencyKey,
       requestHash: string,
-      answer: (claim: IdempotencyClaimId) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+      answer: (held: HeldKey) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
     ) =>
       keys.claimWithin(key, requestHash, leaseWaitLimit).pipe(
         Effect.flatMap((claim): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> => {
           switch (claim._tag) {
             case "Claimed":
-              return answer(claim.id)
+              return answer(hold(key, claim.id))
             case "Replay":
               return replayed(claim.response)
             case "InProgress":
@@ -168,7 +175,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
       { isStreamed = false } = {}
     ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> =>
       isUsable(key.key)
-        ? claimOrReplay(key, requestHash, (claim) => answerOnce(key, claim, isStreamed, app, storeOrHold(key, claim)))
+        ? claimOrReplay(key, requestHash, (held) => answerOnce(held, isStreamed, app, storeOrHold(held)))
         : Effect.succeed(invalidKeyResponse)
 
     const apply = <E, R>(

@@ -527,6 +527,28 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect(
+    "UnitLedger.reserve takes over the reservation of its cause from a killed process, and not a closed one",
+    () =>
+      Effect.gen(function* () {
+        const { closeAbandoned, reserve, settle } = yield* UnitLedger
+        const repository = yield* ReservationRepository
+        const user = yield* insertUser()
+        yield* repository.renewLease(DateTime.add(yield* DateTime.now, { minutes: 2 }))
+        const killed = Context.get(yield* Layer.build(Layer.fresh(unitLedger)), UnitLedger)
+        const [open, settled] = yield* Effect.forEach(["open", "settled"], (cause) =>
+          killed.reserve(user, Units(4), cause)
+        )
+        yield* killed.settle(Option.getOrThrow(settled ?? Option.none()), Units(3))
+        const again = yield* Effect.forEach(["open", "settled"], (cause) => reserve(user, Units(4), cause))
+        assert.deepStrictEqual(again, [open, settled])
+        yield* closeAbandoned(DateTime.add(yield* DateTime.now, { seconds: 55 }))
+        assert.deepInclude(yield* balanceOf(user), { used: Units(7) })
+        for (const id of again) yield* settle(Option.getOrThrow(id), Units(2))
+        assert.deepInclude(yield* balanceOf(user), { used: Units(5) })
+      }).pipe(Effect.scoped)
+  )
+
   it.effect("UnitLedger.closeAbandoned settles what a killed process delivered, on the day of the reservation", () =>
     Effect.gen(function* () {
       const { closeAbandoned } = yield* UnitLedger

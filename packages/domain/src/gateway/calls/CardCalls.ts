@@ -3,7 +3,7 @@ import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import type { BudgetExceeded } from "../../billing/budgets/Budget.ts"
 import type { ReservationId, UnitsExhausted } from "../../billing/units/Reservation.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
-import { IdempotentExecution } from "../../limits/IdempotentExecution.ts"
+import { IdempotentExecution, RequestCharge } from "../../limits/IdempotentExecution.ts"
 import { noUnits, type Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
@@ -73,6 +73,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
     const openStream = (call: CardCall, id: ReservationId) =>
       Effect.gen(function* () {
         const { input, isStreamed, user } = call
+        const recordCharge = yield* RequestCharge
         const spentUsd = yield* Ref.make(0)
         // Hot path: plain variables, since an answer has hundreds of deltas and one fiber at a time passes them on.
         const texts: Array<string> = []
@@ -99,9 +100,15 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
 
         const settleAt = (event: ModelDelta | PluginResult | undefined) =>
           event?.type === "done"
-            ? Effect.tap(settle(call, id, countUsedUnits(call, event), event.answeredBy?.model ?? model), () => {
-                isSettled = true
-              })
+            ? Effect.tap(
+                Effect.zipRight(
+                  recordCharge,
+                  settle(call, id, countUsedUnits(call, event), event.answeredBy?.model ?? model)
+                ),
+                () => {
+                  isSettled = true
+                }
+              )
             : Effect.void
         const noteFailure = (cause: Cause.Cause<unknown>) =>
           Effect.sync(() => {
@@ -127,6 +134,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
       plugins.open(call.input, Option.some(call.user)).pipe(
         Effect.flatMap(({ events }) => collectResult(events)),
         Effect.scoped,
+        Effect.tap(Effect.flatten(RequestCharge)),
         Effect.tap((result) => settle(call, id, countUsedUnits(call, result), result.answeredBy?.model)),
         Effect.onError(() => ledger.release(id)),
         Effect.interruptible,

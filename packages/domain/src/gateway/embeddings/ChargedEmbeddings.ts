@@ -2,7 +2,7 @@ import { Effect, Exit } from "effect"
 import { OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
-import { IdempotentExecution } from "../../limits/IdempotentExecution.ts"
+import { IdempotentExecution, RequestCharge } from "../../limits/IdempotentExecution.ts"
 import type { User } from "../../shared/User.ts"
 import { convertPriceToUnits } from "../calls/PluginPrices.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
@@ -36,7 +36,7 @@ export class ChargedEmbeddings extends Effect.Service<ChargedEmbeddings>()("@ber
       return yield* Effect.acquireUseRelease(
         ledger.reserve(user, units, `embeddings:${yield* executions.reference}`),
         (reserved) =>
-          Effect.tap(send, ({ costUsd }) =>
+          Effect.tap(Effect.zipLeft(send, Effect.flatten(RequestCharge)), ({ costUsd }) =>
             Effect.transposeMapOption(reserved, (id) =>
               ledger.settle(id, convertPriceToUnits(costUsd * priceMargin), units, request.model)
             )

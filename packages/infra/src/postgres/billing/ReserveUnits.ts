@@ -54,10 +54,17 @@ export const makeReserveUnits = (
         returning id`.pipe(decodeFirstRow(ReservationKey))
     })
 
-  const find = (userId: UserId, cause: string) =>
-    sql`
-      select id from reservations
-      where user_id = ${userId} and cause = ${cause} and state <> 'released'`.pipe(decodeFirstRow(ReservationKey))
+  /** The reservation of the cause; an open one passes to this process, since that of the first request may be dead. */
+  const takeOver = (userId: UserId, cause: string) => {
+    const isOfCause = sql`user_id = ${userId} and cause = ${cause}`
+    return sql`
+      with taken as (
+        update reservations set holder = ${holder} where ${isOfCause} and state = 'reserved' returning id
+      )
+      select id from taken union all select id from reservations where ${isOfCause} and state = 'settled'`.pipe(
+      decodeFirstRow(ReservationKey)
+    )
+  }
 
   /** Reservations of two days can count against one month: the user's lock orders them. */
   const requireBudgets = ({ agentId, units, user }: ReservationRequest, day: string) =>
@@ -111,7 +118,7 @@ export const makeReserveUnits = (
         yield* sql`select ${causeLock(user.id, cause)}`
         const inserted = yield* insert(request, day)
         // None here means that the cause's reservation was released just now: the caller repeats.
-        if (Option.isNone(inserted)) return yield* find(user.id, cause)
+        if (Option.isNone(inserted)) return yield* takeOver(user.id, cause)
         yield* hold(inserted.value.id, user.id, day, yield* split(request, day))
         return inserted
       })
