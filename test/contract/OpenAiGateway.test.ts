@@ -312,6 +312,10 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         assert.strictEqual(first.text, second.text)
         assert.strictEqual(second.headers["x-session-id"], owner.conversation)
         assert.strictEqual(second.headers["content-type"], first.headers["content-type"])
+        const { headers } = repeats(`${stream}`)
+        const elsewhere = { ...headers, "x-session-id": owner.conversation }
+        const other = yield* web({ method: "POST", path: "/v1/chat/completions", as: owner, json, headers: elsewhere })
+        assert.strictEqual(other.status, 422, other.text)
       }
       assert.strictEqual(yield* readUsedUnits(owner), 2)
     })

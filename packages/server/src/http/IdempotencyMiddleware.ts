@@ -207,7 +207,10 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         const bytes = Buffer.from(yield* Effect.orDie(request.arrayBuffer)).toString("latin1")
         const body = withoutBoundary(request.headers["content-type"] ?? "", bytes)
         const access = Option.match(authenticated, { onNone: () => "", onSome: describeAccess })
-        const requestHash = hashSecret(digests, Redacted.make(`${access}${request.url}\n${body}`))
+        const conversation = request.headers[conversationHeader]
+        // A URL has no space.
+        const target = conversation === undefined ? request.url : `${request.url} ${conversation}`
+        const requestHash = hashSecret(digests, Redacted.make(`${access}${target}\n${body}`))
         return yield* runOnce(
           { principal, route: name, key },
           requestHash,
