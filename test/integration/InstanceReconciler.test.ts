@@ -602,19 +602,20 @@ describe.concurrent("InstanceReconciler", () => {
       const users = yield* UserRepository
       const { reconciler } = yield* open("backend")
       const { agent, userId } = yield* owner
-      const asleep = { desired: "asleep", startedAt: null, agents: ["running"] }
+      const assertAsleep = Effect.gen(function* () {
+        assert.deepInclude(yield* rowsOf(userId), { desired: "asleep", startedAt: null, agents: ["running"] })
+        assert.isTrue(yield* isSettled(host, userId))
+      })
       yield* reconciler.deploy(agent.id)
       yield* users.setSuspendedAt(userId, yield* DateTime.now)
       assert.strictEqual((yield* Effect.flip(reconciler.start(userId)))._tag, "InstanceUnavailable")
-      assert.deepInclude(yield* rowsOf(userId), asleep)
-      assert.isTrue(yield* isSettled(host, userId))
+      yield* assertAsleep
       yield* users.setSuspendedAt(userId, null)
       yield* Stream.runDrain(streamFromOpened(reconciler.chat(userId, turn(agent, "hello"))))
       yield* users.setSuspendedAt(userId, yield* DateTime.now)
       yield* host.crash(userId)
       yield* until(Effect.map(rowsOf(userId), ({ desired }) => desired === "asleep"))
-      assert.deepInclude(yield* rowsOf(userId), asleep)
-      assert.isTrue(yield* isSettled(host, userId))
+      yield* assertAsleep
     }))
 
   test("provisions the agent of a suspended account without a start, and starts it with the first turn after", ({

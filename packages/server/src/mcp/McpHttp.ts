@@ -4,12 +4,13 @@ import { WebApi } from "@berth/api/WebApi"
 import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Principal } from "@berth/domain/sessions/Principal"
-import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Effect, Option, Runtime, Stream } from "effect"
+import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { Effect, Option, Runtime } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { withoutCanceled } from "./CanceledRequests.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { makeAgentTools, type OfferedTool, type ReportProgress } from "./AgentTools.ts"
+import { readTextStream, toWebRequest } from "./WebMessages.ts"
 
 /** Loaded by the first request, since the schemas of the library take a while. */
 const loadSdk = Effect.promise(async () => {
@@ -29,26 +30,6 @@ const loadSdk = Effect.promise(async () => {
 })
 
 const instructions = "Each agent of the account is a tool. Enabled skills of the agents are tools too."
-
-const passedHeaders = ["accept", "content-type", "mcp-protocol-version"]
-
-const toWebRequest = ({ headers }: HttpServerRequest.HttpServerRequest) =>
-  new Request("http://localhost/mcp", {
-    method: "POST",
-    headers: passedHeaders.flatMap((name): Array<[string, string]> => {
-      const value = headers[name]
-      return value === undefined ? [] : [[name, value]]
-    })
-  })
-
-const readBody = (body: ReadableStream<Uint8Array>) =>
-  Stream.fromReadableStream(
-    () => body,
-    (cause) => cause
-  ).pipe(
-    Stream.decodeText(),
-    Stream.catchAll(() => Stream.empty)
-  )
 
 export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
   Effect.gen(function* () {
@@ -114,7 +95,7 @@ export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
         const response = yield* Effect.promise(() => transport.handleRequest(toWebRequest(request), { parsedBody }))
         const { body, headers, status } = response
         if (body !== null && headers.get("content-type") === "text/event-stream")
-          return respondFrames(readerFromStream(readBody(body)))
+          return respondFrames(readerFromStream(readTextStream(body)))
         const text = insertRequestId(yield* Effect.promise(() => response.text()), sent)
         return HttpServerResponse.text(text, { status, contentType: headers.get("content-type") ?? "application/json" })
       }).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
