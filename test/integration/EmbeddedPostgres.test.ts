@@ -1,6 +1,6 @@
 import { start } from "@berth/infra/embedded-postgres/EmbeddedPostgres"
 import * as Postmaster from "@berth/infra/embedded-postgres/Postmaster"
-import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
+import { databaseDirectory } from "../support/TemporaryDirectories.ts"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Option, Redacted, Scope } from "effect"
@@ -34,7 +34,7 @@ const command = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8")
 describe("EmbeddedPostgres", () => {
   it.scopedLive("EmbeddedPostgres keeps data, password and port between starts", () =>
     Effect.gen(function* () {
-      const directory = join(yield* temporaryDirectory, "postgres")
+      const directory = join(yield* databaseDirectory, "postgres")
       const first = yield* startIn(directory)
       yield* query(first.url, "create table kept (word text)")
       yield* query(first.url, "insert into kept values ('ÄÖ')")
@@ -52,7 +52,7 @@ describe("EmbeddedPostgres", () => {
 
   it.scopedLive("EmbeddedPostgres rejects a wrong password, and does not log its own", () =>
     Effect.gen(function* () {
-      const directory = join(yield* temporaryDirectory, "postgres")
+      const directory = join(yield* databaseDirectory, "postgres")
       const running = yield* startIn(directory)
       const password = new URL(Redacted.value(running.url)).password
       assert.isAtLeast(password.length, 32)
@@ -67,7 +67,7 @@ describe("EmbeddedPostgres", () => {
 
   it.scopedLive("EmbeddedPostgres adopts a server that was left running, and stops it", () =>
     Effect.gen(function* () {
-      const directory = join(yield* temporaryDirectory, "postgres")
+      const directory = join(yield* databaseDirectory, "postgres")
       const left = yield* startIn(directory)
       const adopted = yield* startIn(directory)
       assert.deepInclude(adopted, { adopted: true, pid: left.pid, port: left.port })
@@ -80,7 +80,7 @@ describe("EmbeddedPostgres", () => {
 
   it.scopedLive("EmbeddedPostgres restarts on its port after a kill, with all committed data", () =>
     Effect.gen(function* () {
-      const directory = join(yield* temporaryDirectory, "postgres")
+      const directory = join(yield* databaseDirectory, "postgres")
       const first = yield* startIn(directory)
       yield* query(first.url, "create table kept as select generate_series(1, 500)")
       process.kill(first.pid, "SIGKILL")
@@ -94,7 +94,7 @@ describe("EmbeddedPostgres", () => {
 
   it.scopedLive("EmbeddedPostgres chooses another port when its own is in use", () =>
     Effect.gen(function* () {
-      const directory = join(yield* temporaryDirectory, "postgres")
+      const directory = join(yield* databaseDirectory, "postgres")
       const first = yield* startIn(directory)
       yield* first.close
       yield* Effect.acquireRelease(
@@ -113,7 +113,7 @@ describe("EmbeddedPostgres", () => {
 
   it.scopedLive("EmbeddedPostgres reports an invalid setting", () =>
     Effect.gen(function* () {
-      const directory = join(yield* temporaryDirectory, "postgres")
+      const directory = join(yield* databaseDirectory, "postgres")
       const failure = yield* Effect.flip(start({ directory, settings: { max_connections: "many" } }))
       assert.include(failure.message, "max_connections")
       assert.isTrue(Option.isNone(yield* Postmaster.readPostmaster(join(directory, "cluster"))))
