@@ -151,6 +151,12 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       const ids = data.map(({ id }) => id)
       assert.includeMembers(ids, [model, `agent/${owner.agent.id}`])
       assert.notInclude(ids, `agent/${stranger.agent.id}`)
+      const created = Math.floor(owner.agent.createdAt.epochMillis / 1000)
+      assertMatches(yield* call(() => client.models.retrieve(`agent/${owner.agent.id}`)), {
+        created,
+        owned_by: "agent"
+      })
+      assert.isAbove(created, 0)
       assert.strictEqual((yield* call(() => client.models.retrieve(model))).id, model)
       assertMatches(yield* refusal(() => client.models.retrieve(`agent/${stranger.agent.id}`)), {
         status: 404,

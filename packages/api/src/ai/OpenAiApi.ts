@@ -134,7 +134,9 @@ const createCompletion = HttpApiEndpoint.post("createCompletion", "/v1/chat/comp
 export const OpenAiModel = Schema.Struct({
   id: Schema.String,
   object: Schema.Literal("model"),
-  created: Schema.Int.annotations({ description: "Not known, and so 0" }),
+  created: Schema.Int.annotations({
+    description: "Seconds since 1970, of agents; of other models not known, and so 0"
+  }),
   owned_by: Schema.String.annotations({ description: "The model's vendor" })
 }).annotations({ identifier: "OpenAiModel" })
 

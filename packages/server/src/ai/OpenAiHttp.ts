@@ -18,10 +18,11 @@ import { readCompletion } from "./CompletionRequest.ts"
 
 export const currentSeconds = Effect.map(Clock.currentTimeMillis, (now) => Math.floor(now / 1000))
 
-export const listModel = ({ id }: Pick<Model, "id">) => ({
+/** `created`: epoch seconds. */
+export const listModel = ({ id }: Pick<Model, "id">, created = 0) => ({
   id,
   object: "model" as const,
-  created: 0,
+  created,
   owned_by: parseModelVendor(id)
 })
 
@@ -57,11 +58,16 @@ export const layer = HttpApiBuilder.group(BackendApi, "openAi", (handlers) =>
       .handle("listModels", () =>
         Effect.gen(function* () {
           const { models } = yield* ai.models()
-          return { object: "list" as const, data: models.filter(({ available }) => available).map(listModel) }
+          return {
+            object: "list" as const,
+            data: models.filter(({ available }) => available).map((model) => listModel(model))
+          }
         })
       )
-      .handle("retrieveModel", ({ path }) => Effect.map(ai.find(path.id), listModel))
-      .handle("retrieveModelOfVendor", ({ path }) => Effect.map(ai.find(`${path.vendor}/${path.name}`), listModel))
+      .handle("retrieveModel", ({ path }) => Effect.map(ai.find(path.id), (model) => listModel(model)))
+      .handle("retrieveModelOfVendor", ({ path }) =>
+        Effect.map(ai.find(`${path.vendor}/${path.name}`), (model) => listModel(model))
+      )
   })
 )
 

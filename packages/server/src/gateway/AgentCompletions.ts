@@ -4,6 +4,7 @@ import type { OpenAiFrames } from "@berth/api/ai/OpenAiFrames"
 import { makeUserMessage } from "@berth/api/ai/ChatMessageMapping"
 import { ParameterUnsupported } from "@berth/api/ai/OpenAiErrors"
 import { MessageUnansweredBody } from "@berth/api/interaction/InteractionErrorBodies"
+import type { Agent } from "@berth/domain/agents/Agent"
 import type { ContentPart } from "@berth/domain/ai/chat/ContentPart"
 import { readerFromStream, streamFromReader } from "@berth/domain/ai/streams/ChunkReader"
 import type { AnswerEvent } from "@berth/domain/interaction/answers/AnswerEvent"
@@ -16,6 +17,7 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { User } from "@berth/domain/shared/User"
 import { HttpApiSchema, HttpServerResponse } from "@effect/platform"
 import { Effect, Either, Schema, Stream } from "effect"
+import { listModel } from "../ai/OpenAiHttp.ts"
 import { findUnsupportedParameter } from "../ai/CompletionRequest.ts"
 import { makeUncountedCompletion } from "../ai/CompletionAnswers.ts"
 import { withTraceId } from "../http/TraceId.ts"
@@ -84,6 +86,10 @@ const toFrame =
         )
     }
   }
+
+/** An agent as a model. */
+export const listAgentModel = ({ createdAt, id }: Pick<Agent, "createdAt" | "id">) =>
+  listModel({ id: formatAgentModel(id) }, Math.floor(createdAt.epochMillis / 1000))
 
 /** A message to an agent in a protocol of OpenAI's. */
 export const makeAgentCompletion =

@@ -1,4 +1,4 @@
-import { conversationHeader, formatAgentModel } from "@berth/api/gateway/OpenAiGatewayApi"
+import { conversationHeader } from "@berth/api/gateway/OpenAiGatewayApi"
 import { WebApi } from "@berth/api/WebApi"
 import { Agents } from "@berth/domain/agents/Agents"
 import { ModelNotFound } from "@berth/domain/ai/models/ModelErrors"
@@ -11,6 +11,7 @@ import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Either, Encoding, Option } from "effect"
 import { toAgentPayload, toCompletionPayload } from "../ai/ResponseRequest.ts"
 import { listModel } from "../ai/OpenAiHttp.ts"
+import { listAgentModel } from "./AgentCompletions.ts"
 import { readContent } from "./CallContent.ts"
 import { makeChatFormat } from "./CompletionFormat.ts"
 import { makeOpenAiCalls } from "./OpenAiCalls.ts"
@@ -35,9 +36,9 @@ export const layer = HttpApiBuilder.group(WebApi, "openAiGateway", (handlers) =>
     const listModels = Effect.gen(function* () {
       const principal = yield* Principal
       const owned = Either.isRight(requireScope(principal, "chat"))
-        ? (yield* agents.list(principal.user.id)).map(({ id }) => formatAgentModel(id))
+        ? (yield* agents.list(principal.user.id)).map(listAgentModel)
         : []
-      return [...owned, ...(yield* answers.models)].map((id) => listModel({ id }))
+      return [...owned, ...(yield* answers.models).map((id) => listModel({ id }))]
     })
     const findModel = (id: string) =>
       Effect.flatMap(listModels, (models) =>
