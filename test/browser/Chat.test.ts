@@ -264,13 +264,16 @@ describeWithTool(browserTool, "The chat of the console", () => {
         yield* visiting(owner, async ({ page }) => {
           const warning = page.getByRole("status").filter({ hasText: "The budget “" })
           await page.goto("/dashboard/usage")
-          await page
-            .locator("input")
-            .and(page.getByLabel(/^Units/))
-            .fill("5")
-          await page.keyboard.press("Enter")
-          const budget = page.getByRole("list", { name: "Budgets" }).getByText("3 of 5 used.")
-          await budget.waitFor()
+          const field = (label: RegExp) => page.locator("input").and(page.getByLabel(label))
+          const budgets = page.getByRole("list", { name: "Budgets" })
+          for (const period of ["Per month", "Per day"]) {
+            await field(/^Period/).click()
+            await page.getByRole("option", { name: period }).click()
+            await field(/^Units/).fill("5")
+            await page.keyboard.press("Enter")
+            await budgets.getByText(`Whole account, ${period.toLowerCase()}`).waitFor()
+          }
+          assert.strictEqual(await budgets.getByText("3 of 5 used.").count(), 2)
           assert.strictEqual(await warning.count(), 0)
 
           await page.goto(chatOf(owner))
@@ -278,11 +281,14 @@ describeWithTool(browserTool, "The chat of the console", () => {
           for (const state of ["nearly used up: 4 of 5 units.", "5 units, is used up"]) {
             await message.fill("One more")
             await message.press("Enter")
-            await warning.filter({ hasText: state }).waitFor()
+            await warning.filter({ hasText: state }).filter({ hasText: "1 other budget is as far." }).waitFor()
           }
           await warning.getByRole("link", { name: "See the budgets" }).click()
-          await page.getByRole("button", { name: "Remove" }).click()
-          await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
+          for (const left of [1, 0]) {
+            await budgets.getByRole("button", { name: "Remove" }).first().click()
+            await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
+            await budgets.getByRole("button", { name: "Remove" }).nth(left).waitFor({ state: "detached" })
+          }
           await page.getByText("No budgets").waitFor()
           assert.strictEqual(await warning.count(), 0)
         })

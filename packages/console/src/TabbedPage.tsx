@@ -4,6 +4,10 @@ import { PageHeader } from "./parts.tsx"
 import { LostPage } from "./shell/LostPage.tsx"
 import { useTitle } from "./useTitle.ts"
 
+/** A phone shows the chosen tab. */
+export const showChosen = (tabList: HTMLElement | null) =>
+  tabList?.querySelector("[data-status=active]")?.scrollIntoView({ block: "nearest", inline: "center" })
+
 /** A page of sections at addresses of their own, with a link to each. */
 export const TabbedPage = ({
   current,
@@ -26,7 +30,7 @@ export const TabbedPage = ({
   return (
     <div className="page">
       <PageHeader title={title} lead={lead} />
-      <nav className="tabs page-tabs" aria-label={title}>
+      <nav className="tabs page-tabs" ref={showChosen} aria-label={title}>
         {Object.entries(labels).map(([name, label]) => (
           <Link
             key={name}

@@ -628,6 +628,7 @@ export const texts = {
     named: (name: string, period: string) => `${name}, ${period.toLowerCase()}`,
     none: "No budgets",
     noneHint: "Set how many units the account or one agent may use in a day or a month.",
+    others: (others: number) => `${count(others, "other budget is", "other budgets are")} as far.`,
     period: "Period",
     periods: { day: "Per day", month: "Per month" },
     remove: (title: string) => `Remove the budget of ${title}?`,

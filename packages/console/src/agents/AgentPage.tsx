@@ -7,6 +7,7 @@ import { AgentsIcon } from "../icons.tsx"
 import { Empty, Loaded, StatusTag } from "../parts.tsx"
 import { agentsQuery } from "../queries.ts"
 import { LostPage } from "../shell/LostPage.tsx"
+import { showChosen } from "../TabbedPage.tsx"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
 import type { AgentTab } from "./AgentTab.ts"
@@ -26,10 +27,6 @@ const tabs: Readonly<Record<string, ComponentType<AgentTab>>> = {
   a2a: lazy(() => import("./A2aTab.tsx")),
   danger: lazy(() => import("./DangerTab.tsx"))
 }
-
-/** A phone shows the chosen tab. */
-const showChosen = (tabList: HTMLElement | null) =>
-  tabList?.querySelector("[data-status=active]")?.scrollIntoView({ block: "nearest", inline: "center" })
 
 const Head = ({ agent: { id, model, name, status } }: AgentTab) => (
   <header className="agent-head">

@@ -7,7 +7,7 @@ import { notifyDone, useAction } from "../parts.tsx"
 import { modelWarningQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
-import { useBudgetWarnings } from "../usage/budgets.ts"
+import { useBudgetWarning } from "../usage/budgets.ts"
 
 const Confirmation = () => {
   const resend = useAction(async () => {
@@ -52,10 +52,10 @@ export const Notices = () => {
     ...modelWarningQuery(agentId ?? ""),
     enabled: agentId !== undefined
   })
-  const budgets = useBudgetWarnings(agentId)
+  const budget = useBudgetWarning(agentId)
   return (
     <>
-      {(outcomes.length > 0 || notice !== null || warning !== null || budgets.length > 0) && (
+      {(outcomes.length > 0 || notice !== null || warning !== null || budget !== null) && (
         <Stack gap="xs" className="notices">
           {outcomes.map(({ text, tone }) => (
             <div key={text} className="notice" data-tone={tone} role={tone === "bad" ? "alert" : "status"}>
@@ -75,14 +75,14 @@ export const Notices = () => {
               {warning}
             </Text>
           )}
-          {budgets.map((sentence) => (
-            <Text key={sentence} className="notice" data-tone="busy" role="status" fz="sm">
-              {sentence}{" "}
+          {budget !== null && (
+            <Text className="notice" data-tone="busy" role="status" fz="sm">
+              {budget}{" "}
               <Anchor inherit underline="always" component={Link} to="/dashboard/usage">
                 {texts.budgets.toBudgets}
               </Anchor>
             </Text>
-          ))}
+          )}
           {notice === "unconfirmed" && <Confirmation />}
           {notice === "missing" && <MissingEmail />}
         </Stack>

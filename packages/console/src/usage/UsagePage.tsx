@@ -47,17 +47,26 @@ const Figures = ({ billing }: { readonly billing: BillingJson }) => {
 }
 
 const chartRows = 8
+const longestLabel = 18
+
+/** A name in one line beside its bar; the list below the chart has it whole. */
+const shorten = (name: string) => (name.length > longestLabel ? `${name.slice(0, longestLabel - 1)}…` : name)
+
+/** The same, without the vendors before the model. */
+const shortenModel = (name: string) => shorten(name.slice(name.lastIndexOf("/") + 1))
 
 const UnitChart = ({
   bars,
   isVertical = false,
   lead,
+  tickOf = shorten,
   title
 }: {
   readonly title: string
   readonly lead: string
   readonly bars: ReadonlyArray<{ readonly name: string; readonly units: number }>
   readonly isVertical?: boolean
+  readonly tickOf?: (name: string) => string
 }) => (
   <Section title={title} lead={lead}>
     <BarChart
@@ -73,7 +82,7 @@ const UnitChart = ({
       yAxisProps={{
         allowDecimals: false,
         width: isVertical ? 130 : 40,
-        tickFormatter: isVertical ? String : formatNumber
+        tickFormatter: isVertical ? tickOf : formatNumber
       }}
       series={[{ name: "units", label: texts.usage.unit, color: isVertical ? "harbor.4" : "harbor.6" }]}
     />
@@ -111,6 +120,7 @@ const Charts = ({ usage: { agents, days, models, totalDays } }: { readonly usage
         />
         <UnitChart
           isVertical
+          tickOf={shortenModel}
           title={texts.usage.byModel}
           lead={lead}
           bars={models

@@ -21,14 +21,22 @@ export const useBudgetNames = () => {
   return ({ agentId, period }: BudgetJson) => texts.budgets.named(nameOf(agentId), texts.budgets.periods[period])
 }
 
-/** Sentences about the budgets that are nearly or wholly used up: of the account, and of an agent where one is given. */
-export const useBudgetWarnings = (agentId: string | undefined): ReadonlyArray<string> => {
+/**
+ * A sentence about the budgets that are nearly or wholly used up, of the account and of an agent where one is given; null
+ * without one. It names the most urgent budget.
+ */
+export const useBudgetWarning = (agentId: string | undefined): string | null => {
   const { data } = useQuery(budgetsQuery)
   const nameOf = useBudgetNames()
-  return (data?.budgets ?? [])
-    .filter((budget) => agentId === undefined || budget.agentId === null || budget.agentId === agentId)
-    .flatMap((budget) => {
-      const state = findBudgetState(budget)
-      return state === "free" ? [] : [texts.budgets.warnings[state](nameOf(budget), budget.usedUnits, budget.units)]
-    })
+  const concerned = (data?.budgets ?? []).filter(
+    (budget) => agentId === undefined || budget.agentId === null || budget.agentId === agentId
+  )
+  const warned = (["usedUp", "near"] as const).flatMap((state) =>
+    concerned.filter((budget) => findBudgetState(budget) === state).map((budget) => ({ budget, state }))
+  )
+  const [first, ...others] = warned
+  if (first === undefined) return null
+  const { budget, state } = first
+  const sentence = texts.budgets.warnings[state](nameOf(budget), budget.usedUnits, budget.units)
+  return others.length === 0 ? sentence : `${sentence} ${texts.budgets.others(others.length)}`
 }
