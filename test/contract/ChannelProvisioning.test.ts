@@ -40,6 +40,8 @@ const viaBackend = (json: unknown, headers: Readonly<Record<string, string>> = {
     })
   )
 
+const decodeIssues = Schema.decodeUnknown(Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })))
+
 const codeOf = ({ headers }: HttpCallResponse) => String(headers["x-berth-claim-code"])
 
 const claim = (as: App.SignedIn, code: string) =>
@@ -115,6 +117,15 @@ for (const agentManagerTransport of ["in process", "remote"] as const)
             assertError(refused, { status: 400, code })
             assert.include(String(refused.body["message"]), field)
           }
+          const every = { platformAToken: "", platformAUserId: "a b", platformBToken: "two\nlines", apiKey: "é" }
+          const refused = yield* provision(every)
+          assertError(refused, { status: 400, code: "provisioning_field_invalid" })
+          const issues = yield* decodeIssues(refused.body["issues"])
+          assert.sameMembers(
+            issues.map(({ path }) => path),
+            Object.keys(every)
+          )
+          for (const { message, path } of issues) assert.include(String(refused.body["message"]), `${path}: ${message}`)
           assert.strictEqual((yield* provision({ platformAToken: null, platformBToken: token })).status, 200)
         })
       )

@@ -4,7 +4,7 @@ import { errorClassSchema, errorFields, exampleTraceId } from "./ErrorBody.ts"
 import { summarizeIssues } from "./RequestIssues.ts"
 
 /** A field of the request and its problem. */
-const Issue = Schema.Struct({ path: Schema.String, message: Schema.String }).annotations({ identifier: "Issue" })
+export const Issue = Schema.Struct({ path: Schema.String, message: Schema.String }).annotations({ identifier: "Issue" })
 
 /** A request that does not match the contract: 400, naming each field. */
 export const InvalidRequestBody = Schema.transform(

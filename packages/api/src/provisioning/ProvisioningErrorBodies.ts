@@ -7,7 +7,8 @@ import {
   UnclaimedLimitScope
 } from "@berth/domain/provisioning/ProvisioningErrors"
 import { Duration, Schema } from "effect"
-import { errorBody, extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import { extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import { Issue } from "../http/RequestErrors.ts"
 import { toRetryAfterSeconds } from "../limits/RateLimits.ts"
 
 export const ChannelTokenMissingBody = plainErrorBody(ChannelTokenMissing, {
@@ -15,16 +16,20 @@ export const ChannelTokenMissingBody = plainErrorBody(ChannelTokenMissing, {
   error: "Channel token missing",
   message: "Give at least one of platformAToken, platformBToken and platformCBotToken."
 })
-export const ProvisioningFieldInvalidBody = errorBody(ProvisioningFieldInvalid, {
-  status: 400,
-  error: "Invalid field",
-  message: ({ field, reason }) => `${field}: ${reason}`,
-  example: new ProvisioningFieldInvalid({ field: "platformAToken", reason: "is not a bot token." }),
-  read: (message) => {
-    const [field = "", ...reason] = message.split(": ")
-    return new ProvisioningFieldInvalid({ field, reason: reason.join(": ") })
+export const ProvisioningFieldInvalidBody = extendedErrorBody(
+  ProvisioningFieldInvalid,
+  Schema.Struct({ issues: Schema.Array(Issue) }),
+  {
+    status: 400,
+    error: "Invalid field",
+    message: ({ issues }) => issues.map(({ message, path }) => `${path}: ${message}`).join("; "),
+    members: ({ issues }) => ({ issues }),
+    example: new ProvisioningFieldInvalid({
+      issues: [{ path: "platformAToken", message: "must have 1 to 8192 characters" }]
+    }),
+    read: (_, { issues }) => new ProvisioningFieldInvalid({ issues })
   }
-})
+)
 export const UnclaimedLimitReachedBody = extendedErrorBody(
   UnclaimedLimitReached,
   Schema.Struct({

@@ -5,10 +5,14 @@ export type UnclaimedLimitScope = typeof UnclaimedLimitScope.Type
 
 /** None of the three channel tokens is given. */
 export class ChannelTokenMissing extends Data.TaggedError("ChannelTokenMissing")<object> {}
-/** A field cannot be what it should be. `reason` never quotes its value. */
+/** A problem of a field, which never quotes its value. */
+export interface FieldIssue {
+  readonly path: string
+  readonly message: string
+}
+/** Every field that cannot be what it should be. */
 export class ProvisioningFieldInvalid extends Data.TaggedError("ProvisioningFieldInvalid")<{
-  readonly field: string
-  readonly reason: string
+  readonly issues: ReadonlyArray<FieldIssue>
 }> {}
 /** As many agents as allowed wait for their claim: of the caller's network, or of all. */
 export class UnclaimedLimitReached extends Data.TaggedError("UnclaimedLimitReached")<{

@@ -1,8 +1,8 @@
-import { Either, Option, type Redacted, Schema } from "effect"
+import { Array, Either, Option, type Redacted, Schema } from "effect"
 import { parseCredentialValue, type ModelCredentialKey } from "../secrets/Credential.ts"
 import type { MessagingPlatform } from "../shared/Channel.ts"
 import { PlanId } from "../shared/PlanId.ts"
-import { ChannelTokenMissing, ProvisioningFieldInvalid } from "./ProvisioningErrors.ts"
+import { ChannelTokenMissing, type FieldIssue, ProvisioningFieldInvalid } from "./ProvisioningErrors.ts"
 
 export const ProvisioningProvider = Schema.Literal("openrouter", "anthropic", "openai", "google", "groq").annotations({
   identifier: "ProvisioningProvider"
@@ -45,24 +45,25 @@ const platforms = ["platformA", "platformB", "platformC"] as const satisfies Rea
 
 const userIdPattern = /^[\x21-\x7e]{1,64}$/
 
-const parseSecret = (field: string, value: Redacted.Redacted | undefined) =>
+const parseSecret = (
+  path: string,
+  value: Redacted.Redacted | undefined
+): Either.Either<Option.Option<Redacted.Redacted>, FieldIssue> =>
   value === undefined
     ? Either.right(Option.none())
     : Either.mapBoth(parseCredentialValue(value), {
-        onLeft: ({ reason }) => new ProvisioningFieldInvalid({ field, reason }),
+        onLeft: ({ reason }) => ({ path, message: reason }),
         onRight: Option.some
       })
 
-const parseClaimant = (userId: string | undefined) => {
-  if (userId === undefined) return Either.right(Option.none<string>())
+const parseClaimant = (userId: string | undefined): Either.Either<Option.Option<string>, FieldIssue> => {
+  if (userId === undefined) return Either.right(Option.none())
   return userIdPattern.test(userId.trim())
     ? Either.right(Option.some(userId.trim()))
-    : Either.left(
-        new ProvisioningFieldInvalid({
-          field: "platformAUserId",
-          reason: "must have 1 to 64 printable ASCII characters without blanks"
-        })
-      )
+    : Either.left({
+        path: "platformAUserId",
+        message: "must have 1 to 64 printable ASCII characters without blanks"
+      })
 }
 
 /** Validates the form of a request; platforms and providers are not asked. */
@@ -72,16 +73,19 @@ export const parseProvisioningRequest = (
   Either.gen(function* () {
     const given = platforms.filter((platform) => request[tokenFields[platform]] !== undefined)
     if (given.length === 0) return yield* Either.left(new ChannelTokenMissing())
-    const tokens = yield* Either.all(
-      given.map((platform) =>
-        Either.map(parseSecret(tokenFields[platform], request[tokenFields[platform]]), (token) =>
-          Option.toArray(token).map((value) => ({ platform, token: value }))
-        )
+    const parsedTokens = given.map((platform) =>
+      Either.map(parseSecret(tokenFields[platform], request[tokenFields[platform]]), (token) =>
+        Option.toArray(token).map((value) => ({ platform, token: value }))
       )
     )
-    const claimant = yield* parseClaimant(request.platformAUserId)
+    const parsedClaimant = parseClaimant(request.platformAUserId)
+    const parsedKey = parseSecret("apiKey", request.apiKey)
+    const issues = Array.getLefts([...parsedTokens, parsedClaimant, parsedKey])
+    const [tokens, claimant, apiKey] = yield* Either.mapLeft(
+      Either.all([Either.all(parsedTokens), parsedClaimant, parsedKey]),
+      () => new ProvisioningFieldInvalid({ issues })
+    )
     const provider = request.aiProvider === "gemini" ? "google" : (request.aiProvider ?? "openrouter")
-    const apiKey = yield* parseSecret("apiKey", request.apiKey)
     return {
       tokens: tokens.flat(),
       // Only the bot of platform A can write to that user.
