@@ -1,5 +1,6 @@
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { fromOpenRouterModelId, toOpenAiModelName, toOpenRouterModelId } from "@berth/infra/ai/openai/OpenAiModelName"
+import { OpenAiStreamEvent } from "@berth/infra/ai/openai/OpenAiBodies"
 import { makeOpenAiRequest } from "@berth/infra/ai/openai/OpenAiRequest"
 import { classifyOpenAiFailure, readOpenAiError, readOpenAiErrorBody } from "@berth/infra/ai/openai/OpenAiErrors"
 import { addOpenAiChunk, finishOpenAiAnswer, emptyOpenAiAnswer } from "@berth/infra/ai/openai/OpenAiAnswer"
@@ -7,7 +8,7 @@ import { toProviderFailure } from "@berth/infra/ai/vendor/ProviderFailure"
 import { shippedModels } from "@berth/infra/ai/catalog/ModelSnapshot"
 import { Headers } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
-import { Either, Redacted } from "effect"
+import { Either, Redacted, Schema } from "effect"
 import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const messages: ReadonlyArray<ChatMessage> = [{ role: "user", content: "Hi" }]
@@ -89,6 +90,23 @@ describe("an answer", () => {
     )
     assert.isTrue(Either.isLeft(finishOpenAiAnswer(begun)))
     assert.isTrue(Either.isLeft(finishOpenAiAnswer(emptyOpenAiAnswer)))
+  })
+
+  it("OpenAiAnswer leaves out details of the usage that are no counts", () => {
+    for (const details of [null, "none", [], { cached_tokens: null, reasoning_tokens: 1.5 }, { cached_tokens: -1 }]) {
+      const chunk = Schema.decodeUnknownSync(OpenAiStreamEvent)({
+        choices: [{ delta: { content: "Hello" }, finish_reason: "stop" }],
+        usage: {
+          prompt_tokens: 3,
+          completion_tokens: 2,
+          prompt_tokens_details: details,
+          completion_tokens_details: details
+        }
+      })
+      assert.notProperty(chunk, "error")
+      const [answer] = addOpenAiChunk(emptyOpenAiAnswer, "error" in chunk ? { choices: [] } : chunk)
+      assert.deepStrictEqual(answer.usage, { promptTokens: 3, completionTokens: 2, totalTokens: 5 })
+    }
   })
 })
 

@@ -1,6 +1,6 @@
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import type { TokenUsage } from "@berth/domain/ai/chat/ModelChat"
-import { Either } from "effect"
+import { Either, Predicate } from "effect"
 import { foldAnswer } from "../vendor/AnswerFold.ts"
 import {
   toolCallsFinishReason,
@@ -29,11 +29,16 @@ export const emptyOpenAiAnswer: OpenAiAnswer = {
   reasoning: []
 }
 
+const readMember = (details: unknown, name: string) => (Predicate.isRecord(details) ? details[name] : undefined)
+
 const usageOf = (usage: OpenAiUsage): TokenUsage => ({
   promptTokens: usage.prompt_tokens,
   completionTokens: usage.completion_tokens,
   totalTokens: usage.total_tokens ?? usage.prompt_tokens + usage.completion_tokens,
-  ...makeTokenDetails(usage.prompt_tokens_details?.cached_tokens, usage.completion_tokens_details?.reasoning_tokens)
+  ...makeTokenDetails(
+    readMember(usage.prompt_tokens_details, "cached_tokens"),
+    readMember(usage.completion_tokens_details, "reasoning_tokens")
+  )
 })
 
 const argumentsIn = (given: unknown): string => {

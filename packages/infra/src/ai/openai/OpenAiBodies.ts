@@ -60,10 +60,9 @@ export const OpenAiUsage = Schema.Struct({
   prompt_tokens: Schema.NonNegativeInt,
   completion_tokens: Schema.NonNegativeInt,
   total_tokens: optionalNullable(Schema.NonNegativeInt),
-  prompt_tokens_details: optionalNullable(Schema.Struct({ cached_tokens: optionalNullable(Schema.NonNegativeInt) })),
-  completion_tokens_details: optionalNullable(
-    Schema.Struct({ reasoning_tokens: optionalNullable(Schema.NonNegativeInt) })
-  )
+  // Compatible servers report details of many forms.
+  prompt_tokens_details: Schema.optional(Schema.Unknown),
+  completion_tokens_details: Schema.optional(Schema.Unknown)
 })
 export type OpenAiUsage = typeof OpenAiUsage.Type
 

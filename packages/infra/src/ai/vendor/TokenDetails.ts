@@ -1,12 +1,12 @@
 import type { TokenUsage } from "@berth/domain/ai/chat/ModelChat"
 
-type Count = number | null | undefined
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
-/** The details that a provider reports of its usage. */
+/** The details that a provider reports of its usage; what is no count is left out. */
 export const makeTokenDetails = (
-  cachedTokens: Count,
-  reasoningTokens: Count
+  cachedTokens: unknown,
+  reasoningTokens: unknown
 ): Pick<TokenUsage, "cachedTokens" | "reasoningTokens"> => ({
-  ...(typeof cachedTokens === "number" ? { cachedTokens } : {}),
-  ...(typeof reasoningTokens === "number" ? { reasoningTokens } : {})
+  ...(isCount(cachedTokens) ? { cachedTokens } : {}),
+  ...(isCount(reasoningTokens) ? { reasoningTokens } : {})
 })
