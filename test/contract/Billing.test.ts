@@ -1,3 +1,4 @@
+import { migrations } from "@berth/infra/postgres/Migrations"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { CardCustomers } from "@berth/domain/billing/checkout/CardCustomers"
@@ -153,6 +154,10 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         { model: "sandbox/echo", units: 2 }
       ])
       s.assertShape(usage["days"], [{ day: s.nonEmptyText, units: s.equalTo(7) }])
+      // Charges of earlier versions received their agent and model from the messages.
+      yield* sql`update reservations set agent_id = null, model = null where user_id = ${owner.user.id} and cause like 'msg_%'`
+      yield* sql.unsafe(migrations.find(({ file }) => file.endsWith("charged_models.ts"))?.sql ?? "")
+      assert.deepStrictEqual((yield* read("")).body, usage)
       // Charges keep their agent and their model when the conversation goes.
       const path = `/api/agent/sessions/${owner.conversation}`
       assert.strictEqual((yield* web({ method: "DELETE", path, as: owner })).status, 204)

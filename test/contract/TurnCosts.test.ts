@@ -64,6 +64,16 @@ layer(App.shared, { excludeTestServices: true })("The cost of a message", (it) =
       assert.strictEqual(yield* cost(10_000, 2_000, 2), 16)
       assert.strictEqual(yield* cost(0, 0, 0), 1)
       assert.strictEqual(yield* countOpenReservations(owner), 0)
+      const sql = yield* SqlClient
+      const charges = yield* sql`
+        select settled_daily_units::int as units, reservations.model = reply.model as names_model
+        from reservations join messages question on question.id = cause
+        join messages reply on reply.session_id = question.session_id and reply.seq = question.seq + 1
+        where question.user_id = ${owner.user.id} order by reservations.created_at`
+      assert.deepStrictEqual(
+        charges,
+        [1, 8, 16, 1].map((units) => ({ units, namesModel: true }))
+      )
     })
   )
 

@@ -71,7 +71,7 @@ export const makeRuntimeCalls = (owner: OwnerWithAgent) =>
       })
   })
 
-export const doneEvent: TurnEvent = { type: "done", reply: "fine", model: "m" }
+export const doneEvent: TurnEvent = { type: "done", reply: "fine", model: "m", provider: "p" }
 
 export const findUsedUnits = ({ user }: Pick<OwnerWithAgent, "user">) =>
   Effect.flatMap(UnitLedger, ({ findUsage }) => Effect.map(findUsage(user), ({ used }) => used))

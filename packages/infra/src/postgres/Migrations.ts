@@ -29,6 +29,7 @@ import deletedConversations from "./migrations/0024_deleted_conversations.ts"
 import deliveredUnits from "./migrations/0025_delivered_units.ts"
 import budgets from "./migrations/0026_budgets.ts"
 import agentUnitDays from "./migrations/0027_agent_unit_days.ts"
+import chargedModels from "./migrations/0028_charged_models.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -62,7 +63,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 24, file: "0024_deleted_conversations.ts", sql: deletedConversations },
   { id: 25, file: "0025_delivered_units.ts", sql: deliveredUnits },
   { id: 26, file: "0026_budgets.ts", sql: budgets },
-  { id: 27, file: "0027_agent_unit_days.ts", sql: agentUnitDays }
+  { id: 27, file: "0027_agent_unit_days.ts", sql: agentUnitDays },
+  { id: 28, file: "0028_charged_models.ts", sql: chargedModels }
 ]
 
 const DatabaseRow = Schema.Struct({

@@ -157,7 +157,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       const answered = Option.isSome(completed)
         ? completed.value
         : yield* transaction.run(
-            Effect.flatMap(settlement.complete(message.id), (cost) =>
+            Effect.flatMap(settlement.complete(message.id, stored.answeredBy?.model), (cost) =>
               repository.storeReply(message, { ...stored, cost: Option.getOrUndefined(cost) })
             )
           )

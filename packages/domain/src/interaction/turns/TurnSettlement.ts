@@ -26,14 +26,17 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
     /** The price of most turns: the unit of the message covers their calls. */
     const messagePrice = { units: messageUnits, costLimit: findCostLimit(settings, messageUnits) }
 
-    /** Returns the price, which a balance that is too low does not cover; none when the turn has ended before. */
-    const complete = Effect.fnUntraced(function* (turnId: string) {
+    /**
+     * Returns the price, which a balance that is too low does not cover; none when the turn has ended before. `model`: the one
+     * that answered.
+     */
+    const complete = Effect.fnUntraced(function* (turnId: string, model?: string) {
       const ended = Option.map(yield* turns.end(turnId), boundOpenCalls)
       if (Option.isNone(ended)) return Option.none<AnswerCost>()
       const { costMicros, reservation } = ended.value
       if (Option.isNone(reservation)) return Option.some<AnswerCost>({ units: noUnits, costMicros })
       const units = limitUnits(computeTurnUnits(settings, ended.value), ended.value)
-      yield* ledger.settle(reservation.value, units, messageUnits)
+      yield* ledger.settle(reservation.value, units, messageUnits, model)
       return Option.some<AnswerCost>({ units, costMicros })
     }, withExportedSpan("TurnSettlement.complete"))
 

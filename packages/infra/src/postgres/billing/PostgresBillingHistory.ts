@@ -84,26 +84,21 @@ const make = Effect.map(SqlClient, (sql) => {
       decodeSingleRow(Total)
     )
 
-  /** A message is its charge's cause; its reply follows it. The charge keeps both when they are deleted. */
+  /** Charges are summed before they are divided: a month can have 100,000. */
   const sums = (userId: string, days: number, now: Date) =>
     sql`
-    with charges as (
-      select to_char(created_at at time zone 'utc', 'YYYY-MM-DD') as day, cause,
-        settled_daily_units + settled_credit_units as units, agent_id, model
+    with charges as materialized (
+      select day, agent_id, model, sum(settled_daily_units + settled_credit_units) as units
       ${usage(userId)}
       and created_at >= (date_trunc('day', ${now}::timestamptz at time zone 'utc') - make_interval(days => ${days - 1}::integer))
         at time zone 'utc'
+      group by day, agent_id, model
     )
     select case when grouping(charges.day) = 0 then 'day' when grouping(agents.id) = 0 then 'agent' else 'model' end
         as division,
-      charges.day, agents.id as agent_id, agents.name,
-      coalesce(reply.model, charges.model) as model, sum(charges.units)::bigint as units
-    from charges
-    left join messages question on question.id = charges.cause and question.user_id = ${userId}
-    left join messages reply on reply.session_id = question.session_id and reply.seq = question.seq + 1
-      and reply.sender = 'agent'
-    left join agents on agents.id = coalesce(question.agent_id, charges.agent_id) and agents.owner_id = ${userId}
-    group by grouping sets ((charges.day), (agents.id, agents.name), (coalesce(reply.model, charges.model)))
+      charges.day::text as day, agents.id as agent_id, agents.name, charges.model, sum(charges.units)::bigint as units
+    from charges left join agents on agents.id = charges.agent_id and agents.owner_id = ${userId}
+    group by grouping sets ((charges.day), (agents.id, agents.name), (charges.model))
     order by charges.day, units desc`.pipe(decodeRows(SumRow))
 
   return BillingHistory.of({

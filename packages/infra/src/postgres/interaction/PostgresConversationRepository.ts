@@ -78,28 +78,16 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
       sql`pg_advisory_xact_lock(hashtextextended('messages of ' || ${userId}, 0))`
 
     /**
-     * Locks new and pending messages of a user until the transaction ends; charges keep the agent and the model of messages that
-     * are deleted then. Lock order, that of a reply: reservations, messages, their session.
+     * Locks new and pending messages of a user until the transaction ends. Lock order, that of a reply: messages, their session.
      */
     const lockMessages = (userId: UserId, sessionId?: ChatSessionId) => {
-      const of = (table: string) =>
-        sql.and([
-          sql`${sql(table)}.user_id = ${userId}`,
-          ...(sessionId === undefined ? [] : [sql`${sql(table)}.session_id = ${toStorableText(sessionId)}`])
-        ])
+      const ofSession = sessionId === undefined ? [] : [sql`session_id = ${toStorableText(sessionId)}`]
       return Effect.all([
         sql`select ${newMessagesLock(sql`${userId}::text`)}`,
         sql`
-          update reservations set agent_id = coalesce(reservations.agent_id, question.agent_id), model = reply.model
-          from messages question
-          left join messages reply on reply.session_id = question.session_id and reply.seq = question.seq + 1
-            and reply.sender = 'agent'
-          where reservations.user_id = ${userId} and reservations.cause = question.id and reservations.state <> 'released'
-            and question.sender = 'user' and ${of("question")}`,
-        sql`select id from messages where state = 'pending' and ${of("messages")} order by id for update`.pipe(
-          decodeRows(IdRow)
-        )
-      ]).pipe(Effect.map(([, , pending]) => pending))
+          select id from messages where ${sql.and([sql`state = 'pending'`, sql`user_id = ${userId}`, ...ofSession])}
+          order by id for update`.pipe(decodeRows(IdRow))
+      ]).pipe(Effect.map(([, pending]) => pending))
     }
 
     /** Marks a pending message as answered and inserts its reply, which is `reply` then; `of` has a row if it may. */
@@ -362,7 +350,8 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
             delete from turns using ended where turns.id = turn_id
           ), settled as (
             update reservations
-            set state = 'settled', settled_daily_units = daily_units, settled_credit_units = credit_units
+            set state = 'settled', settled_daily_units = daily_units, settled_credit_units = credit_units,
+              model = ${reply.answeredBy === undefined ? null : toStorableText(reply.answeredBy.model)}
             from ended where reservations.id = held_by
             returning reservations.id, reservations.user_id, cause, daily_units, credit_units
           ), ${booked}, ${answer(message, reply, { at, units: sql`${units}`, costMicros: sql`turn_cost`, of: sql`from ended` })}
