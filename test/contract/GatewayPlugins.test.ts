@@ -1,5 +1,8 @@
 import { modelAnswersPath } from "@berth/api/gateway/plugins/ModelAnswersApi"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import { countedResponseBytes, maximumStoredBytes } from "@berth/domain/limits/IdempotencyKeys"
+import { digestPrincipal } from "@berth/infra/postgres/limits/PostgresIdempotencyKeys"
+import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, Effect, Fiber, Predicate } from "effect"
 import { eventually } from "../support/Eventually.ts"
@@ -187,42 +190,55 @@ layer(App.shared, { excludeTestServices: true })("The gateway's plugins", (it) =
     })
   )
 
-  it.effect("The gateway's plugins run once per key; a repeated answer over 1 MiB is 409 response_not_kept", () =>
-    Effect.gen(function* () {
-      const { withBehavior } = yield* SpeechTest
-      const as = yield* App.signInNewUser("pro")
-      const speak = (bytes: number) => () =>
-        Effect.succeed({
-          audio: new Uint8Array(bytes),
-          contentType: "audio/mpeg",
-          ownKey: false,
-          answeredBy: { model: "openai/tts-1", provider: "openai" }
-        })
-      const callTwice = (bytes: number) =>
-        Effect.replicateEffect(
-          gatewayCall({
-            as,
-            json: { plugin: "tts", text: "Hello" },
-            headers: { "idempotency-key": `answer of ${bytes} bytes` }
-          }),
-          2
-        ).pipe(withBehavior({ synthesize: speak(bytes) }))
-      const kept = yield* callTwice(600_000)
-      assert.deepStrictEqual(
-        kept.map(({ headers, status }) => [status, headers["idempotent-replayed"]]),
-        [
-          [200, undefined],
-          [200, "true"]
-        ]
-      )
-      const [first, repeat, ...more] = yield* callTwice(900_000)
-      assert.strictEqual(first?.status, 200)
-      assert.lengthOf(more, 0)
-      assert.isDefined(repeat)
-      if (repeat !== undefined) assertError(repeat, { status: 409, code: "response_not_kept" })
-      assert.strictEqual(repeat?.headers["idempotent-replayed"], undefined)
-      assert.strictEqual(yield* readUsedUnits(as), 6)
-    })
+  it.effect(
+    "The gateway's plugins run once per key; a repeated answer that is not stored is 409 response_not_kept",
+    () =>
+      Effect.gen(function* () {
+        const { withBehavior } = yield* SpeechTest
+        const as = yield* App.signInNewUser("pro")
+        const speak = (bytes: number) => () =>
+          Effect.succeed({
+            audio: new Uint8Array(bytes),
+            contentType: "audio/mpeg",
+            ownKey: false,
+            answeredBy: { model: "openai/tts-1", provider: "openai" }
+          })
+        const callTwice = (bytes: number) =>
+          Effect.replicateEffect(
+            gatewayCall({
+              as,
+              json: { plugin: "tts", text: "Hello" },
+              headers: { "idempotency-key": `answer of ${bytes} bytes` }
+            }),
+            2
+          ).pipe(withBehavior({ synthesize: speak(bytes) }))
+        const kept = yield* callTwice(600_000)
+        assert.deepStrictEqual(
+          kept.map(({ headers, status }) => [status, headers["idempotent-replayed"]]),
+          [
+            [200, undefined],
+            [200, "true"]
+          ]
+        )
+        const [first, repeat, ...more] = yield* callTwice(900_000)
+        assert.strictEqual(first?.status, 200)
+        assert.lengthOf(more, 0)
+        assert.isDefined(repeat)
+        if (repeat !== undefined) assertError(repeat, { status: 409, code: "response_not_kept" })
+        assert.strictEqual(repeat?.headers["idempotent-replayed"], undefined)
+        assert.strictEqual(yield* readUsedUnits(as), 6)
+
+        const sql = yield* SqlClient
+        yield* sql`
+        update idempotency_keys set response_sealed = repeat('x', ${maximumStoredBytes})
+        where principal_hash = ${digestPrincipal(as.user.id)} and octet_length(response_sealed) > ${countedResponseBytes}`
+        const [, unstored] = yield* callTwice(countedResponseBytes)
+        if (unstored === undefined) return assert.fail("no second answer")
+        assertError(unstored, { status: 409, code: "response_not_kept" })
+        const [, small] = yield* callTwice(1_000)
+        assert.strictEqual(small?.headers["idempotent-replayed"], "true")
+        assert.strictEqual(yield* readUsedUnits(as), 12)
+      })
   )
 
   it.effect("The gateway's plugins accept many large recordings concurrently with a Content-Length", () =>

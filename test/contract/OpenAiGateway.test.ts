@@ -484,6 +484,12 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       assertMatches(yield* refused(client, { temperature: 9 }), { status: 400, param: "temperature" })
       assertMatches(yield* refused(unscoped), { status: 403, code: "scope_missing" })
       assertMatches(yield* refused(unknown), { status: 401, code: "invalid_api_key" })
+      for (const key of ["k".repeat(256), "a\tb"])
+        assertMatches(
+          yield* refusal(() => client.chat.completions.create({ model, messages }, repeats(key))),
+          { status: 400, code: "idempotency_key_invalid" },
+          key
+        )
       yield* exhaustUnits(owner)
       assertMatches(yield* refused(client), { status: 402, code: "payment_required" })
     })

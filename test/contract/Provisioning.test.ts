@@ -267,12 +267,14 @@ layer(App.shared, { excludeTestServices: true })("An Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("An Idempotency-Key must have 1 to 255 characters", () =>
+  it.effect("An Idempotency-Key must have 1 to 255 characters without control characters", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("pro")
-      for (const key of ["", "k".repeat(256)])
+      for (const key of ["", "k".repeat(256), "a\tb"])
         assertError(yield* withKey(owner, key), { status: 400, code: "idempotency_key_invalid" })
       assert.strictEqual((yield* withKey(owner, "k".repeat(255))).status, 201)
+      const other = yield* App.signInNewUser("pro")
+      assert.strictEqual((yield* withKey(other, "Cl\u00c3\u0080 ~!")).status, 201)
     })
   )
 

@@ -7,7 +7,7 @@ export class IdempotencyKeyInvalid extends Data.TaggedError("IdempotencyKeyInval
 /** The first request with this key has not been answered within the time a second one waits. */
 export class FirstRequestUnanswered extends Data.TaggedError("FirstRequestUnanswered")<object> {}
 
-/** The first request with this key succeeded, and its response was too large to store. */
+/** The first request with this key succeeded, and its response was not stored: it was too large, or the owner's responses are. */
 export class ResponseNotKept extends Data.TaggedError("ResponseNotKept")<object> {}
 
 export const maximumIdempotencyKeyLength = 255
@@ -20,7 +20,7 @@ export const IdempotencyKeyReusedBody = plainErrorBody(IdempotencyKeyReused, {
 export const IdempotencyKeyInvalidBody = plainErrorBody(IdempotencyKeyInvalid, {
   status: 400,
   error: "Invalid idempotency key",
-  message: `Idempotency-Key: must have 1 to ${maximumIdempotencyKeyLength} characters.`
+  message: `Idempotency-Key: must have 1 to ${maximumIdempotencyKeyLength} characters and no control characters.`
 })
 export const FirstRequestUnansweredBody = plainErrorBody(FirstRequestUnanswered, {
   status: 409,
@@ -32,7 +32,7 @@ export const ResponseNotKeptBody = plainErrorBody(ResponseNotKept, {
   status: 409,
   error: "Response not kept",
   message:
-    "The first request with this Idempotency-Key succeeded, but its response was too large to keep. Use a new key to run it again."
+    "The first request with this Idempotency-Key succeeded, but its response was too large to keep, alone or with your others. Use a new key to run it again."
 })
 
 /** Errors of routes that accept `Idempotency-Key`. */

@@ -35,6 +35,10 @@ export const IdempotencyClaim = Data.taggedEnum<IdempotencyClaim>()
 
 /** A larger body is not stored. */
 export const maximumStoredBodyBytes = 1024 * 1024
+/** Larger responses count against `maximumStoredBytes`; rate limits bound the number of smaller ones. */
+export const countedResponseBytes = 16 * 1024
+/** Counted responses that a principal has at a time. Further ones are not stored. */
+export const maximumStoredBytes = 128 * 1024 * 1024
 /** How long a response is kept. */
 export const idempotencyKeyLifetime = Duration.hours(24)
 
@@ -52,6 +56,8 @@ export class IdempotencyKeys extends Context.Tag("@berth/IdempotencyKeys")<
     ) => Effect.Effect<IdempotencyClaim>
     /** Extends the lease; false when the claim is lost. */
     readonly renew: (key: IdempotencyKey, claim: IdempotencyClaimId) => Effect.Effect<boolean>
+    /** Whether a response of so many bytes can be stored within `maximumStoredBytes`. Concurrent responses can exceed it together. */
+    readonly hasRoom: (key: IdempotencyKey, bytes: number) => Effect.Effect<boolean>
     /** Stores the response; false when the claim is lost. */
     readonly complete: (
       key: IdempotencyKey,

@@ -30,6 +30,7 @@ import deliveredUnits from "./migrations/0025_delivered_units.ts"
 import budgets from "./migrations/0026_budgets.ts"
 import agentUnitDays from "./migrations/0027_agent_unit_days.ts"
 import chargedModels from "./migrations/0028_charged_models.ts"
+import largeResponses from "./migrations/0029_large_responses.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -64,7 +65,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 25, file: "0025_delivered_units.ts", sql: deliveredUnits },
   { id: 26, file: "0026_budgets.ts", sql: budgets },
   { id: 27, file: "0027_agent_unit_days.ts", sql: agentUnitDays },
-  { id: 28, file: "0028_charged_models.ts", sql: chargedModels }
+  { id: 28, file: "0028_charged_models.ts", sql: chargedModels },
+  { id: 29, file: "0029_large_responses.ts", sql: largeResponses }
 ]
 
 const DatabaseRow = Schema.Struct({

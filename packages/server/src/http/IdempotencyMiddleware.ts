@@ -89,7 +89,10 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         keep: (response: HttpServerResponse.HttpServerResponse) =>
           Option.match(toStoredResponse(response), {
             onNone: () => release,
-            onSome: (stored) => Effect.asVoid(keys.complete(key, id, stored))
+            onSome: (stored) =>
+              Effect.flatMap(keys.hasRoom(key, stored.body.length), (fits) =>
+                keys.complete(key, id, fits ? stored : responseNotKept)
+              )
           }).pipe(Effect.catchAllCause((cause) => Effect.logWarning("Idempotent response not stored", cause)))
       }
     }
@@ -247,7 +250,7 @@ const describeAccess = ({ proof }: Authenticated): string => {
   return proof.by === "token" ? "token\n" : `${proof.scopes.toSorted().join()}\n`
 }
 
-const isUsable = (key: string) => key !== "" && key.length <= maximumIdempotencyKeyLength
+const isUsable = (key: string) => /^[ -~\u0080-\u00ff]+$/.test(key) && key.length <= maximumIdempotencyKeyLength
 const invalidKeyResponse = makeErrorResponse(IdempotencyKeyInvalidBody, new IdempotencyKeyInvalid())
 const firstRequestUnansweredResponse = makeErrorResponse(
   FirstRequestUnansweredBody,

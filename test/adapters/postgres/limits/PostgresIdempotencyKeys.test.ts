@@ -1,13 +1,16 @@
 import {
+  countedResponseBytes,
   IdempotencyClaim,
   type IdempotencyKey,
   IdempotencyKeys,
-  idempotencyKeyLifetime
+  idempotencyKeyLifetime,
+  maximumStoredBytes
 } from "@berth/domain/limits/IdempotencyKeys"
 import { leaseDuration } from "@berth/domain/limits/Lease"
 import { IdempotencyClaimLost, IdempotentExecution, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PostgresIdempotencyKeys from "@berth/infra/postgres/limits/PostgresIdempotencyKeys"
+import { digestPrincipal } from "@berth/infra/postgres/limits/PostgresIdempotencyKeys"
 import * as PostgresIdempotentExecution from "@berth/infra/postgres/limits/PostgresIdempotentExecution"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -134,6 +137,28 @@ layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
       assert.isTrue(yield* keys.renew(key, id))
       yield* pass("10 seconds")
       assert.deepStrictEqual(yield* keys.claim(key, "hash"), IdempotencyClaim.InProgress())
+    })
+  )
+
+  it.effect("IdempotencyKeys.hasRoom counts the large responses of a principal until their retention ends", () =>
+    Effect.gen(function* () {
+      const keys = yield* IdempotencyKeys
+      const sql = yield* SqlClient
+      const key = { ...(yield* newKey), principal: yield* uniqueName("usr") }
+      yield* keys.complete(key, claimed(yield* keys.claim(key, "hash")), response)
+      const rooms = Effect.all([
+        keys.hasRoom(key, countedResponseBytes),
+        keys.hasRoom(key, countedResponseBytes + 1),
+        keys.hasRoom(key, countedResponseBytes + 2),
+        keys.hasRoom({ ...key, principal: "usr_other" }, maximumStoredBytes)
+      ])
+      assert.deepStrictEqual(yield* rooms, [true, true, true, true])
+      yield* sql`
+        update idempotency_keys set response_sealed = repeat('x', ${maximumStoredBytes - countedResponseBytes - 1})
+        where principal_hash = ${digestPrincipal(key.principal)}`
+      assert.deepStrictEqual(yield* rooms, [true, true, false, true])
+      yield* pass(idempotencyKeyLifetime)
+      assert.deepStrictEqual(yield* rooms, [true, true, true, true])
     })
   )
 

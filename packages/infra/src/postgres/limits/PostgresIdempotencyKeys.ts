@@ -1,9 +1,11 @@
 import {
+  countedResponseBytes,
   IdempotencyClaim,
   IdempotencyClaimId,
   type IdempotencyKey,
   IdempotencyKeys,
   idempotencyKeyLifetime,
+  maximumStoredBytes,
   StoredResponse
 } from "@berth/domain/limits/IdempotencyKeys"
 import { awaitClaim } from "@berth/domain/limits/Lease"
@@ -24,6 +26,8 @@ const Known = Schema.Struct({
   responseSealed: Schema.NullOr(Schema.String),
   isHeld: Schema.Boolean
 })
+
+const Stored = Schema.Struct({ fits: Schema.Boolean })
 
 const Response = Schema.parseJson(StoredResponse)
 
@@ -81,6 +85,18 @@ const make = Effect.gen(function* () {
       return IdempotencyClaim.Replay({ response })
     })
 
+  // Literal, as in the index `idempotency_keys_large_of_principal`.
+  const isCounted = sql.literal(`octet_length(response_sealed) > ${countedResponseBytes}`)
+  const hasRoom = ({ principal }: IdempotencyKey, bytes: number) =>
+    sql`
+      select coalesce(sum(octet_length(response_sealed)), 0) + ${bytes} <= ${maximumStoredBytes} as fits
+      from idempotency_keys
+      where principal_hash = ${digestPrincipal(principal)} and ${isCounted} and expires_at > now()`.pipe(
+      decodeFirstRow(Stored),
+      Effect.map(Option.exists(({ fits }) => fits)),
+      Effect.orDie
+    )
+
   type Unusable = SqlError | SecretUndecryptable | RowUnreadable
 
   const decided = (
@@ -119,6 +135,9 @@ const make = Effect.gen(function* () {
     ),
     renew: Effect.fn("IdempotencyKeys.renew")((key: IdempotencyKey, claim: IdempotencyClaimId) =>
       leases.renew(leaseOf(key, claim))
+    ),
+    hasRoom: Effect.fn("IdempotencyKeys.hasRoom")((key: IdempotencyKey, bytes: number) =>
+      bytes > countedResponseBytes ? hasRoom(key, bytes) : Effect.succeed(true)
     ),
     complete: Effect.fn("IdempotencyKeys.complete")(function* (
       key: IdempotencyKey,
