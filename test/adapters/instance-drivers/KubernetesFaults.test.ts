@@ -263,6 +263,25 @@ describe("KubernetesInstanceDriver", () => {
     })
   )
 
+  testDriver("KubernetesInstanceDriver names the exit that only health checks have noticed", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* kubernetesDriver({
+        directory,
+        program: older,
+        onClose: "stop",
+        podTimeout,
+        intervals: { health: "100 millis" }
+      })
+      yield* driver.start(makeInstanceSpec(ada))
+      const exit = yield* awaitFirstExit(driver)
+      cluster.fake.faults.intercept = (_, path) => (path.endsWith("/pods") ? "reset" : undefined)
+      cluster.fake.endWatches()
+      process.kill(yield* findPodPid(directory, ada), "SIGKILL")
+      assert.include((yield* exit).reason, "SIGKILL")
+    })
+  )
+
   testDriver("KubernetesInstanceDriver resumes an ended watch at its last bookmark", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory

@@ -102,8 +102,16 @@ export const make = ({ containers, engine, installation, network }: RunningConta
       ...registry,
       network,
       register,
+      /** A container that has exited is ended with the reason of its exit. */
       endWithReason: (container: RunningContainer, reason: string) =>
-        registry.endWithReason(container, containers.stop(container.id), reason)
+        checkExit(container).pipe(
+          Effect.catchAll(({ message }) =>
+            Effect.logWarning("Container check failed").pipe(
+              Effect.annotateLogs({ userId: container.instance.owner, reason: message })
+            )
+          ),
+          Effect.zipRight(registry.endWithReason(container, containers.stop(container.id), reason))
+        )
     }
   })
 export type RunningContainers = Effect.Effect.Success<ReturnType<typeof make>>

@@ -122,7 +122,9 @@ export const make = ({ client, objects, watch }: RunningPodsOptions) =>
       ...registry,
       register,
       checkAll,
-      endWithReason: (pod: RunningPod, reason: string) => registry.endWithReason(pod, stop(pod), reason)
+      /** A pod that has exited is ended with the reason of its exit. */
+      endWithReason: (pod: RunningPod, reason: string) =>
+        Effect.zipRight(checkExit(pod), registry.endWithReason(pod, stop(pod), reason))
     }
   })
 export type RunningPods = Effect.Effect.Success<ReturnType<typeof make>>
