@@ -11,6 +11,8 @@ interface KnownWindow {
   pending: number
   /** Takes that the store has not reported yet. */
   sent: number
+  /** Takes whose write failed: the store may not have counted them. */
+  lost: number
   /** Settles when the store has reported all deferred takes that were sent. */
   written: Promise<unknown>
   /** The take that asks the store for the window; the others of a burst wait for it. */
@@ -103,6 +105,7 @@ export class DeferredCounts {
       endsAt: 0,
       pending: 0,
       sent: 0,
+      lost: 0,
       written: Promise.resolve(),
       opening: undefined,
       isAlone: false
@@ -117,7 +120,11 @@ export class DeferredCounts {
   ): void {
     const now = this.#options.now()
     window.isAlone = false
-    window.consumed = window.endsAt > now ? Math.max(window.consumed, consumedPoints) : consumedPoints
+    if (window.endsAt <= now) {
+      window.consumed = 0
+      window.lost = 0
+    }
+    window.consumed = Math.max(window.consumed, consumedPoints + window.lost)
     window.endsAt = now + msBeforeNext
   }
 
@@ -144,10 +151,12 @@ export class DeferredCounts {
     const { count, now, windowAlone } = this.#options
     if (windowAlone !== undefined && window.endsAt <= now()) {
       window.consumed = 0
+      window.lost = 0
       window.endsAt = now() + Duration.toMillis(windowAlone)
     }
     window.isAlone = windowAlone !== undefined
     window.consumed += takes
+    window.lost += takes
     return !window.isAlone || window.consumed <= count
   }
 

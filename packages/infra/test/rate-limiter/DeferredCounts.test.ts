@@ -134,6 +134,30 @@ describe("DeferredCounts", () => {
     assert.isFalse(counts.admit("a"))
   })
 
+  it("DeferredCounts keeps the takes that a failed write has lost when the store answers again", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] })
+    let consumed = 0
+    let isDown = false
+    const counts = new DeferredCounts({
+      count: 4,
+      now: () => 0,
+      consume: async (_, takes) => {
+        if (isDown) throw new Error("down")
+        consumed += takes
+        return new RateLimiterRes(4 - consumed, 60_000, consumed, false)
+      },
+      onStoreFailure: () => undefined,
+      windowAlone: Duration.seconds(60)
+    })
+    await counts.take("a")
+    for (const fails of [true, false]) {
+      isDown = fails
+      assert.isTrue(counts.admit("a"))
+      await vi.advanceTimersByTimeAsync(50)
+    }
+    assert.deepStrictEqual([counts.admit("a"), counts.admit("a")], [true, false])
+  })
+
   it("DeferredCounts keeps nothing of the writes that the store has reported", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout"] })
     setFlagsFromString("--expose-gc")
