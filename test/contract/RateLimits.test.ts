@@ -262,14 +262,17 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
     })
   )
 
-  it.effect("The limits of an owner count messages of MCP clients", () =>
+  it.effect("The limits of an owner count messages of MCP clients, each of a batch", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
-      const owner = yield* createOwnerWithAgent()
+      const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const headers = { accept: "application/json, text/event-stream" }
       const json = { jsonrpc: "2.0", id: 1, method: "tools/list" }
       const canceled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }
-      const send = (message: unknown) => web({ method: "POST", path: "/mcp", as: owner, headers, json: message })
+      const sendAs = (as: App.SignedIn, message: unknown) =>
+        web({ method: "POST", path: "/mcp", as, headers, json: message })
+      const send = (message: unknown) => sendAs(owner, message)
+      assert.strictEqual((yield* sendAs(other, [json, json, json])).status, 429)
       assert.strictEqual((yield* send([json, canceled])).status, 202)
       const refused = yield* eventually(send(json), ({ status }) => status === 429)
       assertError(refused, { status: 429, code: "rate_limit_exceeded" })

@@ -87,9 +87,13 @@ export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
 
     return handlers.handleRaw("send", ({ request }) =>
       Effect.gen(function* () {
-        yield* limiter.take("gateway", (yield* Principal).user.id)
+        const count = limiter.take("gateway", (yield* Principal).user.id)
+        yield* count
         const sent = yield* Effect.orDie(request.json)
-        if (Array.isArray(sent) && sent.length === 0) return yield* new BatchEmpty()
+        if (Array.isArray(sent)) {
+          if (sent.length === 0) return yield* new BatchEmpty()
+          yield* Effect.replicateEffect(count, sent.length - 1, { discard: true })
+        }
         const parsedBody = withoutCanceled(sent)
         const transport = yield* openServer
         const response = yield* Effect.promise(() => transport.handleRequest(toWebRequest(request), { parsedBody }))
