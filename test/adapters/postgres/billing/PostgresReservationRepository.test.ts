@@ -247,6 +247,42 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     })
   )
 
+  it.effect("UnitLedger closes a reservation on what a transaction that it waited for has changed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { extend, release, settle } = yield* UnitLedger
+      const closings = [
+        { close: release, booked: 0 },
+        { close: (id: ReservationId) => settle(id, Units(110)), booked: 110 },
+        { close: (id: ReservationId) => settle(id, Units(130)), booked: 130 }
+      ]
+      for (const { booked, close } of closings) {
+        const user = yield* userWithCredits(1)
+        const id = yield* reserved(user, 10, "message")
+        const [isExtended, isAwaited] = [yield* Effect.makeLatch(), yield* Effect.makeLatch()]
+        const extending = extend(id, Units(130)).pipe(
+          Effect.zipRight(isExtended.open),
+          Effect.zipRight(isAwaited.await),
+          sql.withTransaction
+        )
+        const transaction = yield* Effect.fork(extending)
+        yield* isExtended.await
+        const closing = yield* Effect.fork(close(id))
+        yield* eventually(
+          sql`select from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()`,
+          (waiting) => waiting.length === 1
+        )
+        yield* isAwaited.open
+        yield* Effect.zipRight(Fiber.join(transaction), Fiber.join(closing))
+        const [row] = yield* sql`
+          select settled_daily_units + settled_credit_units as booked, daily_units + credit_units as held
+          from reservations where id = ${id}`
+        assert.deepStrictEqual(row, { booked: String(booked), held: "130" })
+      }
+      assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
+    })
+  )
+
   it.effect("UnitLedger deadlocks with no call when a transaction settles several reservations", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

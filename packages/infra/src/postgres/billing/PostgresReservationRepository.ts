@@ -23,9 +23,10 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const ids = yield* IdGenerator
   const holder = yield* ReservationHolder
-  const reserve = makeReserveUnits(sql, yield* makeDirectly, ids, holder)
+  const directly = yield* makeDirectly
+  const reserve = makeReserveUnits(sql, directly, ids, holder)
   const extend = makeExtendReservation(sql)
-  const { release, settle } = makeSettleUnits(sql, ids)
+  const { release, settle } = makeSettleUnits(sql, directly, ids)
 
   const closeBatchAt = (now: Date) =>
     Effect.gen(function* () {
