@@ -188,7 +188,7 @@ const prepare = Effect.gen(function* () {
       [
         "POST /api/v1/gateway by card",
         plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),
-        2140,
+        690,
         3
       ],
       ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 222, 0],

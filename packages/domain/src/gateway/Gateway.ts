@@ -1,5 +1,6 @@
-import { Effect, Exit, ExecutionStrategy, Option, Scope, Stream } from "effect"
+import { Effect, Exit, ExecutionStrategy, Option, Scope } from "effect"
 import { Agents } from "../agents/Agents.ts"
+import { readerFromValues } from "../ai/streams/ChunkReader.ts"
 import type { BudgetExceeded } from "../billing/budgets/Budget.ts"
 import type { ChainUnreachable } from "../chain/ChainErrors.ts"
 import { CardCalls } from "./calls/CardCalls.ts"
@@ -44,7 +45,7 @@ const collected = <E, R>(effect: Effect.Effect<OpenedGatewayCall, E, R | Scope.S
     Effect.flatMap(effect, (call) =>
       Effect.map(collectResult(call.events), (result): OpenedGatewayCall => ({
         ...call,
-        events: Stream.succeed(result)
+        events: readerFromValues([result])
       }))
     )
   )

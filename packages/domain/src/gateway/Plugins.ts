@@ -1,6 +1,7 @@
-import { type Cause, Effect, Encoding, Option, Ref, type Scope, Stream } from "effect"
+import { type Cause, Effect, Encoding, Option, Ref, type Scope } from "effect"
 import type { ChatOpening } from "../ai/calls/ChatRequest.ts"
 import type { ToolCall } from "../ai/chat/ModelChat.ts"
+import { type ChunkReader, mapReader, readerFromValues } from "../ai/streams/ChunkReader.ts"
 import type { ModelDelta, ModelEvent } from "../ai/streams/ModelEvent.ts"
 import type { User } from "../shared/User.ts"
 import { toChatRequest } from "./calls/CallQuotes.ts"
@@ -25,22 +26,22 @@ export interface PluginRunOptions extends Partial<TaskFunding> {
 /** The deltas of a model, then the result with its tool calls. */
 const toPluginResult = <E>(
   { model, ownKey, provider }: ChatOpening,
-  events: Stream.Stream<ModelEvent, E>
-): Stream.Stream<ModelDelta | PluginResult, E> =>
-  Stream.suspend(() => {
-    const texts: Array<string> = []
-    const toolCalls: Array<ToolCall> = []
-    return Stream.filterMap(events, (event) => {
-      switch (event.type) {
-        case "delta":
-          texts.push(event.text)
-          return Option.some<ModelDelta | PluginResult>(event)
-        case "tool-call":
-          toolCalls.push(event.call)
-          return Option.none()
-        case "done": {
-          const { type, ...ending } = event
-          return Option.some<ModelDelta | PluginResult>({
+  events: ChunkReader<ModelEvent, E>
+): ChunkReader<ModelDelta | PluginResult, E> => {
+  const texts: Array<string> = []
+  const toolCalls: Array<ToolCall> = []
+  const pass = (event: ModelEvent): ReadonlyArray<ModelDelta | PluginResult> => {
+    switch (event.type) {
+      case "delta":
+        texts.push(event.text)
+        return [event]
+      case "tool-call":
+        toolCalls.push(event.call)
+        return []
+      case "done": {
+        const { type, ...ending } = event
+        return [
+          {
             type,
             message: texts.join(""),
             tokens: ending.usage.totalTokens,
@@ -48,15 +49,17 @@ const toPluginResult = <E>(
             ownKey,
             answeredBy: { model, provider },
             completion: { ...ending, toolCalls }
-          })
-        }
+          }
+        ]
       }
-    })
-  })
+    }
+  }
+  return mapReader(events, (all) => all.flatMap(pass))
+}
 
 const wholeRun = (result: Omit<PluginResult, "type">): OpenedRun<never> => ({
   opening: Option.none(),
-  events: Stream.succeed({ type: "done", ...result })
+  events: readerFromValues([{ type: "done", ...result }])
 })
 
 const catchDefect = (cause: Cause.Cause<unknown>): Option.Option<Effect.Effect<never, PluginFailed>> =>
@@ -128,7 +131,7 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
         Effect.catchSomeCause(catchDefect),
         Effect.map(({ events, opening }): OpenedRun<PluginError> => ({
           opening,
-          events: Stream.catchSomeCause(events, (cause) => Option.map(catchDefect(cause), Stream.fromEffect))
+          events: Effect.catchSomeCause(events, catchDefect)
         })),
         Effect.withSpan(`Plugins.open ${input.plugin}`)
       )

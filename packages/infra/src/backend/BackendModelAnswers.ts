@@ -1,6 +1,7 @@
 import { ModelAnswerEvent, ModelAnswerRequest, modelAnswersPath } from "@berth/api/gateway/plugins/ModelAnswersApi"
 import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import { readRuntimeEvents } from "@berth/api/runtime/RuntimeStream"
+import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import {
   type Embedded,
@@ -117,7 +118,7 @@ export const layer = (options: BackendClientOptions) =>
           if (event.type === "failed" || event.type === "invalid") return yield* toFailure(event)
           if (event.type !== "opened") return yield* logAndFail({ _tag: "MissingOpening" }, interrupted)
           const { type: _, ...opening } = event
-          return { opening, events: Stream.flatMap(Stream.chunks(rest), toModelEvents) }
+          return { opening, events: yield* readerFromStream(Stream.flatMap(Stream.chunks(rest), toModelEvents)) }
         })
 
       return ModelAnswers.of({

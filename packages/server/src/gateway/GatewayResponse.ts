@@ -4,12 +4,13 @@ import { audioTypeHeader, GatewayAnswer, pluginHeader, receiptHeader } from "@be
 import { gatewayFrames } from "@berth/api/gateway/GatewayEvents"
 import { formatReceiptHeader } from "@berth/api/gateway/payments/PaymentReceiptHeader"
 import { PaymentInProgress } from "@berth/domain/gateway/GatewayErrors"
+import type { ModelDelta } from "@berth/domain/ai/streams/ModelEvent"
 import type { CallResult, OpenedGatewayCall } from "@berth/domain/gateway/calls/OpenedGatewayCall"
 import type { PluginId } from "@berth/domain/gateway/plugins/Plugin"
 import { collectResult, mapEnd, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
-import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
+import { catchReader, mapReader, readerFromValues } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpServerResponse } from "@effect/platform"
-import { Cause, Effect, Option, Schema, Stream } from "effect"
+import { Cause, Effect, Option, Schema } from "effect"
 import { makeOpeningHeaders } from "../ai/AnswerHeaders.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { withTraceId } from "../http/TraceId.ts"
@@ -81,16 +82,15 @@ export const respondStreamed = (
   call: OpenedGatewayCall,
   store: (response: Response) => Effect.Effect<void>
 ): Response => {
-  const frames = call.events.pipe(
-    mapEnd((result: CallResult) => Effect.as(store(makeWholeResponse(plugin, call, result)), result)),
-    Stream.map((event) =>
-      event.type === "delta"
-        ? gatewayFrames.delta(event.text)
-        : gatewayFrames.done({ ...makeAnswer(plugin, call, event), ...event.answeredBy })
-    ),
-    Stream.catchAllCause((cause) => Stream.fromEffect(toErrorFrame(cause)))
+  const events = mapEnd((result: CallResult) => Effect.as(store(makeWholeResponse(plugin, call, result)), result))(
+    call.events
   )
-  return respondFrames(readerFromStream(frames), makeHeaders(plugin, call))
+  const toFrame = (event: ModelDelta | CallResult) =>
+    event.type === "delta"
+      ? gatewayFrames.delta(event.text)
+      : gatewayFrames.done({ ...makeAnswer(plugin, call, event), ...event.answeredBy })
+  const frames = catchReader(Effect.sandbox(mapReader(events, (read) => read.map(toFrame))), toErrorFrame)
+  return respondFrames(Effect.succeed(frames), makeHeaders(plugin, call))
 }
 
 /** A stored whole answer as a stream of one delta. */
@@ -102,11 +102,11 @@ export const toStreamedResponse = (response: Response): Response => {
     onNone: () => response,
     onSome: (answer) =>
       respondFrames(
-        readerFromStream(
-          Stream.make(
+        Effect.succeed(
+          readerFromValues([
             gatewayFrames.delta(answer.message),
             gatewayFrames.done({ ...answer, ...readAnsweringModelHeaders(kept) })
-          )
+          ])
         ),
         kept
       )

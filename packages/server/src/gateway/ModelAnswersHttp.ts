@@ -3,7 +3,7 @@ import type { ModelAnswerEvent } from "@berth/api/gateway/plugins/ModelAnswersAp
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
-import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
+import { readerFromStream, streamFromReader } from "@berth/domain/ai/streams/ChunkReader"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { HttpApiBuilder } from "@effect/platform"
 import { absurd, Duration, Effect, Stream } from "effect"
@@ -36,7 +36,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "modelAnswers", (handlers)
           Effect.map(answers.open(payload), ({ events: rest, opening }) =>
             Stream.concat(
               Stream.make<[ModelAnswerEvent]>({ type: "opened", ...opening }),
-              Stream.map(rest, toWireEvent(opening))
+              Stream.map(streamFromReader(rest), toWireEvent(opening))
             )
           )
         ).pipe(Stream.catchAll((error) => Stream.make(toFailureEvent(error))))

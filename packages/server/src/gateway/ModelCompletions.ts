@@ -1,29 +1,30 @@
 import { PluginFailedBody } from "@berth/api/gateway/GatewayErrorBodies"
 import type { OpenedGatewayCall } from "@berth/domain/gateway/calls/OpenedGatewayCall"
 import { collectResult, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
-import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
+import { type ChunkReader, mapReader } from "@berth/domain/ai/streams/ChunkReader"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { HttpServerResponse } from "@effect/platform"
-import { Effect, Option, Stream } from "effect"
+import { Effect, Option } from "effect"
 import { makeAnswerHeaders, makeOpeningHeaders } from "../ai/AnswerHeaders.ts"
 import { makeCompletion, makeCompletionFrames } from "../ai/CompletionAnswers.ts"
 import type { CompletionFormat } from "./CompletionFormat.ts"
 import { respondCompletionFrames } from "./CompletionStream.ts"
 
 /** The events of a call, with its tool calls before the end. */
-const toModelEvents = ({ events }: OpenedGatewayCall): Stream.Stream<ModelEvent, PluginFailed> =>
-  events.pipe(
-    Stream.mapConcat((event): Iterable<ModelEvent> => {
-      if (event.type === "delta") return [event]
-      const { toolCalls = [], ...ending } = event.completion ?? {}
-      return [
-        ...toolCalls.map((call) => ({ type: "tool-call" as const, call })),
-        ...("usage" in ending ? [{ type: "done" as const, ...ending }] : [])
-      ]
-    }),
-    Stream.mapError((failure) =>
+const toModelEvents = ({ events }: OpenedGatewayCall): ChunkReader<ModelEvent, PluginFailed> =>
+  Effect.mapError(
+    mapReader(events, (read) =>
+      read.flatMap((event): ReadonlyArray<ModelEvent> => {
+        if (event.type === "delta") return [event]
+        const { toolCalls = [], ...ending } = event.completion ?? {}
+        return [
+          ...toolCalls.map((call) => ({ type: "tool-call" as const, call })),
+          ...("usage" in ending ? [{ type: "done" as const, ...ending }] : [])
+        ]
+      })
+    ),
+    (failure) =>
       failure._tag === "PluginFailed" ? failure : new PluginFailed({ reason: "something went wrong on our side" })
-    )
   )
 
 /** A call of generate-text, opened by card, in a protocol of OpenAI's. */
@@ -39,10 +40,7 @@ export const respondCompletion = (
       return yield* respondCompletionFrames(
         format,
         { id: opening.id, model: opening.model, created },
-        (frames) =>
-          Effect.map(readerFromStream(toModelEvents(opened)), (read) =>
-            makeCompletionFrames(read, frames, PluginFailedBody)
-          ),
+        (frames) => Effect.succeed(makeCompletionFrames(toModelEvents(opened), frames, PluginFailedBody)),
         makeOpeningHeaders(opening)
       )
     const { completion, message } = yield* collectResult(opened.events)

@@ -32,6 +32,26 @@ export const readLast = <A, E>(read: ChunkReader<A, E>): Effect.Effect<A | undef
   return next(undefined)
 }
 
+/** Values that are there already. */
+export const readerFromValues = <A>(values: ReadonlyArray<A>): ChunkReader<A> => {
+  let rest: ReadonlyArray<A> | null = values
+  return Effect.sync(() => {
+    const given = rest
+    rest = null
+    return given
+  })
+}
+
+/** Reads what was read before, then the rest. */
+export const prependReader = <A, E>(values: ReadonlyArray<A>, read: ChunkReader<A, E>): ChunkReader<A, E> => {
+  let isBegun = false
+  return Effect.suspend((): ChunkReader<A, E> => {
+    if (isBegun) return read
+    isBegun = true
+    return Effect.succeed(values)
+  })
+}
+
 export const streamFromReader = <A, E>(read: ChunkReader<A, E>): Stream.Stream<A, E> =>
   Stream.fromPull(
     Effect.succeed(

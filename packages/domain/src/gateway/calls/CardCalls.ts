@@ -1,4 +1,5 @@
-import { Cause, Chunk, DateTime, Effect, Fiber, Option, Ref, type Scope, Stream } from "effect"
+import { Cause, DateTime, Effect, Fiber, Option, Ref, type Scope } from "effect"
+import { readerFromValues } from "../../ai/streams/ChunkReader.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import type { BudgetExceeded } from "../../billing/budgets/Budget.ts"
 import type { ReservationId, UnitsExhausted } from "../../billing/units/Reservation.ts"
@@ -120,11 +121,11 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         return {
           opening: run.opening,
           events: run.events.pipe(
-            Stream.mapChunksEffect((events) => {
-              for (const event of events) if (event.type === "delta") texts.push(event.text)
-              return Effect.as(settleAt(Option.getOrUndefined(Chunk.last(events))), events)
+            Effect.tap((events) => {
+              for (const event of events ?? []) if (event.type === "delta") texts.push(event.text)
+              return settleAt(events?.at(-1))
             }),
-            Stream.tapErrorCause(noteFailure)
+            Effect.tapErrorCause(noteFailure)
           )
         } satisfies OpenedRun<PluginError>
       })
@@ -140,7 +141,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         Effect.interruptible,
         Effect.forkIn(scope),
         Effect.flatMap(Fiber.join),
-        Effect.map((result) => ({ opening: Option.none(), events: Stream.succeed(result) }))
+        Effect.map((result) => ({ opening: Option.none(), events: readerFromValues([result]) }))
       )
 
     const openReserved = (call: CardCall, id: ReservationId) =>

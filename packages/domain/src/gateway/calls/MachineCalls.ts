@@ -1,5 +1,6 @@
-import { type Chunk, DateTime, Deferred, Effect, Exit, Layer, Mailbox, Option, Stream } from "effect"
+import { DateTime, Deferred, Effect, Exit, Layer, Mailbox, Option } from "effect"
 import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
+import { readerFromStream, readerFromValues } from "../../ai/streams/ChunkReader.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import { leaseWaitLimit } from "../../limits/Lease.ts"
 import type { User } from "../../shared/User.ts"
@@ -39,7 +40,7 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
       { amount, claim }: PaidCall,
       { caller, input }: MachineCall,
       opened: (opening: Option.Option<ChatOpening>) => Effect.Effect<unknown>,
-      emit: (events: Chunk.Chunk<ModelDelta | CallResult>) => Effect.Effect<unknown>
+      emit: (events: ReadonlyArray<ModelDelta | CallResult>) => Effect.Effect<unknown>
     ) =>
       Effect.gen(function* () {
         if (!(yield* payments.beginRun(claim))) return yield* new PaymentInProgress()
@@ -55,7 +56,7 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
             return { type, ...answered } satisfies CallResult
           })
         const answer = mapEnd(complete)(events)
-        yield* collectResult(Stream.mapChunksEffect(answer, (chunk) => Effect.as(emit(chunk), chunk)))
+        yield* collectResult(Effect.tap(answer, (read) => (read === null ? Effect.void : emit(read))))
       }).pipe(
         Effect.scoped,
         (run) => payments.whileClaimed(claim, run),
@@ -90,10 +91,10 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
       return {
         opening,
         answeredBy: result.answeredBy,
-        events: Stream.make<[ModelDelta, CallResult]>(
+        events: readerFromValues<ModelDelta | CallResult>([
           { type: "delta", text: result.message },
           { type: "done", ...result }
-        ),
+        ]),
         receipt: Option.some(receipt),
         isReplayed: true
       }
@@ -119,7 +120,7 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
               const { events, opening } = yield* start(redeemed, call)
               return {
                 opening: yield* restore(Deferred.await(opening)),
-                events: Mailbox.toStream(events),
+                events: yield* readerFromStream(Mailbox.toStream(events)),
                 receipt: Option.some(redeemed.receipt),
                 isReplayed: false
               } satisfies OpenedGatewayCall

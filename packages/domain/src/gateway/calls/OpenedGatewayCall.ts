@@ -1,6 +1,7 @@
-import type { DateTime, Option, Stream } from "effect"
+import type { DateTime, Option } from "effect"
 import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
+import type { ChunkReader } from "../../ai/streams/ChunkReader.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import type { PaymentInProgress } from "../GatewayErrors.ts"
 import type { PaymentReceipt } from "../payments/PaymentReceipt.ts"
@@ -17,7 +18,7 @@ export interface OpenedGatewayCall {
   readonly opening: Option.Option<ChatOpening>
   /** The model of a replayed answer. */
   readonly answeredBy?: AnsweringModel | undefined
-  readonly events: Stream.Stream<ModelDelta | CallResult, PluginError | PaymentInProgress>
+  readonly events: ChunkReader<ModelDelta | CallResult, PluginError | PaymentInProgress>
   /** The machine payment, where one was made. */
   readonly receipt: Option.Option<PaymentReceipt>
   /** Whether the answer is that of an earlier request. */

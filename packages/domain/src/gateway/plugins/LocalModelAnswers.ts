@@ -1,7 +1,6 @@
 import { Effect, Layer } from "effect"
 import { AiLayer } from "../../ai/AiLayer.ts"
 import type { ChatError } from "../../ai/calls/ModelChatCalls.ts"
-import { streamFromReader } from "../../ai/streams/ChunkReader.ts"
 import { makeLocalEmbeddings } from "../embeddings/LocalEmbeddings.ts"
 import { ModelAnswers } from "./ModelAnswers.ts"
 import { PluginFailed, PluginInputInvalid, toPluginFailed } from "./PluginRun.ts"
@@ -36,7 +35,7 @@ export const layer = Layer.effect(
           onFailure: toPluginError,
           onSuccess: ({ opening, read }) => ({
             opening,
-            events: streamFromReader(Effect.mapError(read, toPluginError))
+            events: Effect.mapError(read, toPluginError)
           })
         })
     })

@@ -1,16 +1,17 @@
-import { Context, type Effect, type Scope, type Stream } from "effect"
+import { Context, type Effect, type Scope } from "effect"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { EmbeddingInput, EmbeddingVectors } from "../../ai/models/ModelProviders.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { ProviderStatus } from "../../ai/models/ProviderStatus.ts"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
+import type { ChunkReader } from "../../ai/streams/ChunkReader.ts"
 import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import type { PluginFailed, PluginInputInvalid } from "./PluginRun.ts"
 
 export interface OpenedModelAnswer {
   readonly opening: ChatOpening
   /** The last event is `done`. */
-  readonly events: Stream.Stream<ModelEvent, PluginFailed | PluginInputInvalid>
+  readonly events: ChunkReader<ModelEvent, PluginFailed | PluginInputInvalid>
 }
 
 /** The cost of an answer before it is opened. */

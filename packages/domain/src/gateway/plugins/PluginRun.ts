@@ -1,9 +1,16 @@
-import { Channel, Chunk, Data, type Duration, Effect, Option, type Scope, Stream } from "effect"
+import { Data, type Duration, Effect, type Option, type Scope, Stream } from "effect"
 import type { AgentNotFound } from "../../agents/AgentErrors.ts"
 import type { ChatEnding, ChatOpening } from "../../ai/calls/ChatRequest.ts"
 import type { ToolCall } from "../../ai/chat/ModelChat.ts"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { ProviderFailed, ProviderFailureKind } from "../../ai/models/ModelErrors.ts"
+import {
+  type ChunkReader,
+  prependReader,
+  readerFromStream,
+  readLast,
+  streamFromReader
+} from "../../ai/streams/ChunkReader.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 
 /** A plugin did not complete. `reason` is a sentence for the caller, without secrets; `kind` and `retryAfter` are a provider's. */
@@ -61,7 +68,7 @@ export type PluginRun = Stream.Stream<ModelDelta | PluginResult, PluginError>
 export interface OpenedRun<E> {
   /** The model that answers, where one model does. */
   readonly opening: Option.Option<ChatOpening>
-  readonly events: Stream.Stream<ModelDelta | PluginResult, E>
+  readonly events: ChunkReader<ModelDelta | PluginResult, E>
 }
 
 const incomplete = new PluginFailed({ reason: "the answer broke off" })
@@ -71,51 +78,52 @@ interface Ended {
 }
 
 const isEnd = <End extends Ended>(event: ModelDelta | End): event is End => event.type === "done"
+const isDelta = <End extends Ended>(event: ModelDelta | End): event is ModelDelta => event.type === "delta"
 
 /** Reads an answer to its result. */
 export const collectResult = <Result extends Ended, E>(
-  events: Stream.Stream<ModelDelta | Result, E>
+  events: ChunkReader<ModelDelta | Result, E>
 ): Effect.Effect<Result, E | PluginFailed> =>
-  Effect.flatMap(
-    Stream.runFold(events, Option.none<Result>(), (found, event) => (isEnd(event) ? Option.some(event) : found)),
-    Effect.mapError(() => incomplete)
+  Effect.flatMap(readLast(events), (last) =>
+    last === undefined || !isEnd(last) ? Effect.fail(incomplete) : Effect.succeed(last)
   )
 
 /** Replaces the last event. Deltas pass in whole chunks, those of the last chunk before `onEnd` runs. */
 export const mapEnd =
   <End extends Ended, Result, E2>(onEnd: (end: End) => Effect.Effect<Result, E2>) =>
-  <E>(events: Stream.Stream<ModelDelta | End, E>): Stream.Stream<ModelDelta | Result, E | E2> => {
-    type Output = Chunk.Chunk<ModelDelta | Result>
-    const read: Channel.Channel<Output, Chunk.Chunk<ModelDelta | End>, E | E2, E, unknown, unknown> = Channel.readWith({
-      onInput: (chunk: Chunk.Chunk<ModelDelta | End>) => {
-        const deltas: Array<ModelDelta> = []
-        let end: End | undefined
-        for (const event of chunk)
-          if (isEnd(event)) end = event
-          else deltas.push(event)
-        const ended =
-          end === undefined
-            ? read
-            : Channel.flatMap(Channel.fromEffect(onEnd(end)), (result) =>
-                Channel.zipRight(Channel.write<Output>(Chunk.of(result)), read)
-              )
-        return deltas.length === 0
-          ? ended
-          : Channel.zipRight(Channel.write<Output>(Chunk.unsafeFromArray(deltas)), ended)
-      },
-      onFailure: (error: E) => Channel.fail(error),
-      onDone: () => Channel.void
+  <E>(read: ChunkReader<ModelDelta | End, E>): ChunkReader<ModelDelta | Result, E | E2> => {
+    type Reader = ChunkReader<ModelDelta | Result, E | E2>
+    const replace = (end: End): Reader => Effect.map(onEnd(end), (result) => [result])
+    let held: End | undefined
+    const next: Reader = Effect.flatMap(read, (events): Reader => {
+      const last = events?.at(-1)
+      if (events === null || last === undefined) return Effect.succeed(events === null ? null : [])
+      const deltas = events.filter(isDelta)
+      if (!isEnd(last)) return Effect.succeed(deltas)
+      if (deltas.length === 0) return replace(last)
+      held = last
+      return Effect.succeed(deltas)
     })
-    return Stream.pipeThroughChannel(events, read)
+    return Effect.suspend(() => {
+      if (held === undefined) return next
+      const end = held
+      held = undefined
+      return replace(end)
+    })
   }
+
+/** `mapEnd` of a stream. */
+export const mapStreamEnd =
+  <End extends Ended, Result, E2>(onEnd: (end: End) => Effect.Effect<Result, E2>) =>
+  <E>(events: Stream.Stream<ModelDelta | End, E>): Stream.Stream<ModelDelta | Result, E | E2> =>
+    Stream.unwrapScoped(Effect.map(readerFromStream(events), (read) => streamFromReader(mapEnd(onEnd)(read))))
 
 /** Waits for the first event, so that failures before it fail here. Closing the scope ends the run. */
 export const openPluginRun = <A, E>(
   run: Stream.Stream<A, E>
-): Effect.Effect<Stream.Stream<A, E>, E | PluginFailed, Scope.Scope> =>
-  Effect.flatMap(Stream.toPull(run), (pull) =>
-    Effect.mapBoth(pull, {
-      onFailure: Option.getOrElse((): E | PluginFailed => incomplete),
-      onSuccess: (first) => Stream.concat(Stream.fromChunk(first), Stream.repeatEffectChunkOption(pull))
-    })
+): Effect.Effect<ChunkReader<A, E>, E | PluginFailed, Scope.Scope> =>
+  Effect.flatMap(readerFromStream(run), (read) =>
+    Effect.flatMap(read, (first) =>
+      first === null ? Effect.fail(incomplete) : Effect.succeed(prependReader(first, read))
+    )
   )

@@ -19,7 +19,7 @@ import { OwnKeyCoverage } from "../../interaction/turns/OwnKeyCoverage.ts"
 import { TaskTurns } from "../../interaction/turns/TaskTurns.ts"
 import { type AgentTask, AgentTasks, type TaskFunding } from "./AgentTasks.ts"
 import { Orchestrator } from "./Orchestrator.ts"
-import { mapEnd, PluginFailed, PluginInputInvalid, type PluginResult } from "../plugins/PluginRun.ts"
+import { mapStreamEnd, PluginFailed, PluginInputInvalid, type PluginResult } from "../plugins/PluginRun.ts"
 import { type TaskText, parseTaskText, formatTaskWithContext } from "./TaskText.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 
@@ -90,7 +90,7 @@ const make = Effect.gen(function* () {
         return streamFromOpened(events).pipe(
           Stream.mapError(({ reason }) => new PluginFailed({ reason: `The agent did not answer: ${reason}` })),
           Stream.filter(isAnswer),
-          mapEnd(end)
+          mapStreamEnd(end)
         )
       })
     ).pipe(Stream.withSpan("AgentTasks.runByAgent"))
@@ -140,7 +140,7 @@ const withEnd = <E>(run: Stream.Stream<ModelDelta | PluginResult, E>) =>
   Stream.suspend(() => {
     let isDone = false
     return run.pipe(
-      mapEnd((result: PluginResult) => {
+      mapStreamEnd((result: PluginResult) => {
         isDone = true
         return result.message.trim() === ""
           ? new PluginFailed({ reason: "The agent had nothing to say." })

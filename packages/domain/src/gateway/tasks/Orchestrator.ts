@@ -2,6 +2,7 @@ import { type Chunk, Clock, Data, DateTime, Duration, Effect, Option, Ref, Strea
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
+import { streamFromReader } from "../../ai/streams/ChunkReader.ts"
 import { makeChunkSource, streamFromOpened } from "../../ai/streams/ChunkSource.ts"
 import type { ModelDelta, ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import type { Prompt } from "../../ai/prompt/PromptFitting.ts"
@@ -152,7 +153,7 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
                 options: { ...request.options, maxTokens },
                 fallbackCostLimitUsd: quote.ownKey ? undefined : quote.costUsd
               })
-              return yield* makeChunkSource(Stream.mapChunksEffect(events, countCost(opening)))
+              return yield* makeChunkSource(Stream.mapChunksEffect(streamFromReader(events), countCost(opening)))
             })
           const makeEnd = (message: string) =>
             Effect.map(Ref.get(funding.spentUsd), (costUsd): PluginResult => ({

@@ -1,3 +1,4 @@
+import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import { Email } from "@berth/domain/shared/Email"
 import { defaultNotificationPreferences, User } from "@berth/domain/shared/User"
 import { UserId } from "@berth/domain/shared/UserId"
@@ -99,7 +100,7 @@ it.effect("AgentTasks.run fails a task after five minutes and ends its model cal
     const opening = { id: "cpl_1", model: "m", provider: "openai", ownKey: false, attempts: [], overheadMs: 0 } as const
     const answers = {
       quote: () => Effect.succeed(quote),
-      open: () => Effect.succeed({ opening, events: held })
+      open: () => Effect.map(readerFromStream(held), (events) => ({ opening, events }))
     }
     const { run } = yield* makeTasks(answers)
     const task = run({ caller: Option.none(), messages: [{ role: "user", content: "hello" }] })

@@ -1,4 +1,5 @@
 import type { ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
+import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import type { ModelDelta, ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { estimateMessagesTokens, estimateSerializedToolTokens } from "@berth/domain/ai/prompt/PromptBudget"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
@@ -69,9 +70,12 @@ const run = (
       embed: () => Effect.die("no embeddings"),
       quote: () => Effect.succeed({ ...quote, ...quoted }),
       open: (request) =>
-        Effect.sync(() => {
+        Effect.suspend(() => {
           const at = requests.push(request) - 1
-          return { opening: { ...opening, ownKey: ownKeys(at) }, events: script(request, at) }
+          return Effect.map(readerFromStream(script(request, at)), (events) => ({
+            opening: { ...opening, ownKey: ownKeys(at) },
+            events
+          }))
         })
     })
     const orchestrator = yield* Effect.provide(
