@@ -257,42 +257,53 @@ describeWithTool(browserTool, "The chat of the console", () => {
       })
     )
 
-    it.effect("The console warns of a budget from 80 % of its units on, until it is removed", () =>
-      Effect.gen(function* () {
-        const owner = yield* createOwnerWithAgent()
-        for (let sent = 0; sent < 3; sent += 1) yield* sendMessage(owner)
-        yield* visiting(owner, async ({ page }) => {
-          const warning = page.getByRole("status").filter({ hasText: "The budget “" })
-          await page.goto("/dashboard/usage")
-          const field = (label: RegExp) => page.locator("input").and(page.getByLabel(label))
-          const budgets = page.getByRole("list", { name: "Budgets" })
-          for (const period of ["Per month", "Per day"]) {
-            await field(/^Period/).click()
-            await page.getByRole("option", { name: period }).click()
-            await field(/^Units/).fill("5")
-            await page.keyboard.press("Enter")
-            await budgets.getByText(`Whole account, ${period.toLowerCase()}`).waitFor()
-          }
-          assert.strictEqual(await budgets.getByText("3 of 5 used.").count(), 2)
-          assert.strictEqual(await warning.count(), 0)
+    it.effect(
+      "The console warns of a budget from 80 % of its units on, unless its owner becomes an administrator",
+      () =>
+        Effect.gen(function* () {
+          const owner = yield* createOwnerWithAgent()
+          const sql = yield* SqlClient
+          for (let sent = 0; sent < 3; sent += 1) yield* sendMessage(owner)
+          yield* visiting(owner, async ({ page }) => {
+            const warning = page.getByRole("status").filter({ hasText: "The budget “" })
+            await page.goto("/dashboard/usage")
+            const field = (label: RegExp) => page.locator("input").and(page.getByLabel(label))
+            const budgets = page.getByRole("list", { name: "Budgets" })
+            for (const period of ["Per month", "Per day"]) {
+              await field(/^Period/).click()
+              await page.getByRole("option", { name: period }).click()
+              await field(/^Units/).fill("5")
+              await page.keyboard.press("Enter")
+              await budgets.getByText(`Whole account, ${period.toLowerCase()}`).waitFor()
+            }
+            assert.strictEqual(await budgets.getByText("3 of 5 used.").count(), 2)
+            assert.strictEqual(await warning.count(), 0)
 
-          await page.goto(chatOf(owner))
-          const message = page.getByLabel("Message", { exact: true })
-          for (const state of ["nearly used up: 4 of 5 units.", "5 units, is used up"]) {
-            await message.fill("One more")
-            await message.press("Enter")
-            await warning.filter({ hasText: state }).filter({ hasText: "1 other budget is as far." }).waitFor()
-          }
-          await warning.getByRole("link", { name: "See the budgets" }).click()
-          for (const left of [1, 0]) {
-            await budgets.getByRole("button", { name: "Remove" }).first().click()
-            await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
-            await budgets.getByRole("button", { name: "Remove" }).nth(left).waitFor({ state: "detached" })
-          }
-          await page.getByText("No budgets").waitFor()
-          assert.strictEqual(await warning.count(), 0)
+            await page.goto(chatOf(owner))
+            const message = page.getByLabel("Message", { exact: true })
+            for (const state of ["nearly used up: 4 of 5 units.", "5 units, is used up"]) {
+              await message.fill("One more")
+              await message.press("Enter")
+              await warning.filter({ hasText: state }).filter({ hasText: "1 other budget is as far." }).waitFor()
+            }
+            await warning.getByRole("link", { name: "See the budgets" }).click()
+            await budgets.waitFor()
+            await Effect.runPromise(sql`
+            update users set email = ${App.testAdminEmail}, email_verified_at = now() where id = ${owner.user.id}`)
+            await page.reload()
+            await page.getByText("This account pays no units, so that budgets do not limit it.").waitFor()
+            await budgets.getByText("5 of 5 used.").first().waitFor()
+            assert.strictEqual(await warning.count(), 0)
+            assert.strictEqual(await budgets.getByText("Used up.").count(), 0)
+            for (const left of [1, 0]) {
+              await budgets.getByRole("button", { name: "Remove" }).first().click()
+              await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
+              await budgets.getByRole("button", { name: "Remove" }).nth(left).waitFor({ state: "detached" })
+            }
+            await page.getByText("No budgets").waitFor()
+            assert.strictEqual(await warning.count(), 0)
+          })
         })
-      })
     )
 
     it.effect(

@@ -697,7 +697,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           "/dashboard/administration/"
         ]
         const pages = [
-          ["/dashboard", "Ada <b>&"],
+          ["/dashboard", "script data good"],
           ["/onboarding", "You already have an agent"],
           ["/dashboard/files", "Account storage"],
           ["/dashboard/plans", "Subscribe to Solo"],

@@ -1,5 +1,5 @@
-import { readTextMember, tryParseJson } from "./pages/Json.ts"
-import { readFieldProblems } from "./problems.ts"
+import { readTextMember, tryParseJson } from "@berth/api/http/JsonMembers"
+import { readFieldProblems } from "@berth/api/http/FieldProblems"
 
 /** An error body of the API, or the lack of an answer. */
 export class RequestFailed extends Error {

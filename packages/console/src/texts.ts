@@ -623,7 +623,8 @@ export const texts = {
   budgets: {
     account: "Whole account",
     done: "The budget is set.",
-    lead: "A message or call that a budget has no room for is refused, and an answer in progress ends early.",
+    exemptLead: "This account pays no units, so that budgets do not limit it.",
+    lead: "A message or call whose units a budget has no room for is refused, and an answer in progress ends early.",
     left: (units: number) => `${count(units, "unit", "units")} left.`,
     named: (name: string, period: string) => `${name}, ${period.toLowerCase()}`,
     none: "No budgets",
@@ -644,7 +645,7 @@ export const texts = {
       near: (budget: string, used: number, units: number) =>
         `The budget “${budget}” is nearly used up: ${used.toLocaleString("en")} of ${count(units, "unit", "units")}.`,
       usedUp: (budget: string, _used: number, units: number) =>
-        `The budget “${budget}”, ${count(units, "unit", "units")}, is used up: its messages and calls are refused.`
+        `The budget “${budget}”, ${count(units, "unit", "units")}, is used up: messages and calls that cost units are refused.`
     }
   },
   account: {

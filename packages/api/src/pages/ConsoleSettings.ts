@@ -44,6 +44,8 @@ export interface ConsoleSettings {
   /** Links of mails are in the log. */
   readonly logsMailLinks: boolean
   readonly isAdministrator: boolean
+  /** The user pays nothing, and budgets do not bind. */
+  readonly isBillingExempt: boolean
   readonly mayProvision: boolean
   /** Origin of the service, which wallet messages name. */
   readonly appUrl: string

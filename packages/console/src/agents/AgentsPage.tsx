@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useState } from "react"
+import { toPlainText } from "../excerpt.ts"
 import { AgentsIcon, PlusIcon, SearchIcon } from "../icons.tsx"
 import { Empty, Loaded, Moment, PageHeader, StatusTag } from "../parts.tsx"
 import { agentsQuery, useRepliesFromSandbox } from "../queries.ts"
@@ -43,7 +44,9 @@ const AgentCard = ({ agent: { id, model, name, status } }: { readonly agent: Age
             ? ""
             : message === null || message === undefined
               ? texts.agents.noMessages
-              : `${message.sender === "user" ? texts.chat.youPrefix : ""}${message.text}`}
+              : message.sender === "user"
+                ? `${texts.chat.youPrefix}${message.text}`
+                : toPlainText(message.text)}
         </Text>
         <Group justify="space-between" wrap="nowrap" gap="sm" fz="xs" c="dimmed" mt="auto">
           <span className="truncate">{overview?.model ?? configured}</span>

@@ -1,5 +1,5 @@
 import { RequestFailed } from "../api.ts"
-import { readListMember, readMember, readTextMember } from "../pages/Json.ts"
+import { readListMember, readMember, readTextMember } from "@berth/api/http/JsonMembers"
 
 const reject = (sentence: string) => new RequestFailed(sentence, 400)
 

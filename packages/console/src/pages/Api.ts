@@ -1,5 +1,5 @@
-import { readFieldProblems } from "../problems.ts"
-import { readTextMember, tryParseJson } from "./Json.ts"
+import { readFieldProblems } from "@berth/api/http/FieldProblems"
+import { readTextMember, tryParseJson } from "@berth/api/http/JsonMembers"
 
 interface ApiAnswer {
   readonly status: number

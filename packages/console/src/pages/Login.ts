@@ -1,6 +1,6 @@
 import { requestSuccess } from "./Api.ts"
 import { onSubmit, readField, showScriptElements, showStatus } from "./Dom.ts"
-import { readTextMember } from "./Json.ts"
+import { readTextMember } from "@berth/api/http/JsonMembers"
 import { startWalletSignIn } from "./WalletButtons.ts"
 
 showScriptElements()

@@ -1,6 +1,6 @@
 import { getAddress, stringToHex } from "viem/utils"
 import { createSiweMessage } from "viem/siwe"
-import { readMember, readTextMember } from "./Json.ts"
+import { readMember, readTextMember } from "@berth/api/http/JsonMembers"
 
 /** The wallet declined, or gave no account or signature. */
 export class WalletRejected extends Error {}

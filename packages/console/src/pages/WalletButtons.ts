@@ -1,6 +1,6 @@
 import { ApiRequestRejected, requestSuccess } from "./Api.ts"
 import { createElement, findElement, onClick } from "./Dom.ts"
-import { readTextMember } from "./Json.ts"
+import { readTextMember } from "@berth/api/http/JsonMembers"
 import { findWallets, type FoundWallet, type Provider, signProof, WalletRejected } from "./Wallet.ts"
 
 const buttonFor = ({ icon, name }: FoundWallet, verb: string) => {

@@ -98,7 +98,10 @@ export const BudgetsSection = () => {
     await refresh("billing", "budgets")
   }
   return (
-    <Section title={texts.budgets.title} lead={texts.budgets.lead}>
+    <Section
+      title={texts.budgets.title}
+      lead={settings.isBillingExempt ? texts.budgets.exemptLead : texts.budgets.lead}
+    >
       <Loaded query={query} rows={2}>
         {({ budgets }) => (
           <Stack gap="md">

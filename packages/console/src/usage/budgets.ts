@@ -10,8 +10,14 @@ export const findUsedShare = ({ units, usedUnits }: BudgetJson): number =>
 
 export type BudgetState = "free" | "near" | "usedUp"
 
-export const findBudgetState = (budget: BudgetJson): BudgetState =>
-  budget.remainingUnits === 0 ? "usedUp" : findUsedShare(budget) >= settings.budgets.warningShare ? "near" : "free"
+export const findBudgetState = (budget: BudgetJson): BudgetState => {
+  if (settings.isBillingExempt) return "free"
+  return budget.remainingUnits === 0
+    ? "usedUp"
+    : findUsedShare(budget) >= settings.budgets.warningShare
+      ? "near"
+      : "free"
+}
 
 /** Names a budget by the account or its agent. */
 export const useBudgetNames = () => {
@@ -26,7 +32,7 @@ export const useBudgetNames = () => {
  * without one. It names the most urgent budget.
  */
 export const useBudgetWarning = (agentId: string | undefined): string | null => {
-  const { data } = useQuery(budgetsQuery)
+  const { data } = useQuery({ ...budgetsQuery, enabled: !settings.isBillingExempt })
   const nameOf = useBudgetNames()
   const concerned = (data?.budgets ?? []).filter(
     (budget) => agentId === undefined || budget.agentId === null || budget.agentId === agentId

@@ -8,15 +8,15 @@ import {
 } from "@berth/api/accounts/AccountErrorBodies"
 import type { AccountFieldProblem, AccountFieldsInvalid, EmailAlreadyTaken } from "@berth/domain/accounts/AccountErrors"
 import { Match } from "effect"
-import { readProblems } from "./FormFields.ts"
+import { readRefusedForm } from "./FormFields.ts"
 
 /** The status and the problems by field of a refused account. */
 export const readAccountProblems = (error: AccountFieldProblem | AccountFieldsInvalid | EmailAlreadyTaken) =>
   Match.valueTags(error, {
-    AccountFieldsInvalid: (it) => readProblems(AccountFieldsInvalidBody, it),
-    DisplayNameInvalid: (it) => readProblems(DisplayNameInvalidBody, it),
-    EmailAlreadyTaken: (it) => readProblems(EmailAlreadyTakenBody, it, "email"),
-    EmailInvalid: (it) => readProblems(EmailInvalidBody, it),
-    PasswordRejected: (it) => readProblems(PasswordRejectedBody, it),
-    ReferralCodeInvalid: (it) => readProblems(ReferralCodeInvalidBody, it)
+    AccountFieldsInvalid: (it) => readRefusedForm(AccountFieldsInvalidBody, it),
+    DisplayNameInvalid: (it) => readRefusedForm(DisplayNameInvalidBody, it),
+    EmailAlreadyTaken: (it) => readRefusedForm(EmailAlreadyTakenBody, it),
+    EmailInvalid: (it) => readRefusedForm(EmailInvalidBody, it),
+    PasswordRejected: (it) => readRefusedForm(PasswordRejectedBody, it),
+    ReferralCodeInvalid: (it) => readRefusedForm(ReferralCodeInvalidBody, it)
   })

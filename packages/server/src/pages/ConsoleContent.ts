@@ -13,6 +13,7 @@ export interface ConsolePage {
   readonly path: string
   readonly user: User
   readonly isAdministrator: boolean
+  readonly isBillingExempt: boolean
   readonly agents: ReadonlyArray<Agent>
   readonly allowance: Allowance
   readonly usage: UnitUsage

@@ -3,6 +3,7 @@ import { Administrators } from "@berth/domain/accounts/Administrators"
 import { AgentInstances } from "@berth/domain/agents/AgentInstances"
 import { Agents } from "@berth/domain/agents/Agents"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
+import { isBillingExempt } from "@berth/domain/billing/BillingExemption"
 import { BillingSettings, findCreditPrices } from "@berth/domain/billing/BillingSettings"
 import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
@@ -77,6 +78,7 @@ export const makeConsoleDocument = Effect.gen(function* () {
           path,
           user,
           isAdministrator: administrators.includes(user),
+          isBillingExempt: isBillingExempt(administrators, user),
           agents: owned,
           allowance,
           usage: yield* ledger.findUsage(user),

@@ -13,6 +13,7 @@ const findSettings = (page: ConsolePage): ConsoleSettings => ({
   repliesFromSandbox: page.repliesFromSandbox,
   logsMailLinks: page.logsMailLinks,
   isAdministrator: page.isAdministrator,
+  isBillingExempt: page.isBillingExempt,
   mayProvision: page.allowance.mayProvision,
   appUrl: page.appUrl.origin,
   instanceUrl: page.instanceUrl,

@@ -1,3 +1,4 @@
+import { readFieldProblems } from "@berth/api/http/FieldProblems"
 import { HttpApiSchema, type HttpServerRequest, UrlParams } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
 import { type Content, type Html, html } from "./Html.ts"
@@ -20,28 +21,11 @@ export const readForm = (request: HttpServerRequest.HttpServerRequest) =>
     (fields) => (name: string) => Option.getOrElse(UrlParams.getFirst(fields, name), () => "")
   )
 
-/** A message of the contract about a field: `email: must be …`. */
-const fieldMessage = /^(\w+): (.+)$/s
-
-interface RefusedBody {
-  readonly message: string
-  /** The bodies of several problems. */
-  readonly problems?: ReadonlyArray<{ readonly message: string }>
-}
-
-/** The status and the problems of a refused form, from its body in the contract. `fallback` is meant where the message names none. */
-export const readProblems = <A, I extends RefusedBody>(body: Schema.Schema<A, I>, error: A, fallback = "") => {
-  const { message, problems = [{ message }] } = Schema.encodeSync(body)(error)
-  return {
-    status: HttpApiSchema.getStatusError(body),
-    problems: new Map(
-      problems.map((problem) => {
-        const [, named = fallback, text = problem.message] = fieldMessage.exec(problem.message) ?? []
-        return [named, `${text.charAt(0).toUpperCase()}${text.slice(1)}`] as const
-      })
-    )
-  }
-}
+/** The status and the problems of a refused form, from its body in the contract. */
+export const readRefusedForm = <A, I>(body: Schema.Schema<A, I>, error: A) => ({
+  status: HttpApiSchema.getStatusError(body),
+  problems: readFieldProblems(Schema.encodeSync(body)(error))
+})
 
 /** A labeled input with its problem, which has the focus if it is the first one. Scripts mark fields alike. */
 export const renderField = (

@@ -1,3 +1,5 @@
+/* Free of Effect: browser pages import this module. */
+
 /** A member of a JSON object; undefined for every other value. */
 export const readMember = (value: unknown, key: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined

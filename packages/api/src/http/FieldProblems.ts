@@ -1,4 +1,6 @@
-import { readListMember, readTextMember } from "./pages/Json.ts"
+/* Free of Effect: browser pages import this module. */
+
+import { readListMember, readTextMember } from "./JsonMembers.ts"
 
 /** Errors about one field whose message does not name it. */
 const fieldsByCode: Readonly<Record<string, string>> = { email_already_taken: "email" }
