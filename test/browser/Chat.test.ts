@@ -43,7 +43,8 @@ const tool = (status: "running" | "succeeded"): TurnEvent => ({
     result: status === "running" ? null : "391"
   }
 })
-const thousand = Array.from({ length: 1_000 }, (_, n) => delta(n % 20 === 19 ? `word ${n}.\n\n` : `word ${n} `))
+const words = Array.from({ length: 1_000 }, (_, n) => (n % 20 === 19 ? `word ${n}.\n\n` : `word ${n} `))
+const thousand = words.map(delta)
 
 const code = '```ts\n// A <script> is text.\nconst answer: number = 42 + Math.max(1, "two".length)\n```'
 
@@ -55,7 +56,7 @@ const chat = (_userId: string, { message }: Turn): Stream.Stream<TurnEvent> => {
   if (message === "paced")
     return Stream.concat(
       Stream.schedule(Stream.fromIterable(thousand), Schedule.spaced("2 millis")),
-      Stream.make(done("The end of it"))
+      Stream.make(done(words.join("")))
     )
   if (message === "long") return Stream.concat(Stream.fromIterable(thousand), Stream.make(done("The end of it")))
   return Stream.make(delta("Echo: "), delta(message), done(`Echo: ${message}`))
@@ -90,22 +91,31 @@ const visiting = (
       .pipe(withBehavior({ chat }))
   })
 
-/** A script that counts frames, the changes of the growing answer that are one render each, and measurements of the text field meanwhile. */
+/** A script that counts frames, renders of the growing answer, blocks that a complete one renders, and measurements of the text field. */
 const countRenders = `{
-  const counted = (globalThis.counted = { fields: 0, frames: 0, renders: 0 })
+  const counted = (globalThis.counted = { blocks: 0, fields: 0, frames: 0, renders: 0 })
+  const growing = ".turn-agent[aria-busy=true]"
   const next = () => { counted.frames += 1; requestAnimationFrame(next) }
   requestAnimationFrame(next)
   new MutationObserver((changes) => {
-    if (changes.some(({ target }) => (target.parentElement ?? target).closest?.(".turn-agent[aria-busy=true]"))) counted.renders += 1
+    const elementOf = (node) => node instanceof Element ? node : node.parentElement
+    if (changes.some(({ target }) => elementOf(target)?.closest(growing))) counted.renders += 1
+    for (const { addedNodes, target } of changes) {
+      if (elementOf(target)?.closest(growing)) continue
+      if (elementOf(target)?.closest(".turn-agent .markdown")) counted.blocks += 1
+      for (const node of addedNodes)
+        if (node instanceof Element && !node.matches(growing))
+          counted.blocks += [node, ...node.querySelectorAll("*")].filter((it) => it.matches(".turn-agent .markdown")).length
+    }
   }).observe(document.body, { childList: true, characterData: true, subtree: true })
   const measure = getComputedStyle
   globalThis.getComputedStyle = (element, ...others) => {
-    if (element.id === "composer" && document.querySelector(".turn-agent[aria-busy=true] .markdown")) counted.fields += 1
+    if (element.id === "composer" && document.querySelector(growing + " .markdown")) counted.fields += 1
     return measure(element, ...others)
   }
 }`
 
-const Counted = Schema.Struct({ fields: Schema.Int, frames: Schema.Int, renders: Schema.Int })
+const Counted = Schema.Struct({ blocks: Schema.Int, fields: Schema.Int, frames: Schema.Int, renders: Schema.Int })
 
 const chatOf = ({ agent }: OwnerWithAgent) => `/dashboard/agents/${agent.id}/chat`
 
@@ -307,7 +317,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
     )
 
     it.effect(
-      "The chat renders an answer of a thousand deltas once per frame at most, and its text field not at all",
+      "The chat renders an answer of a thousand deltas once per frame at most, its stored text not again, and its text field not at all",
       () =>
         Effect.gen(function* () {
           const owner = yield* createOwnerWithAgent()
@@ -318,8 +328,12 @@ describeWithTool(browserTool, "The chat of the console", () => {
             await page.evaluate(countRenders)
             await message.press("Enter")
             await page.locator(".answer-facts", { hasText: "sandbox/echo" }).waitFor()
-            const { fields, frames, renders } = Schema.decodeUnknownSync(Counted)(await page.evaluate("counted"))
+            assert.strictEqual(await page.locator(".turn-agent .markdown").count(), 50)
+            const { blocks, fields, frames, renders } = Schema.decodeUnknownSync(Counted)(
+              await page.evaluate("counted")
+            )
             assert.isAbove(renders, 4)
+            assert.strictEqual(blocks, 0)
             // The opening of the answer, its tools and its end are renders of their own.
             assert.isAtMost(renders, Math.min(frames, 500) + 5)
             // The sent message and the end change the field; each of its renders measures it twice or more.

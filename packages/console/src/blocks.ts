@@ -79,8 +79,25 @@ export const appendText = ({ done, tail }: Blocks, text: string): Blocks => {
   return finished.length === 0 ? { done, tail: rest } : { done: [...done, ...finished], tail: rest }
 }
 
+/** All blocks with text, of which the last one may grow. */
+export const listBlocks = ({ done, tail }: Blocks): ReadonlyArray<string> =>
+  tail.trim() === "" ? done : [...done, tail]
+
 /** The blocks of a whole text. */
-export const splitBlocks = (text: string): ReadonlyArray<string> => {
-  const { done, tail } = appendText(noBlocks, text)
-  return tail.trim() === "" ? done : [...done, tail]
+export const splitBlocks = (text: string): ReadonlyArray<string> => listBlocks(appendText(noBlocks, text))
+
+/** The blocks of at most `limit` characters at the beginning or the end, as the first index and the one after the last. At least one. */
+export const findShown = (
+  blocks: ReadonlyArray<string>,
+  limit: number,
+  atEnd: boolean
+): readonly [first: number, end: number] => {
+  const ordered = atEnd ? blocks.toReversed() : blocks
+  let length = 0
+  const beyond = ordered.findIndex((block, index) => {
+    length += block.length
+    return index > 0 && length > limit
+  })
+  const count = beyond === -1 ? blocks.length : beyond
+  return atEnd ? [blocks.length - count, blocks.length] : [0, count]
 }

@@ -317,7 +317,6 @@ export const texts = {
     edit: "Edit and send again",
     hint: "Enter sends, Shift+Enter adds a line, Escape stops an answer.",
     image: "Image",
-    longAnswer: "The beginning is shown when the answer is complete.",
     message: "Message",
     messages: (value: number) => count(value, "message", "messages"),
     new: "New chat",

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
-import { appendText, noBlocks, splitBlocks } from "../src/blocks.ts"
+import { appendText, findShown, listBlocks, noBlocks, splitBlocks } from "../src/blocks.ts"
 import { fillDays } from "../src/usage/days.ts"
 
 const piece = FastCheck.constantFrom(
@@ -27,8 +27,7 @@ describe("Blocks of Markdown", () => {
       FastCheck.property(pieces, (parts) => {
         let blocks = noBlocks
         for (const part of parts) blocks = appendText(blocks, part)
-        const shown = blocks.tail.trim() === "" ? blocks.done : [...blocks.done, blocks.tail]
-        assert.deepStrictEqual(shown, splitBlocks(parts.join("")))
+        assert.deepStrictEqual(listBlocks(blocks), splitBlocks(parts.join("")))
       })
     )
   })
@@ -75,6 +74,24 @@ describe("Blocks of Markdown", () => {
       const text = head + many
       assert.isBelow(splitBlocks(text).join("").length, 1.2 * text.length)
     }
+  })
+})
+
+describe("Shown blocks", () => {
+  const limit = FastCheck.integer({ min: 1, max: 40 })
+  const blocks = FastCheck.array(FastCheck.string({ minLength: 1, maxLength: 12 }), { minLength: 1 })
+
+  it("Shown blocks are as many as fit the limit at their end of the text, and one at least", () => {
+    FastCheck.assert(
+      FastCheck.property(blocks, limit, FastCheck.boolean(), (all, limit, atEnd) => {
+        const [first, end] = findShown(all, limit, atEnd)
+        const lengthOf = (from: number, to: number) => all.slice(from, to).join("").length
+        assert.isBelow(first, end)
+        assert.strictEqual(atEnd ? end : first, atEnd ? all.length : 0)
+        if (end - first > 1) assert.isAtMost(lengthOf(first, end), limit)
+        if (end - first < all.length) assert.isAbove(atEnd ? lengthOf(first - 1, end) : lengthOf(first, end + 1), limit)
+      })
+    )
   })
 })
 

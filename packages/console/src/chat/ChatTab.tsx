@@ -15,7 +15,7 @@ import { DraftFiles } from "./AttachmentList.tsx"
 import { acceptedFiles, type Outgoing, useDraftFiles } from "./attachments.ts"
 import { ConversationList } from "./ConversationList.tsx"
 import { ask, followPending, readLiveAnswers, stopAnswers, useLiveHeads } from "./live.ts"
-import { LiveAnswers, Stored } from "./Messages.tsx"
+import { Exchanges } from "./Messages.tsx"
 
 const pageSize = 50
 export const newConversation = "new"
@@ -29,16 +29,14 @@ type Pages = InfiniteData<SessionPageJson, string | undefined>
 const mergeNewest = (old: Pages | undefined, fresh: SessionPageJson): Pages => {
   const [first, ...others] = old?.pages ?? []
   if (old === undefined || first === undefined) return { pages: [fresh], pageParams: [undefined] }
-  const known = new Map(fresh.messages.map((message) => [message.id, message]))
-  const kept = first.messages.map((message) => {
-    const changed = known.get(message.id)
+  const known = new Map(first.messages.map((message) => [message.id, message]))
+  const newest = fresh.messages.map((message) => {
+    const before = known.get(message.id)
     known.delete(message.id)
     // The same object keeps its rendering.
-    return changed === undefined || (changed.status === message.status && changed.content === message.content)
-      ? message
-      : changed
+    return before?.status === message.status && before.content === message.content ? before : message
   })
-  return { ...old, pages: [{ ...fresh, messages: [...kept, ...known.values()] }, ...others] }
+  return { ...old, pages: [{ ...fresh, messages: [...known.values(), ...newest] }, ...others] }
 }
 
 /** Reads the newest messages, and the lists that they change. */
@@ -292,23 +290,6 @@ const Conversation = ({
     [replaceFiles]
   )
 
-  // A live answer shows its own message.
-  const shownByLive = messages
-    .filter(({ content, id, role, status }) =>
-      live.some(
-        ({ messageId, question }) =>
-          question !== undefined &&
-          role === "user" &&
-          (messageId === id || (messageId === undefined && status === "pending" && question === content))
-      )
-    )
-    .map(({ id }) => id)
-    .join()
-  const stored = useMemo(
-    () => (shownByLive === "" ? messages : messages.filter(({ id }) => !shownByLive.split(",").includes(id))),
-    [messages, shownByLive]
-  )
-
   useLayoutEffect(() => {
     const element = log.current
     if (element === null) return
@@ -366,8 +347,14 @@ const Conversation = ({
               </Button>
             </Group>
           )}
-          <Stored agentId={agentId} messages={stored} name={name} onEdit={edit} onRetry={retry} />
-          <LiveAnswers agentId={agentId} sessionId={sessionId} name={name} onRetry={retry} />
+          <Exchanges
+            agentId={agentId}
+            sessionId={sessionId}
+            messages={messages}
+            name={name}
+            onEdit={edit}
+            onRetry={retry}
+          />
           {messages.length === 0 && live.length === 0 && !(query.isPending && sessionId !== newConversation) && (
             <Welcome name={name} onPick={(starter) => edit({ text: starter, attachments: [] })} />
           )}

@@ -1,12 +1,12 @@
 import { Button } from "@mantine/core"
-import { type ComponentProps, memo, type ReactNode, useMemo, useState } from "react"
+import { type ComponentProps, memo, type ReactNode, useState } from "react"
 import ReactMarkdown, { type Components, defaultUrlTransform } from "react-markdown"
 import remarkGfm from "remark-gfm"
-import { splitBlocks } from "../blocks.ts"
+import { findShown } from "../blocks.ts"
 import { formatNumber } from "../format.ts"
 import { Copy, ExternalLink } from "../parts.tsx"
 import { texts } from "../texts.ts"
-import { HighlightedCode } from "./HighlightedCode.tsx"
+import { CanHighlight, HighlightedCode } from "./HighlightedCode.tsx"
 
 const textOf = (node: ReactNode): string =>
   typeof node === "string" ? node : Array.isArray(node) ? node.map((child: ReactNode) => textOf(child)).join("") : ""
@@ -64,7 +64,7 @@ const components: Components = {
 const plugins = [remarkGfm]
 
 /** One block of Markdown. Raw HTML stays text; unknown protocols of links are dropped. */
-export const Block = memo(({ children }: { readonly children: string }) => (
+const Block = memo(({ children }: { readonly children: string }) => (
   <div className="markdown">
     <ReactMarkdown remarkPlugins={plugins} components={components} urlTransform={defaultUrlTransform}>
       {children}
@@ -73,27 +73,32 @@ export const Block = memo(({ children }: { readonly children: string }) => (
 ))
 
 /** Characters that are rendered at once. */
-export const usualCharacters = 24_000
+const usualCharacters = 24_000
 
-/** A whole reply. The end of a long one is rendered on request. */
-export const Markdown = memo(({ text }: { readonly text: string }) => {
-  const blocks = useMemo(() => splitBlocks(text), [text])
+/** The end of a text that grew here, which its reader has followed, else its beginning. The rest is rendered on request. */
+export const Markdown = ({
+  blocks,
+  isGrowing
+}: {
+  readonly blocks: ReadonlyArray<string>
+  readonly isGrowing: boolean
+}) => {
+  const [grewHere] = useState(isGrowing)
   const [limit, setLimit] = useState(usualCharacters)
-  let length = 0
-  const shown = blocks.filter((block, index) => {
-    length += block.length
-    return index === 0 || length <= limit
-  })
-  return (
-    <>
-      {shown.map((block, index) => (
-        <Block key={index}>{block}</Block>
-      ))}
-      {shown.length < blocks.length && (
-        <Button variant="default" size="xs" mt="sm" onClick={() => setLimit(limit + 2 * usualCharacters)}>
-          {texts.chat.showRest(formatNumber(Math.ceil((text.length - limit) / 1000)))}
-        </Button>
-      )}
-    </>
+  const [first, last] = findShown(blocks, limit, grewHere)
+  const rest = [...blocks.slice(0, first), ...blocks.slice(last)].reduce((sum, block) => sum + block.length, 0)
+  const showRest = rest > 0 && (
+    <Button variant="default" size="xs" my="sm" onClick={() => setLimit(limit + 2 * usualCharacters)}>
+      {texts.chat.showRest(formatNumber(Math.ceil(rest / 1000)))}
+    </Button>
   )
-})
+  return (
+    <CanHighlight value={!isGrowing}>
+      {grewHere && showRest}
+      {blocks.slice(first, last).map((block, index) => (
+        <Block key={first + index}>{block}</Block>
+      ))}
+      {!grewHere && showRest}
+    </CanHighlight>
+  )
+}

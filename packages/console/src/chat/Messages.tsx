@@ -1,18 +1,21 @@
 import { ActionIcon, Button, Group, Text, Tooltip } from "@mantine/core"
-import { memo } from "react"
+import { memo, useMemo } from "react"
+import { listBlocks, splitBlocks } from "../blocks.ts"
 import { formatElapsed, formatTime } from "../format.ts"
 import { EditIcon, RetryIcon, SkillIcon } from "../icons.tsx"
 import { Copy, Trace } from "../parts.tsx"
 import { texts } from "../texts.ts"
-import type { AttachmentJson, SessionMessageJson, ToolActivityJson } from "../wire.ts"
+import type { SessionMessageJson, ToolActivityJson } from "../wire.ts"
 import { AttachmentList } from "./AttachmentList.tsx"
 import type { Outgoing } from "./attachments.ts"
-import { CanHighlight } from "./HighlightedCode.tsx"
-import { type LiveAnswer, useLiveAnswers } from "./live.ts"
-import { Block, Markdown, usualCharacters } from "./Markdown.tsx"
+import { pairMessages } from "./exchanges.ts"
+import { type LiveHead, useLiveBlocks, useLiveHeads } from "./live.ts"
+import { Markdown } from "./Markdown.tsx"
 
-interface Actions {
+interface Shared {
   readonly agentId: string
+  readonly sessionId: string
+  readonly name: string
   readonly onRetry: (message: Outgoing) => void
   readonly onEdit: (message: Outgoing) => void
 }
@@ -78,17 +81,18 @@ const Unanswered = ({
   traceId
 }: {
   readonly isStopped?: boolean | undefined
-  readonly message: Outgoing
+  /** Undefined when another window shows it. */
+  readonly message: Outgoing | undefined
   readonly reason: string
   readonly traceId?: string | undefined
-  readonly onRetry?: ((message: Outgoing) => void) | undefined
+  readonly onRetry: (message: Outgoing) => void
 }) => (
   <div className="notice failed" data-tone={isStopped ? undefined : "bad"}>
     <Text fz="sm" fw={500}>
       {isStopped ? texts.chat.stopped : texts.chat.unanswered(reason)}
     </Text>
     {traceId !== undefined && <Trace id={traceId} />}
-    {onRetry !== undefined && (
+    {message !== undefined && (
       <Button
         mt="xs"
         size="xs"
@@ -102,216 +106,181 @@ const Unanswered = ({
   </div>
 )
 
-const UserMessage = memo(
-  ({
-    agentId,
-    attachments,
-    content,
-    failure,
-    isStopped,
-    onEdit,
-    onRetry,
-    timestamp
-  }: Actions & {
-    readonly attachments: ReadonlyArray<AttachmentJson>
-    readonly content: string
-    readonly timestamp: number
-    readonly failure: string | undefined
-    readonly isStopped: boolean
-  }) => {
-    const message = { text: content, attachments }
-    return (
-      <>
-        <article className="turn turn-user" aria-label={texts.chat.you}>
-          <AttachmentList agentId={agentId} attachments={attachments} />
-          {content !== "" && <div className="text">{content}</div>}
-          <div className="turn-tools">
-            <span>{formatTime(timestamp)}</span>
-            {content !== "" && <Copy value={content} label={texts.chat.copyMessage} />}
-            <ToolButton icon={<EditIcon size={15} />} label={texts.chat.edit} onClick={() => onEdit(message)} />
-          </div>
-        </article>
-        {failure !== undefined && (
-          <Unanswered message={message} reason={failure} isStopped={isStopped} onRetry={onRetry} />
-        )}
-      </>
-    )
-  }
-)
-
-const AgentReply = memo(
-  ({
-    message: { content, durationMs, model, provider, status, stopped, timestamp, toolCalls, units },
-    name,
-    onAgain
-  }: {
-    readonly message: SessionMessageJson
-    readonly name: string
-    readonly onAgain: (() => void) | undefined
-  }) => (
-    <article className="turn turn-agent" aria-label={name}>
-      <ToolCards calls={toolCalls} />
-      <Markdown text={content} />
-      <div className="turn-tools">
-        <Copy value={content} label={texts.chat.copyReply} />
-        {onAgain !== undefined && (
-          <ToolButton icon={<RetryIcon size={15} />} label={texts.chat.again} onClick={onAgain} />
-        )}
-        <span className="answer-facts">
-          {[
-            model === null ? undefined : provider === null ? model : `${model} · ${provider}`,
-            durationMs === null ? undefined : formatElapsed(durationMs),
-            units === null ? undefined : texts.chat.units(units),
-            stopped ? texts.chat.stopped : status === "failed" ? texts.chat.interrupted : undefined,
-            formatTime(timestamp)
-          ]
-            .filter((fact) => fact !== undefined)
-            .join(" · ")}
-        </span>
-      </div>
-    </article>
-  ),
-  // A new function with each render does not change the reply.
-  (one, other) => one.message === other.message && (one.onAgain === undefined) === (other.onAgain === undefined)
-)
-
-/** Stored messages. Deltas do not render them again. */
-export const Stored = memo(
-  ({
-    agentId,
-    messages,
-    name,
-    onEdit,
-    onRetry
-  }: Actions & { readonly messages: ReadonlyArray<SessionMessageJson>; readonly name: string }) => {
-    let question: SessionMessageJson | undefined
-    return (
-      <>
-        {messages.map((message, index) => {
-          if (message.role === "user") {
-            question = message
-            const isRetried = messages
-              .slice(index + 1, index + 40)
-              .some(({ content, role }) => role === "user" && content === message.content)
-            return (
-              <UserMessage
-                key={message.id}
-                agentId={agentId}
-                attachments={message.attachments}
-                content={message.content}
-                timestamp={message.timestamp}
-                isStopped={message.stopped}
-                failure={message.status === "failed" ? (message.failure ?? texts.chat.noReason) : undefined}
-                onEdit={onEdit}
-                onRetry={isRetried ? onEdit : onRetry}
-              />
-            )
-          }
-          const asked = question
-          question = undefined
-          return (
-            <AgentReply
-              key={message.id}
-              message={message}
-              name={name}
-              onAgain={
-                asked !== undefined && index === messages.length - 1
-                  ? () => onRetry({ text: asked.content, attachments: asked.attachments })
-                  : undefined
-              }
-            />
-          )
-        })}
-      </>
-    )
-  }
-)
-
-/** The end of a growing answer: a long one keeps the page quick. */
-const Growing = ({ answer: { blocks } }: { readonly answer: LiveAnswer }) => {
-  let first = blocks.done.length
-  for (let length = blocks.tail.length; first > 0 && length < usualCharacters; first -= 1)
-    length += blocks.done[first - 1]?.length ?? 0
-  return (
-    <>
-      {first > 0 && (
-        <Text c="dimmed" fz="sm" mb="sm">
-          {texts.chat.longAnswer}
-        </Text>
+const UserMessage = ({
+  agentId,
+  message: { attachments, text },
+  onEdit,
+  timestamp
+}: Pick<Shared, "agentId" | "onEdit"> & {
+  readonly message: Outgoing
+  /** Undefined until the message is stored. */
+  readonly timestamp: number | undefined
+}) => (
+  <article className="turn turn-user" aria-label={texts.chat.you}>
+    <AttachmentList agentId={agentId} attachments={attachments} />
+    {text !== "" && <div className="text">{text}</div>}
+    <div className="turn-tools">
+      {timestamp !== undefined && (
+        <>
+          <span>{formatTime(timestamp)}</span>
+          {text !== "" && <Copy value={text} label={texts.chat.copyMessage} />}
+          <ToolButton
+            icon={<EditIcon size={15} />}
+            label={texts.chat.edit}
+            onClick={() => onEdit({ attachments, text })}
+          />
+        </>
       )}
-      {blocks.done.slice(first).map((block, index) => (
-        <Block key={first + index}>{block}</Block>
-      ))}
-      {blocks.tail !== "" && <Block key={blocks.done.length}>{blocks.tail}</Block>}
-    </>
+    </div>
+  </article>
+)
+
+const listFacts = ({ durationMs, model, provider, status, stopped, timestamp, units }: SessionMessageJson) =>
+  [
+    model === null ? undefined : provider === null ? model : `${model} · ${provider}`,
+    durationMs === null ? undefined : formatElapsed(durationMs),
+    units === null ? undefined : texts.chat.units(units),
+    stopped ? texts.chat.stopped : status === "failed" ? texts.chat.interrupted : undefined,
+    formatTime(timestamp)
+  ].filter((fact) => fact !== undefined)
+
+/** The state of an answer in progress. */
+const Progress = ({
+  isEmpty,
+  live: { isBroken, isStopping },
+  name
+}: {
+  readonly isEmpty: boolean
+  readonly live: LiveHead
+  readonly name: string
+}) => (
+  <Group gap="xs" mt={isEmpty ? 0 : 8} c="dimmed" fz="sm" role="status">
+    <span className="caret" />
+    {isStopping ? (
+      texts.chat.stopping
+    ) : isBroken ? (
+      texts.chat.broken
+    ) : isEmpty ? (
+      texts.chat.thinking(name)
+    ) : (
+      <span className="visually-hidden">{texts.chat.answering(name)}</span>
+    )}
+  </Group>
+)
+
+/** A reply, in progress and then stored: the same blocks keep their rendering. */
+const Reply = ({
+  asked,
+  isLast,
+  live,
+  name,
+  onRetry,
+  sessionId,
+  stored
+}: Pick<Shared, "name" | "onRetry" | "sessionId"> & {
+  readonly asked: Outgoing | undefined
+  readonly isLast: boolean
+  readonly live: LiveHead | undefined
+  readonly stored: SessionMessageJson | undefined
+}) => {
+  const content = stored?.content
+  const whole = useMemo(() => (content === undefined ? undefined : splitBlocks(content)), [content])
+  const growing = useLiveBlocks(sessionId, live?.key)
+  const blocks = whole ?? listBlocks(growing)
+  const isGrowing = stored === undefined && live?.failure === undefined
+  return (
+    <article className="turn turn-agent" aria-label={name} aria-busy={isGrowing || undefined}>
+      <ToolCards calls={stored?.toolCalls ?? live?.tools ?? []} />
+      <Markdown blocks={blocks} isGrowing={isGrowing} />
+      {stored !== undefined ? (
+        <div className="turn-tools">
+          <Copy value={stored.content} label={texts.chat.copyReply} />
+          {isLast && asked !== undefined && (
+            <ToolButton icon={<RetryIcon size={15} />} label={texts.chat.again} onClick={() => onRetry(asked)} />
+          )}
+          <span className="answer-facts">{listFacts(stored).join(" · ")}</span>
+        </div>
+      ) : live?.failure === undefined ? (
+        live !== undefined && <Progress isEmpty={blocks.length === 0} live={live} name={name} />
+      ) : (
+        <Unanswered
+          message={asked}
+          reason={live.failure.message}
+          isStopped={live.isStopping}
+          traceId={live.failure.traceId}
+          onRetry={onRetry}
+        />
+      )}
+    </article>
   )
 }
 
-/** An answer in progress, with its message. */
-const Live = ({
-  agentId,
-  answer,
-  name,
-  onRetry
-}: {
-  readonly agentId: string
-  readonly answer: LiveAnswer
-  readonly name: string
-  readonly onRetry: (message: Outgoing) => void
-}) => {
-  const { attachments, blocks, failure, isBroken, isStopping, question, tools } = answer
-  const isEmpty = blocks.done.length === 0 && blocks.tail === ""
-  return (
-    <>
-      {question !== undefined && (
-        <article className="turn turn-user" aria-label={texts.chat.you}>
-          <AttachmentList agentId={agentId} attachments={attachments} />
-          {question !== "" && <div className="text">{question}</div>}
-          <div className="turn-tools" />
-        </article>
-      )}
-      <article className="turn turn-agent" aria-label={name} aria-busy={failure === undefined}>
-        <ToolCards calls={tools} />
-        <CanHighlight value={false}>
-          <Growing answer={answer} />
-        </CanHighlight>
-        {failure === undefined ? (
-          <Group gap="xs" mt={isEmpty ? 0 : 8} c="dimmed" fz="sm" role="status">
-            <span className="caret" />
-            {isStopping ? (
-              texts.chat.stopping
-            ) : isBroken ? (
-              texts.chat.broken
-            ) : isEmpty ? (
-              texts.chat.thinking(name)
-            ) : (
-              <span className="visually-hidden">{texts.chat.answering(name)}</span>
-            )}
-          </Group>
-        ) : (
+/** A message with its reply. Deltas render the text of the reply only. */
+const Exchange = memo(
+  ({
+    isLast,
+    isRetried,
+    live,
+    question,
+    reply,
+    ...shared
+  }: Shared & {
+    readonly question: SessionMessageJson | undefined
+    readonly reply: SessionMessageJson | undefined
+    readonly live: LiveHead | undefined
+    readonly isLast: boolean
+    /** Whether the same message follows. */
+    readonly isRetried: boolean
+  }) => {
+    const { agentId, onEdit, onRetry } = shared
+    const asked: Outgoing | undefined =
+      question !== undefined
+        ? { text: question.content, attachments: question.attachments }
+        : live?.question === undefined
+          ? undefined
+          : { text: live.question, attachments: live.attachments }
+    return (
+      <>
+        {asked !== undefined && (
+          <UserMessage agentId={agentId} message={asked} timestamp={question?.timestamp} onEdit={onEdit} />
+        )}
+        {live === undefined && question?.status === "failed" && (
           <Unanswered
-            message={{ text: question ?? "", attachments }}
-            reason={failure.message}
-            isStopped={isStopping}
-            traceId={failure.traceId}
-            onRetry={question === undefined ? undefined : onRetry}
+            message={asked}
+            reason={question.failure ?? texts.chat.noReason}
+            isStopped={question.stopped}
+            onRetry={isRetried ? onEdit : onRetry}
           />
         )}
-      </article>
-    </>
-  )
-}
+        {(reply !== undefined || live !== undefined) && (
+          <Reply {...shared} asked={asked} isLast={isLast} live={live} stored={reply} />
+        )}
+      </>
+    )
+  }
+)
 
-/** The answers in progress of a conversation. Their deltas render nothing else. */
-export const LiveAnswers = memo(
-  ({
-    sessionId,
-    ...props
-  }: Pick<Actions, "agentId" | "onRetry"> & { readonly sessionId: string; readonly name: string }) => (
-    <>
-      {useLiveAnswers(sessionId).map((answer) => (
-        <Live key={answer.key} answer={answer} {...props} />
-      ))}
-    </>
-  )
+/** The messages of a conversation and its answers in progress. */
+export const Exchanges = memo(
+  ({ messages, ...shared }: Shared & { readonly messages: ReadonlyArray<SessionMessageJson> }) => {
+    const exchanges = pairMessages(messages, useLiveHeads(shared.sessionId))
+    return (
+      <>
+        {exchanges.map(({ key, live, question, reply }, index) => (
+          <Exchange
+            key={key}
+            {...shared}
+            question={question}
+            reply={reply}
+            live={live}
+            isLast={index === exchanges.length - 1}
+            isRetried={
+              question !== undefined &&
+              exchanges.slice(index + 1, index + 20).some((next) => next.question?.content === question.content)
+            }
+          />
+        ))}
+      </>
+    )
+  }
 )

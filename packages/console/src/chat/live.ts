@@ -47,11 +47,14 @@ const subscribe = (listener: () => void) => {
 
 export const readLiveAnswers = (sessionId: string): ReadonlyArray<LiveAnswer> => answers.get(sessionId) ?? none
 
-/** Answers in progress of a conversation. They go on while other pages are open. */
-export const useLiveAnswers = (sessionId: string): ReadonlyArray<LiveAnswer> =>
-  useSyncExternalStore(subscribe, () => readLiveAnswers(sessionId))
+/** The text of an answer in progress. Renders with its deltas. */
+export const useLiveBlocks = (sessionId: string, key: string | undefined): Blocks =>
+  useSyncExternalStore(
+    subscribe,
+    () => readLiveAnswers(sessionId).find((answer) => answer.key === key)?.blocks ?? noBlocks
+  )
 
-/** The same, without a render for each delta. */
+/** Answers in progress of a conversation, without a render for each delta. They go on while other pages are open. */
 export const useLiveHeads = (sessionId: string): ReadonlyArray<LiveHead> =>
   useSyncExternalStore(subscribe, () => heads.get(sessionId) ?? none)
 

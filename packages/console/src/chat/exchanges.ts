@@ -1,0 +1,38 @@
+import type { SessionMessageJson } from "../wire.ts"
+import type { LiveHead } from "./live.ts"
+
+/** A message and its reply, of which either can be missing. */
+export interface MessagePair {
+  /** The same while its answer is in progress and when that is stored. */
+  readonly key: string
+  readonly question?: SessionMessageJson
+  readonly reply?: SessionMessageJson
+  readonly live?: LiveHead
+}
+
+/** Whether it answers the message. The first event of a new answer names its message. */
+const isAnswerTo = ({ content, id, status }: SessionMessageJson, { messageId, question }: LiveHead) =>
+  messageId === id || (messageId === undefined && status === "pending" && question === content)
+
+/** Exchanges in their order: a reply follows its message, and messages that are not stored yet come last. */
+export const pairMessages = (
+  messages: ReadonlyArray<SessionMessageJson>,
+  answers: ReadonlyArray<LiveHead>
+): ReadonlyArray<MessagePair> => {
+  const exchanges: Array<MessagePair> = []
+  const unmatched = new Set(answers)
+  for (const message of messages) {
+    const last = exchanges.at(-1)
+    if (message.role === "user") {
+      const live = [...unmatched].find((answer) => isAnswerTo(message, answer))
+      if (live === undefined) exchanges.push({ key: message.id, question: message })
+      else {
+        exchanges.push({ key: message.id, question: message, live })
+        unmatched.delete(live)
+      }
+    } else if (last?.question !== undefined && last.reply === undefined)
+      exchanges[exchanges.length - 1] = { ...last, reply: message }
+    else exchanges.push({ key: message.id, reply: message })
+  }
+  return [...exchanges, ...[...unmatched].map((live) => ({ key: live.messageId ?? live.key, live }))]
+}
