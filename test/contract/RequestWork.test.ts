@@ -193,8 +193,8 @@ const prepare = Effect.gen(function* () {
       ],
       ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 222, 0],
       ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 225, 0],
-      ["POST /v1/chat/completions, streamed", () => completion(1), 346, 0],
-      ["POST /api/agent, streamed", () => turn(1), 2400, 8]
+      ["POST /v1/chat/completions, streamed", () => completion(1), 315, 0],
+      ["POST /api/agent, streamed", () => turn(1), 2110, 8]
     ] as const,
     /** With the limits of a further delta that arrives alone: operations, and bytes of the whole process. */
     streams: [

@@ -141,7 +141,7 @@ layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it
             const turns = yield* TurnRepository
             yield* accept
             if (at % 3 === 0) return yield* recoverAbandonedTurns
-            yield* turns.renewLease(turn.turnId, DateTime.add(yield* DateTime.now, { minutes: 1 }))
+            yield* turns.renewLeases([turn.turnId], DateTime.add(yield* DateTime.now, { minutes: 1 }))
             // Recovered before the renewal.
             yield* Effect.option(Effect.sandbox(beginCall))
             yield* turns.endCall(turn, paid, { costMicros: UsdMicros(20_000) })

@@ -1,4 +1,5 @@
 import { Duration, Effect, Fiber, Schedule, type Scope } from "effect"
+import { acquireScoped } from "../shared/AcquireScoped.ts"
 
 /** Lifetime of a lease without renewal, by the store's clock. */
 export const leaseDuration = Duration.seconds(15)
@@ -24,6 +25,24 @@ export const whileRenewed =
         Effect.ensuring(restore(work), Fiber.interrupt(renewal))
       )
     )
+
+/** Renews the leases of a process together. The returned effect holds one until its scope closes. */
+export const makeSharedRenewal = <K>(renew: (held: ReadonlyArray<K>) => Effect.Effect<unknown>) =>
+  Effect.gen(function* () {
+    const held = new Set<K>()
+    yield* Effect.forkScoped(
+      keepRenewed(
+        Effect.suspend(() => (held.size === 0 ? Effect.void : Effect.withTracerEnabled(renew([...held]), false)))
+      )
+    )
+    return (key: K): Effect.Effect<void, never, Scope.Scope> =>
+      Effect.asVoid(
+        acquireScoped(
+          Effect.sync(() => held.add(key)),
+          () => Effect.sync(() => held.delete(key))
+        )
+      )
+  })
 
 /** Subscribes to the end of a lease until the scope closes. The returned effect waits for it, at most for a poll interval. */
 export type LeaseSubscription = Effect.Effect<Effect.Effect<void>, never, Scope.Scope>

@@ -1,6 +1,6 @@
-import { awaitClaim, whileRenewed } from "@berth/domain/limits/Lease"
+import { awaitClaim, makeSharedRenewal, whileRenewed } from "@berth/domain/limits/Lease"
 import { assert, describe, it } from "@effect/vitest"
-import { Data, Effect, Fiber, Option, Ref, TestClock } from "effect"
+import { Data, Effect, Exit, Fiber, Option, Ref, Scope, TestClock } from "effect"
 
 type Claim = Data.TaggedEnum<{
   readonly InProgress: { readonly holder: string }
@@ -40,6 +40,29 @@ describe("whileRenewed", () => {
       yield* TestClock.adjust("16 seconds")
       assert.strictEqual(yield* Fiber.join(work), "done")
       assert.strictEqual(yield* renew.count, 3)
+    })
+  )
+})
+
+describe("makeSharedRenewal", () => {
+  it.scoped("makeSharedRenewal renews the held leases together, and none that its scope has released", () =>
+    Effect.gen(function* () {
+      const renewed: Array<ReadonlyArray<string>> = []
+      const hold = yield* makeSharedRenewal((held: ReadonlyArray<string>) =>
+        Effect.zipRight(
+          Effect.sync(() => renewed.push(held)),
+          renewed.length === 0 ? Effect.die("the database is restarting") : Effect.void
+        )
+      )
+      yield* TestClock.adjust("20 seconds")
+      assert.deepStrictEqual(renewed, [])
+      const short = yield* Scope.make()
+      yield* Scope.extend(hold("short"), short)
+      yield* hold("long")
+      yield* TestClock.adjust("5 seconds")
+      yield* Scope.close(short, Exit.void)
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(renewed, [["short", "long"], ["long"]])
     })
   )
 })

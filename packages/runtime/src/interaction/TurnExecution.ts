@@ -1,5 +1,6 @@
 import type { RuntimeTurnEvent } from "@berth/api/runtime/RuntimeContract"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { logInfoWith } from "@berth/domain/shared/AnnotatedLog"
 import type { ToolFailed } from "@berth/domain/skills/tools/Tool"
 import { forEachBatch } from "@berth/domain/ai/streams/ChunkSource"
 import { Cause, Data, Effect, Either } from "effect"
@@ -78,7 +79,7 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
 const logAnswer = (events: ReadonlyArray<TurnEvent>) => {
   const last = events.at(-1)
   return last?.type === "done"
-    ? Effect.annotateLogs(Effect.logInfo("Turn answered"), { model: last.model, provider: last.provider })
+    ? logInfoWith("Turn answered", { model: last.model, provider: last.provider })
     : undefined
 }
 

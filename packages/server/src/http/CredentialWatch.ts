@@ -4,13 +4,16 @@ import { Instances } from "@berth/domain/instances/Instances"
 import type { RequestProof } from "@berth/domain/sessions/Principal"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import type { UserId } from "@berth/domain/shared/UserId"
-import { Deferred, Duration, Effect, FiberRef, Option, Schedule, type Scope } from "effect"
+import { Duration, Effect, FiberRef, Option, Schedule, type Scope } from "effect"
 
 interface Watched {
   readonly userId: UserId
   readonly proof: RequestProof
-  readonly ended: Deferred.Deferred<void>
+  readonly onEnd: () => void
 }
+
+/** Calls back when a credential was revoked or has expired. */
+export type WatchCredential = (onEnd: () => void) => Effect.Effect<unknown, never, Scope.Scope>
 
 /** A revocation in any process ends the connections of its credential within this time, and that of the statements. */
 const pollInterval = Duration.seconds(1)
@@ -46,29 +49,29 @@ export class CredentialWatch extends Effect.Service<CredentialWatch>()("@berth/C
             return marks.get(userId) === proof.mark
         }
       }
-      for (const one of all) if (!isValid(one)) Deferred.unsafeDone(one.ended, Effect.void)
+      for (const one of all) if (!isValid(one)) one.onEnd()
     }).pipe(
       Effect.catchAllCause((cause) => Effect.logWarning("Credential revalidation failed", cause)),
       Effect.withTracerEnabled(false)
     )
     yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(revalidate, Schedule.spaced(pollInterval))))
 
-    /** Watches a credential until the scope closes; the result is done once it has ended. */
-    const watch = (userId: UserId, proof: RequestProof): Effect.Effect<Deferred.Deferred<void>, never, Scope.Scope> =>
-      acquireScoped(
-        Effect.map(Deferred.make<void>(), (ended) => {
-          const one = { userId, proof, ended }
-          watched.add(one)
-          return one
-        }),
-        (one) => Effect.sync(() => watched.delete(one))
-      ).pipe(Effect.map(({ ended }) => ended))
+    /** Watches a credential until the scope closes. `onEnd` can be called repeatedly. */
+    const watch =
+      (userId: UserId, proof: RequestProof): WatchCredential =>
+      (onEnd) =>
+        acquireScoped(
+          Effect.sync(() => {
+            const one = { userId, proof, onEnd }
+            watched.add(one)
+            return one
+          }),
+          (one) => Effect.sync(() => watched.delete(one))
+        )
 
     return { watch, revalidate }
   })
 }) {}
 
 /** Watches the credential of the current request; none without a credential whose end ends its streams. */
-export const currentCredentialWatch = FiberRef.unsafeMake(
-  Option.none<Effect.Effect<Deferred.Deferred<void>, never, Scope.Scope>>()
-)
+export const currentCredentialWatch = FiberRef.unsafeMake(Option.none<WatchCredential>())

@@ -1,16 +1,6 @@
 import type { HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import {
-  Clock,
-  Effect,
-  FiberRef,
-  HashMap,
-  LogLevel,
-  Metric,
-  MetricBoundaries,
-  MetricKey,
-  MetricLabel,
-  Option
-} from "effect"
+import { Clock, Effect, Metric, MetricBoundaries, MetricKey, MetricLabel, Option } from "effect"
+import { logInfoWith } from "@berth/domain/shared/AnnotatedLog"
 import { runtimeSpansPath } from "@berth/api/runtime/RuntimeContract"
 import type { KnownRoute } from "./RouteTable.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -86,21 +76,6 @@ const refusalsOf = (code: string) => {
 export const countRefusal = (code: unknown): void =>
   refusalsOf(typeof code === "string" && codePattern.test(code) ? code : otherCode).unsafeUpdate(1, [])
 
-/** One line with annotations of its own, built only when its level is logged. */
-const logOnce = (message: string, annotations: Readonly<Record<string, unknown>>) =>
-  Effect.withFiberRuntime<void>((fiber) => {
-    if (LogLevel.greaterThan(fiber.getFiberRef(FiberRef.currentMinimumLogLevel), LogLevel.Info)) return Effect.void
-    const before = fiber.getFiberRef(FiberRef.currentLogAnnotations)
-    const during = HashMap.mutate(before, (all) => {
-      for (const [name, value] of Object.entries(annotations)) HashMap.set(all, name, value)
-    })
-    // Cheaper than `annotateLogs`, which takes them back whatever happens in between.
-    return FiberRef.set(FiberRef.currentLogAnnotations, during).pipe(
-      Effect.zipRight(Effect.logInfo(message)),
-      Effect.zipRight(FiberRef.set(FiberRef.currentLogAnnotations, before))
-    )
-  })
-
 /** Counts and logs a request; health checks and telemetry are only counted. Paths are logged without their query, which can hold a secret. */
 export const recordRequest = ({
   path,
@@ -129,7 +104,7 @@ export const recordRequest = ({
     metrics.requests.unsafeUpdate(1, [])
     metrics.duration.unsafeUpdate(seconds, [])
     if (path.startsWith("/health/") || path === "/metrics" || path === runtimeSpansPath) return Effect.void
-    return logOnce("Request", {
+    return logInfoWith("Request", {
       method: request.method,
       path,
       status: response.status,

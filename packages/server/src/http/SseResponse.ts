@@ -1,11 +1,12 @@
 import { acquireScoped } from "@berth/domain/shared/AcquireScoped"
+import { scopedDirectly } from "@berth/domain/shared/DirectScope"
 import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import type { ChunkReader } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
-import { absurd, Deferred, Duration, Effect, FiberRef, identity, Metric, Option, type Scope } from "effect"
+import { absurd, Duration, Effect, FiberId, FiberRef, identity, Metric, Option, type Scope } from "effect"
 import type { ServerResponse } from "node:http"
-import { currentCredentialWatch } from "./CredentialWatch.ts"
+import { currentCredentialWatch, type WatchCredential } from "./CredentialWatch.ts"
 import { makeSelfWritingStream } from "./ResponseWriter.ts"
 import { currentGap, unspacedWrites } from "./WritePace.ts"
 
@@ -78,6 +79,12 @@ const writeEvents = <A, E>(
   return Effect.catchAll(next, (failure) => Effect.map(toLast(failure), (last) => void response.write(encode(last))))
 }
 
+/** Interrupts the request, whose fiber does nothing after its response. */
+const interruptAtEnd = (watch: WatchCredential) =>
+  Effect.withFiberRuntime<unknown, never, Scope.Scope>((fiber) =>
+    watch(() => fiber.unsafeInterruptAsFork(FiberId.none))
+  )
+
 /** Until the events end. The end of the request's credential cuts the response off. */
 const sendEvents = <A, E>(events: EventSource<A, E>, format: EventFormat<A, E>): Effect.Effect<void> =>
   Effect.gen(function* () {
@@ -86,10 +93,9 @@ const sendEvents = <A, E>(events: EventSource<A, E>, format: EventFormat<A, E>):
     yield* Effect.forkScoped(keepAlive(sink))
     const written = writeEvents(format, yield* events, sink)
     const watch = yield* FiberRef.get(currentCredentialWatch)
-    return Option.isNone(watch)
-      ? yield* written
-      : yield* Effect.raceFirst(written, Effect.zipRight(Effect.flatMap(watch.value, Deferred.await), Effect.interrupt))
-  }).pipe(Effect.scoped)
+    if (Option.isSome(watch)) yield* interruptAtEnd(watch.value)
+    yield* written
+  }).pipe(scopedDirectly)
 
 /** Opens the events of a response. */
 export type EventSource<A, E = never> = Effect.Effect<ChunkReader<A, E>, never, Scope.Scope>

@@ -78,7 +78,9 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
     const live = (ws: WebSocket, holder: AgentSocket.SocketHolder) =>
       Effect.scoped(
         Effect.gen(function* () {
-          const ended = yield* credentials.watch(holder.user.id, holder.proof)
+          const ended = yield* Deferred.make<void>()
+          const { proof, user } = holder
+          yield* credentials.watch(user.id, proof)(() => Deferred.unsafeDone(ended, Effect.void))
           const socket = yield* AgentSocket.make(ws, holder, answers, limits)
           yield* Effect.acquireRelease(
             Effect.zipRight(

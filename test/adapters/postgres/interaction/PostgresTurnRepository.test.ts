@@ -11,7 +11,7 @@ import * as PostgresTurnRepository from "@berth/infra/postgres/interaction/Postg
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Array, DateTime, Effect, FastCheck, Layer, Option, TestContext } from "effect"
+import { Array, DateTime, Deferred, Effect, FastCheck, Fiber, Layer, Option, TestContext } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
@@ -206,11 +206,11 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
 
   it.effect("listAbandoned returns turns with an expired lease, and each of them ends once", () =>
     Effect.gen(function* () {
-      const { begin, end, listAbandoned, renewLease } = yield* TurnRepository
+      const { begin, end, listAbandoned, renewLeases } = yield* TurnRepository
       const [abandoned, renewed] = [yield* newTurn, yield* newTurn]
       yield* begin(abandoned, free, minute(1))
       yield* begin(renewed, free, minute(1))
-      yield* renewLease(renewed.turnId, minute(3))
+      yield* renewLeases([renewed.turnId], minute(3))
       const listed = yield* listAbandoned(minute(2))
       assert.include(listed, abandoned.turnId)
       assert.notInclude(listed, renewed.turnId)
@@ -220,15 +220,39 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
     })
   )
 
+  it.effect("renewLeases waits for no turn that another transaction holds, and renews the others", () =>
+    Effect.gen(function* () {
+      const { begin, listAbandoned, lock, renewLeases } = yield* TurnRepository
+      const sql = yield* SqlClient
+      const [held, other] = [yield* newTurn, yield* newTurn]
+      yield* begin(held, free, minute(1))
+      yield* begin(other, free, minute(1))
+      const [isHeld, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const holding = yield* lock(held).pipe(
+        Effect.zipRight(Deferred.succeed(isHeld, undefined)),
+        Effect.zipRight(Deferred.await(mayEnd)),
+        sql.withTransaction,
+        Effect.fork
+      )
+      yield* Deferred.await(isHeld)
+      yield* renewLeases([held.turnId, other.turnId], minute(3))
+      yield* Deferred.succeed(mayEnd, undefined)
+      yield* Fiber.join(holding)
+      const listed = yield* listAbandoned(minute(2))
+      assert.include(listed, held.turnId)
+      assert.notInclude(listed, other.turnId)
+    })
+  )
+
   it.effect("listAbandoned takes no turn from a process whose clock is wrong", () =>
     Effect.gen(function* () {
-      const { begin, listAbandoned, renewLease } = yield* TurnRepository
+      const { begin, listAbandoned, renewLeases } = yield* TurnRepository
       const [started, renewed] = [yield* newTurn, yield* newTurn]
       // The clock of the test context is at 1970.
       const slow = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, TestContext.TestContext)
       yield* slow(Effect.flatMap(inAMinute, (until) => begin(started, free, until)))
       yield* begin(renewed, free, yield* inAMinute)
-      yield* slow(Effect.flatMap(inAMinute, (until) => renewLease(renewed.turnId, until)))
+      yield* slow(Effect.flatMap(inAMinute, (until) => renewLeases([renewed.turnId], until)))
       const abandoned = yield* listAbandoned(yield* DateTime.now)
       assert.notInclude(abandoned, started.turnId)
       assert.notInclude(abandoned, renewed.turnId)

@@ -3,7 +3,7 @@ import { forEachBatch } from "../../ai/streams/ChunkSource.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { AgentManager } from "../../instances/AgentManager.ts"
 import type { ToolInvocation, TurnEvent } from "../../instances/AgentRuntime.ts"
-import { leaseDuration, whileRenewed } from "../../limits/Lease.ts"
+import { leaseDuration, makeSharedRenewal } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { makeAttachmentPrompts } from "../attachments/Attachments.ts"
 import type { AnswerPublication } from "../answers/AnswerPublication.ts"
@@ -24,6 +24,8 @@ import { TurnStops } from "../turns/TurnStops.ts"
 import { ConversationRepository, type MessageFailure } from "./ConversationRepository.ts"
 import { fitHistory } from "./HistoryWindow.ts"
 import * as TurnQueue from "./TurnQueue.ts"
+import { logInfoWith } from "../../shared/AnnotatedLog.ts"
+import { scopedDirectly } from "../../shared/DirectScope.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 const failureRetry = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 seconds"))
@@ -49,7 +51,7 @@ interface TurnOptions {
 
 /** Works on accepted messages: one turn of a session at a time, in order, until the reply or the failure is stored. */
 export class ConversationTurns extends Effect.Service<ConversationTurns>()("@berth/ConversationTurns", {
-  effect: Effect.gen(function* () {
+  scoped: Effect.gen(function* () {
     const repository = yield* ConversationRepository
     const manager = yield* AgentManager
     const turns = yield* TurnRepository
@@ -63,8 +65,9 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     const queue = yield* TurnQueue.make
     const promptsOf = yield* makeAttachmentPrompts
 
-    const renewLease = (message: Message) =>
-      Effect.flatMap(DateTime.now, (now) => turns.renewLease(message.id, DateTime.addDuration(now, leaseDuration)))
+    const holdLease = yield* makeSharedRenewal((held: ReadonlyArray<MessageId>) =>
+      Effect.flatMap(DateTime.now, (now) => turns.renewLeases(held, DateTime.addDuration(now, leaseDuration)))
+    )
 
     /** Waits for the session's earlier turns, then returns the context of this one. The pending limit is below the history's. */
     const awaitContext = (message: Message, ticket: TurnQueue.TurnTicket) => {
@@ -108,7 +111,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       message: Message,
       ticket: TurnQueue.TurnTicket,
       publication: AnswerPublication,
-      { invocation, isResumable, stopped }: TurnOptions & { readonly stopped: Effect.Effect<void> }
+      { invocation, isResumable }: TurnOptions
     ) {
       let end: Extract<TurnEvent, { readonly type: "done" }> | undefined
       let text = ""
@@ -134,10 +137,10 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
         return stored
       }
       const receive = Effect.flatMap(awaitContext(message, ticket), (context) =>
-        Effect.scoped(Effect.flatMap(chat(message, context, invocation), (events) => forEachBatch(events, handle)))
+        scopedDirectly(Effect.flatMap(chat(message, context, invocation), (events) => forEachBatch(events, handle)))
       )
-      const hasStopped = yield* Effect.raceFirst(Effect.as(receive, false), Effect.as(stopped, true))
-      const isStopped = hasStopped && end === undefined
+      const hasEnded = yield* stops.runUnlessStopped(message.id, receive)
+      const isStopped = !hasEnded && end === undefined
       if (isStopped && text.trim() === "")
         return yield* new AnswerStopped({ reason: "it was stopped before the agent answered" })
       if (isStopped) yield* awaitOpenCalls(message)
@@ -165,15 +168,13 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
         answered,
         () => new MessageUnanswered({ reason: "the message was given up" })
       )
-      yield* Effect.logInfo("Message answered").pipe(
-        Effect.annotateLogs({
-          messageId: message.id,
-          agentId: message.agentId,
-          userId: message.userId,
-          model,
-          provider
-        })
-      )
+      yield* logInfoWith("Message answered", {
+        messageId: message.id,
+        agentId: message.agentId,
+        userId: message.userId,
+        model,
+        provider
+      })
       return reply
     }, withExportedSpan("ConversationTurns.answer"))
 
@@ -224,21 +225,18 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     /** Runs the turn of a message and publishes its answer. The turn is settled or released, at a shutdown too. */
     const run = (message: Message, publication: AnswerPublication, options: TurnOptions) =>
       Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(
-          Effect.all([queue.enter(message.sessionId, message.seq), stops.watch(message.id)]),
-          ([ticket, stopped]) =>
-            answer(message, ticket, publication, { ...options, stopped }).pipe(
-              unlessCanceled(options.canceled),
-              whileRenewed(renewLease(message)),
-              restore,
-              Effect.matchCauseEffect({
-                onSuccess: publication.complete,
-                onFailure: (cause) => handleFailure(message, publication, cause)
-              }),
-              Effect.catchAllCause((cause) => Effect.logError("Turn failed unexpectedly", cause)),
-              Effect.ensuring(publication.fail("an internal error"))
-            )
-        ).pipe(Effect.scoped)
+        Effect.flatMap(Effect.zipRight(holdLease(message.id), queue.enter(message.sessionId, message.seq)), (ticket) =>
+          answer(message, ticket, publication, options).pipe(
+            unlessCanceled(options.canceled),
+            restore,
+            Effect.matchCauseEffect({
+              onSuccess: publication.complete,
+              onFailure: (cause) => handleFailure(message, publication, cause)
+            }),
+            Effect.catchAllCause((cause) => Effect.logError("Turn failed unexpectedly", cause)),
+            Effect.ensuring(publication.fail("an internal error"))
+          )
+        ).pipe(scopedDirectly)
       )
 
     return { run }

@@ -32,7 +32,9 @@ export class TaskTurns extends Effect.Service<TaskTurns>()("@berth/TaskTurns", {
         Effect.flatMap(leaseUntil, (until) => turns.begin(turn, payment, until)),
         () => Effect.catchAllCause(end, (cause) => Effect.logWarning("Turn of a task not ended", cause))
       )
-      yield* Effect.forkScoped(keepRenewed(Effect.flatMap(leaseUntil, (until) => turns.renewLease(turn.turnId, until))))
+      yield* Effect.forkScoped(
+        keepRenewed(Effect.flatMap(leaseUntil, (until) => turns.renewLeases([turn.turnId], until)))
+      )
       return end
     })
   }))

@@ -51,7 +51,8 @@ export class TurnRepository extends Context.Tag("@berth/TurnRepository")<
     readonly isBusy: (agentId: AgentId) => Effect.Effect<boolean>
     /** Raises the limit of a turn in progress that has one, or lowers it by negative units. */
     readonly raiseLimit: (turnId: string, units: number) => Effect.Effect<void>
-    readonly renewLease: (turnId: string, leaseUntil: DateTime.Utc) => Effect.Effect<void>
+    /** Turns that another transaction holds are left out. */
+    readonly renewLeases: (turnIds: ReadonlyArray<string>, leaseUntil: DateTime.Utc) => Effect.Effect<void>
     /** Asks the processes of turns to stop them. Ignores ended turns. */
     readonly requestStop: (turnIds: ReadonlyArray<string>) => Effect.Effect<void>
     /** Those of the turns that are to stop. */

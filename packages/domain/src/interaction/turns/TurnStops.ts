@@ -1,5 +1,4 @@
-import { Deferred, Duration, Effect, FiberId, Schedule, type Scope } from "effect"
-import { acquireScoped } from "../../shared/AcquireScoped.ts"
+import { Duration, Effect, Exit, Fiber, FiberId, Schedule } from "effect"
 import { TurnRepository } from "./TurnRepository.ts"
 
 /** A request to another process is seen within this time, and that of the statement. */
@@ -7,7 +6,8 @@ const pollInterval = Duration.seconds(1)
 
 interface WatchedTurn {
   readonly turnId: string
-  readonly stopped: Deferred.Deferred<void>
+  readonly work: Fiber.RuntimeFiber<unknown, unknown>
+  isStopped: boolean
   /** Younger turns are not looked up, so that a short turn costs no statement. */
   isOld: boolean
 }
@@ -19,7 +19,11 @@ export class TurnStops extends Effect.Service<TurnStops>()("@berth/TurnStops", {
     const watched = new Set<WatchedTurn>()
 
     const signal = (turnIds: ReadonlyArray<string>) => {
-      for (const { stopped, turnId } of watched) if (turnIds.includes(turnId)) Deferred.unsafeDone(stopped, Effect.void)
+      for (const turn of watched)
+        if (turnIds.includes(turn.turnId)) {
+          turn.isStopped = true
+          turn.work.unsafeInterruptAsFork(FiberId.none)
+        }
     }
     const poll = Effect.suspend(() => {
       const old = [...watched].flatMap(({ isOld, turnId }) => (isOld ? [turnId] : []))
@@ -31,16 +35,25 @@ export class TurnStops extends Effect.Service<TurnStops>()("@berth/TurnStops", {
     )
     yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(poll, Schedule.spaced(pollInterval))))
 
-    /** Watches a turn of this process until the scope closes. The returned effect ends when the turn is to stop. */
-    const watch = (turnId: string): Effect.Effect<Effect.Effect<void>, never, Scope.Scope> =>
-      acquireScoped(
-        Effect.sync(() => {
-          const turn = { turnId, stopped: Deferred.unsafeMake<void>(FiberId.none), isOld: false }
+    /** Runs the work of a turn of this process. False when the turn is to stop before its end, which interrupts it. */
+    const runUnlessStopped = <E, R>(turnId: string, work: Effect.Effect<void, E, R>): Effect.Effect<boolean, E, R> =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(Effect.fork(restore(work)), (fiber) => {
+          const turn: WatchedTurn = { turnId, work: fiber, isStopped: false, isOld: false }
           watched.add(turn)
-          return turn
-        }),
-        (turn) => Effect.sync(() => watched.delete(turn))
-      ).pipe(Effect.map(({ stopped }) => Deferred.await(stopped)))
+          return Effect.matchCauseEffect(restore(fiber.await), {
+            onFailure: (cause) => {
+              watched.delete(turn)
+              return Effect.zipRight(Fiber.interrupt(fiber), Effect.failCause(cause))
+            },
+            onSuccess: (exit) => {
+              watched.delete(turn)
+              if (Exit.isSuccess(exit)) return Effect.succeed(true)
+              return turn.isStopped && Exit.isInterrupted(exit) ? Effect.succeed(false) : Effect.failCause(exit.cause)
+            }
+          })
+        })
+      )
 
     /** Stops turns, of every process. Idempotent. */
     const request = Effect.fn("TurnStops.request")(function* (turnIds: ReadonlyArray<string>) {
@@ -49,6 +62,6 @@ export class TurnStops extends Effect.Service<TurnStops>()("@berth/TurnStops", {
       signal(turnIds)
     })
 
-    return { watch, request }
+    return { runUnlessStopped, request }
   })
 }) {}

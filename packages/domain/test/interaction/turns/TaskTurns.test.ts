@@ -14,7 +14,7 @@ describe("TaskTurns", () => {
     const record = (until: DateTime.Utc) => Effect.sync(() => leases.push(DateTime.toEpochMillis(until)))
     const repository = Layer.mock(TurnRepository, {
       begin: (_turn, _payment, until) => record(until),
-      renewLease: (_turnId, until) => record(until),
+      renewLeases: (_turnIds, until) => record(until),
       find: () => Effect.succeedNone,
       end: () => Effect.succeedNone
     })

@@ -114,10 +114,16 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
           Effect.orDie
         )
       }),
-      renewLease: Effect.fn("TurnRepository.renewLease")(function* (turnId: string, leaseUntil: DateTime.Utc) {
+      // Locks no turn that is locked, so that it waits in no order of locks.
+      renewLeases: Effect.fn("TurnRepository.renewLeases")(function* (
+        turnIds: ReadonlyArray<string>,
+        leaseUntil: DateTime.Utc
+      ) {
         yield* sql`
           update turns set lease_until = ${yield* toDatabaseTime(sql, leaseUntil)}
-          where id = ${toStorableText(turnId)}`.pipe(Effect.orDie)
+          where id in (
+            select id from turns where ${sql.in("id", turnIds.map(toStorableText))} for update skip locked
+          )`.pipe(Effect.orDie)
       }),
       requestStop: Effect.fn("TurnRepository.requestStop")(function* (turnIds: ReadonlyArray<string>) {
         yield* sql`
