@@ -19,6 +19,9 @@ const fenceOf = (line: string) => /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
 /** The line between the head and the rows of a table. */
 const isDelimiterRow = (line: string) => line.includes("|") && line.includes("-") && /^[\s|:-]+$/.test(line)
 
+/** False for a delimiter row, and for a line that may become one. */
+const hasText = (line: string) => /[^\s|:-]/.test(line)
+
 /** The end of the first part of a text without a better place: a line, else a word. */
 const findCut = (text: string) => {
   const [line, word] = [text.lastIndexOf("\n", longestBlock), text.lastIndexOf(" ", longestBlock)]
@@ -45,16 +48,22 @@ export const appendText = ({ done, tail }: Blocks, text: string): Blocks => {
     const newline = whole.indexOf("\n", at)
     const isComplete = newline !== -1
     const end = isComplete ? newline : whole.length
-    const length = repeated.length + at - start
-    let line = whole.slice(at, end)
+    const line = whole.slice(at, end)
     const isClosing = fence !== undefined && fenceOf(line)?.startsWith(fence) === true && fenceOf(line) === line.trim()
+    const length = repeated.length + at - start
     if (fence !== undefined) {
       if (isComplete && !isClosing && length > longestCode) cutAt(at, `${fenceLine}\n`)
     } else {
-      const isPlace = /^\S/.test(line) && !isDelimiterRow(line) && (isComplete || line.length > longestBlock)
+      // Text behind the next forced cut decides nothing: the blocks are the same however much of it has arrived.
+      const isPlace = /^\S/.test(line) && hasText(line.slice(0, 2 * longestBlock + 1 - length))
       if (isPlace && length > longestBlock) cutAt(at, tableHead)
-      while (repeated.length + end - start > 2 * longestBlock) cutAt(start + findCut(whole.slice(start, end)), "")
-      line = whole.slice(Math.max(at, start), end)
+      if (repeated.length + end - start > 2 * longestBlock) {
+        cutAt(start + findCut(repeated + whole.slice(start, end)) - repeated.length, "")
+        at = start
+        tableHead = ""
+        previous = ""
+        continue
+      }
     }
     if (!isComplete) break
     at = end + 1

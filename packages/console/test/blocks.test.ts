@@ -5,6 +5,9 @@ import { fillDays } from "../src/usage/days.ts"
 
 const piece = FastCheck.constantFrom(
   "word ",
+  "x",
+  "-",
+  "-".repeat(5_000),
   "\n",
   "\n\n",
   "```\n",
@@ -28,7 +31,12 @@ describe("Blocks of Markdown", () => {
         let blocks = noBlocks
         for (const part of parts) blocks = appendText(blocks, part)
         assert.deepStrictEqual(listBlocks(blocks), splitBlocks(parts.join("")))
-      })
+      }),
+      {
+        examples: [
+          [["| a | b |\n".repeat(300), "word ".repeat(900), "| --- | --- |\n", "```".repeat(300), "x".repeat(5_000)]]
+        ]
+      }
     )
   })
 
