@@ -49,6 +49,9 @@ const headersOf = (call: HttpCall, pieces: ReadonlyArray<string | Uint8Array>) =
 /** A new connection costs a quarter of a call. The client closes an idle one long before a server does. */
 const connections = new Agent({ keepAlive: true, timeout: 1_000 })
 
+/** The server closed the idle connection while a call was being sent on it: a machine that stalls lets its time run out. */
+class ConnectionClosed extends Error {}
+
 /** Nothing of a call with framing of its own can stay on a connection. */
 const framing = new Set(["connection", "content-length", "expect", "transfer-encoding", "upgrade"])
 const leavesConnectionClean = ({ headers = {} }: HttpCall, chunks: number) =>
@@ -90,11 +93,14 @@ export const sendHttpCall = (baseUrl: string, call: HttpCall): Effect.Effect<Htt
         if (!agent) outgoing.destroy()
       }
     })
-    outgoing.once("error", (error) => resume(Effect.fail(error)))
+    outgoing.once("error", (error: NodeJS.ErrnoException) =>
+      resume(Effect.fail(outgoing.reusedSocket && error.code === "ECONNRESET" ? new ConnectionClosed() : error))
+    )
     for (const piece of pieces) outgoing.write(piece)
     outgoing.end()
     return Effect.sync(() => outgoing.destroy())
   }).pipe(
+    Effect.retry({ while: (error) => error instanceof ConnectionClosed, times: 1 }),
     Effect.timeoutFail({
       duration: timeLimit,
       onTimeout: () => new Error(`${call.method} ${call.path} was not answered within ${timeLimit}`)

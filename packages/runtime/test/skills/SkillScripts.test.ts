@@ -37,6 +37,8 @@ const run = (script: string, input: unknown = {}) => {
   return runScript({ tools: [tool], files: encoded }, tool, JSON.stringify(input))
 }
 
+const watchdog = /timed out after 6000ms/
+
 const failures: ReadonlyArray<readonly [script: string, reason: RegExp]> = [
   ["leaving.mjs", /etc\/passwd is not in the skill's folder/],
   ["node.mjs", /node:fs is not in the skill's folder/],
@@ -44,7 +46,7 @@ const failures: ReadonlyArray<readonly [script: string, reason: RegExp]> = [
   ["failing.mjs", /^The script failed: no such city$/],
   ["strange.mjs", /^The script failed: 7$/],
   ["endless.mjs", /used 2s of processor time/],
-  ["native.mjs", /timed out after 6000ms/],
+  ["native.mjs", watchdog],
   ["waiting.mjs", /waits for something/],
   ["large.mjs", /out of memory/],
   ["deep.mjs", /stack|out of memory/i]
@@ -71,8 +73,12 @@ describe("runScript", () => {
   for (const [script, reason] of failures)
     it.live(`runScript tells why ${script} failed`, () =>
       Effect.gen(function* () {
+        const before = process.cpuUsage()
         const failure = yield* Effect.flip(run(script))
-        assert.match(failure.reason, reason)
+        const { system, user } = process.cpuUsage(before)
+        // On a busy machine the watchdog ends a script that has used less.
+        const isStarved = script === "endless.mjs" && system + user < 2_000_000
+        assert.match(failure.reason, isStarved ? watchdog : reason)
       })
     )
 })
