@@ -1,4 +1,4 @@
-import { Effect, type Redacted } from "effect"
+import { Cache, type DateTime, Duration, Effect, type Redacted } from "effect"
 import {
   channelCredentialKeys,
   type StoredCredentialKey,
@@ -11,14 +11,29 @@ import {
 import { CredentialRepository } from "./CredentialRepository.ts"
 import type { UserId } from "../shared/UserId.ts"
 
+/** How long a model key that another process has replaced or removed can still be used. */
+const modelKeysAge = Duration.seconds(2)
+const ownersAtOnce = 1_000
+
 /** Keys and tokens of owners: owners write them, only the AI layer and channels read them. */
 export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/CredentialVault", {
   effect: Effect.gen(function* () {
     const repository = yield* CredentialRepository
+    const modelKeys = yield* Cache.make({
+      capacity: ownersAtOnce,
+      lookup: Effect.fn("CredentialVault.readModelKeys")((userId: UserId) =>
+        repository.decrypt(userId, modelCredentialKeys)
+      ),
+      timeToLive: modelKeysAge
+    })
+    /** Invalidates after the write, so that the owner's next model call in this process reads the keys anew. */
+    const changing = <A, E, R>(userId: UserId, change: Effect.Effect<A, E, R>) =>
+      Effect.ensuring(change, modelKeys.invalidate(userId))
 
     const set = Effect.fn("CredentialVault.set")(function* (userId: UserId, key: string, value: Redacted.Redacted) {
       const known = yield* parseCredentialKey(key)
-      yield* repository.set(userId, known, yield* parseCredentialValue(value))
+      const parsed = yield* parseCredentialValue(value)
+      yield* changing(userId, repository.set(userId, known, parsed))
       yield* Effect.logInfo("Credential set").pipe(Effect.annotateLogs({ userId, credential: known }))
       return known
     })
@@ -32,10 +47,10 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       return modelCredentialKeys.some((key) => known.includes(key))
     })
 
-    /** For the AI layer, in calls of this owner. */
-    const readModelKeys = Effect.fn("CredentialVault.readModelKeys")(function* (userId: UserId) {
-      return yield* repository.decrypt(userId, modelCredentialKeys)
-    })
+    /** For the AI layer, in calls of this owner; cached for the model calls of a turn. */
+    const readModelKeys = (userId: UserId) =>
+      // Uninterruptible: other callers wait for the same lookup. Failures are not cached.
+      Effect.uninterruptible(Effect.onError(modelKeys.get(userId), () => modelKeys.invalidate(userId)))
 
     /** For this owner's messaging channels. */
     const readChannelTokens = Effect.fn("CredentialVault.readChannelTokens")(function* (userId: UserId) {
@@ -48,7 +63,7 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       key: ModelCredentialKey,
       value: Redacted.Redacted
     ) {
-      yield* repository.set(userId, key, value)
+      yield* changing(userId, repository.set(userId, key, value))
       yield* Effect.logInfo("Credential set").pipe(Effect.annotateLogs({ userId, credential: key }))
     })
 
@@ -59,9 +74,9 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
         const value = values[key]
         return value === undefined || known.includes(key)
           ? Effect.succeed(false)
-          : Effect.as(repository.set(to, key, value), true)
+          : Effect.as(changing(to, repository.set(to, key, value)), true)
       })
-      yield* repository.remove(from, modelCredentialKeys)
+      yield* changing(from, repository.remove(from, modelCredentialKeys))
       return moved
     })
 
@@ -69,7 +84,7 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       userId: UserId,
       keys: ReadonlyArray<StoredCredentialKey>
     ) {
-      const removed = yield* repository.remove(userId, keys)
+      const removed = yield* changing(userId, repository.remove(userId, keys))
       if (removed > 0)
         yield* Effect.logInfo("Credentials removed").pipe(Effect.annotateLogs({ userId, credentials: removed }))
     })
@@ -80,7 +95,7 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       hasModelKey,
       moveModelKeys,
       remove,
-      removeSince: repository.removeSince,
+      removeSince: (userId: UserId, since: DateTime.Utc) => changing(userId, repository.removeSince(userId, since)),
       findConfigured,
       readModelKeys,
       readChannelTokens

@@ -1,5 +1,5 @@
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
-import type { StoredCredentialKey, CredentialValues } from "@berth/domain/secrets/Credential"
+import { type StoredCredentialKey, type CredentialValues, modelCredentialKeys } from "@berth/domain/secrets/Credential"
 import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import * as OwnerKeysFromVault from "@berth/domain/ai/keys/VaultOwnerKeys"
@@ -17,7 +17,12 @@ const scene = (around: <A>(read: Effect.Effect<A>) => Effect.Effect<A> = (read) 
     const repository = Layer.succeed(CredentialRepository, {
       set: (userId, key, value) => Ref.update(kept, (all) => new Map(all).set(`${userId} ${key}`, value)),
       listKeys: () => Effect.succeed([]),
-      remove: () => Effect.succeed(0),
+      remove: (userId, keys) =>
+        Ref.modify(kept, (all) => {
+          const left = new Map(all)
+          for (const key of keys) left.delete(`${userId} ${key}`)
+          return [all.size - left.size, left]
+        }),
       removeSince: () => Effect.void,
       decrypt: (userId, keys) =>
         Effect.gen(function* () {
@@ -43,7 +48,16 @@ const scene = (around: <A>(read: Effect.Effect<A>) => Effect.Effect<A> = (read) 
       Effect.flatMap(CredentialVault, (vault) => vault.set(userId, key, Redacted.make(value))).pipe(
         Effect.provide(context)
       )
-    return { keysOf, set, reads: Effect.map(Ref.get(reads), (all) => all.length) }
+    const remove = (userId: UserId) =>
+      Effect.flatMap(CredentialVault, (vault) => vault.remove(userId, modelCredentialKeys)).pipe(
+        Effect.provide(context)
+      )
+    /** A write by another process. */
+    const setElsewhere = (userId: UserId, key: StoredCredentialKey, value: string) =>
+      Effect.flatMap(CredentialRepository, (stored) => stored.set(userId, key, Redacted.make(value))).pipe(
+        Effect.provide(context)
+      )
+    return { keysOf, set, setElsewhere, remove, reads: Effect.map(Ref.get(reads), (all) => all.length) }
   })
 
 describe("OwnerKeys from the vault", () => {
@@ -61,14 +75,27 @@ describe("OwnerKeys from the vault", () => {
 
   it.scoped("VaultOwnerKeys reads an owner's keys at most once in two seconds", () =>
     Effect.gen(function* () {
-      const { keysOf, reads, set } = yield* scene()
+      const { keysOf, reads, set, setElsewhere } = yield* scene()
       yield* set(ada, "openai", "first")
       yield* Effect.replicateEffect(keysOf(ada), 50, { concurrency: "unbounded" })
-      yield* set(ada, "openai", "second")
+      yield* setElsewhere(ada, "openai", "second")
       yield* TestClock.adjust("1999 millis")
       assert.deepStrictEqual([yield* keysOf(ada), yield* reads], [[["openai", "first"]], 1])
       yield* TestClock.adjust("2 millis")
       assert.deepStrictEqual([yield* keysOf(ada), yield* reads], [[["openai", "second"]], 2])
+    })
+  )
+
+  it.scoped("VaultOwnerKeys returns a key that this process has stored or removed from the next read on", () =>
+    Effect.gen(function* () {
+      const { keysOf, remove, set } = yield* scene()
+      assert.deepStrictEqual(yield* keysOf(ada), [])
+      yield* set(ada, "openai", "first")
+      assert.deepStrictEqual(yield* keysOf(ada), [["openai", "first"]])
+      yield* set(ada, "openai", "second")
+      assert.deepStrictEqual(yield* keysOf(ada), [["openai", "second"]])
+      yield* remove(ada)
+      assert.deepStrictEqual(yield* keysOf(ada), [])
     })
   )
 
