@@ -21,7 +21,7 @@ import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
 import { Context, DateTime, Duration, Effect, Layer, Redacted } from "effect"
-import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
+import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http"
 import { listenLocally } from "../support/LocalServer.ts"
 import * as App from "../support/TestApp.ts"
 import { countWork, measureAllocation } from "../support/WorkCounter.ts"
@@ -109,8 +109,8 @@ const app = Layer.unwrapScoped(
 const noMcpServers = Layer.succeed(McpBackend, { call: () => Effect.dieMessage("No MCP server") })
 
 /** The program of an instance, in this process. */
-const startRuntime = (backend: BackendAccess) =>
-  RuntimeHttp.layer({ token: backend.token, runtimeVersion: "1", startedAt: 0, agentsDirectory: "" }).pipe(
+const startRuntime = (backend: BackendAccess, server: Server) =>
+  RuntimeHttp.layer({ server, token: backend.token, runtimeVersion: "1", startedAt: 0, agentsDirectory: "" }).pipe(
     Layer.provide(TurnExecution.Default),
     Layer.provide([
       Drain.layer,
@@ -119,7 +119,7 @@ const startRuntime = (backend: BackendAccess) =>
       noMcpServers,
       Layer.succeed(Toolbox, [])
     ]),
-    Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
+    Layer.provideMerge(NodeHttpServer.layerServer(() => server, { port: 0, host: "127.0.0.1" })),
     Layer.build,
     Effect.map((context) => HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address))
   )
@@ -130,7 +130,7 @@ const prepare = Effect.gen(function* () {
   const instances = yield* InstanceRepository
   yield* instances.ensure(owner.user.id, makeSubdomain(owner.user.id))
   const token = yield* instances.ensureRuntimeToken(owner.user.id)
-  const endpoint = yield* startRuntime({ backendUrl, token })
+  const endpoint = yield* startRuntime({ backendUrl, token }, createServer())
   const runtime = Context.get(
     yield* Layer.build(Layer.provide(BerthAgentRuntime.layer, UnixSocketClient.layer)),
     AgentRuntime
@@ -194,7 +194,7 @@ const prepare = Effect.gen(function* () {
       ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 222, 0],
       ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 225, 0],
       ["POST /v1/chat/completions, streamed", () => completion(1), 315, 0],
-      ["POST /api/agent, streamed", () => turn(1), 2110, 8]
+      ["POST /api/agent, streamed", () => turn(1), 1710, 8]
     ] as const,
     /** With the limits of a further delta that arrives alone: operations, and bytes of the whole process. */
     streams: [

@@ -55,7 +55,7 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
                 Effect.logInfo("Runtime listening").pipe(Effect.annotateLogs({ ...address, ...identity }))
               )
         ),
-        Layer.provide(RuntimeHttp.layer({ ...identity, token, agentsDirectory })),
+        Layer.provide(RuntimeHttp.layer({ ...identity, token, agentsDirectory, server })),
         Layer.provide(TurnExecution.Default),
         Layer.provide(collectGarbageWhenIdle),
         Layer.provide(Drain.layer),

@@ -32,8 +32,8 @@ export const annotateSpan = (attributes: Readonly<Record<string, unknown>>): Eff
 export const withScopedSpan =
   (name: string, attributes: Record<string, unknown>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Scope.Scope> =>
-    Effect.flatMap(SpanExportEnabled, (areSent): Effect.Effect<A, E, R | Scope.Scope> =>
-      areSent
+    Effect.withFiberRuntime<A, E, R | Scope.Scope>(({ currentContext, currentSpan }) =>
+      Context.get(currentContext, SpanExportEnabled) && currentSpan?.sampled !== false
         ? Effect.flatMap(Effect.makeSpanScoped(name, { attributes, captureStackTrace: false }), (span) =>
             Effect.withParentSpan(effect, span)
           )

@@ -1,18 +1,13 @@
-import { RuntimeErrorBody } from "@berth/api/runtime/RuntimeContract"
-import { makeInvalidRequest, RuntimeErrors, type RuntimeRejection } from "@berth/api/runtime/RuntimeErrors"
-import type { RequestError } from "@effect/platform/HttpServerError"
-import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
-import { Effect, ParseResult } from "effect"
+import { makeInvalidRequest, type RuntimeRejection } from "@berth/api/runtime/RuntimeErrors"
+import { Data, ParseResult } from "effect"
 
-const encode = HttpServerResponse.schemaJson(RuntimeErrorBody)
-
-export const respondError = ({ error, message, status }: RuntimeRejection) =>
-  Effect.orDie(encode({ error, message }, { status }))
+/** A request that is answered with an error before a stream begins. */
+export class RequestRejected extends Data.TaggedError("RequestRejected")<{ readonly rejection: RuntimeRejection }> {}
 
 /** Names the invalid fields without their values, which may be part of a conversation. */
-export const respondInvalidFields = (error: ParseResult.ParseError) =>
-  respondError(
-    makeInvalidRequest(
+export const rejectInvalidFields = (error: ParseResult.ParseError) =>
+  new RequestRejected({
+    rejection: makeInvalidRequest(
       ParseResult.ArrayFormatter.formatErrorSync(error)
         .slice(0, 10)
         .map(
@@ -21,7 +16,4 @@ export const respondInvalidFields = (error: ParseResult.ParseError) =>
         )
         .join(" ")
     )
-  )
-
-export const respondUnreadableBody = (error: RequestError) =>
-  respondError(error.cause instanceof SyntaxError ? RuntimeErrors.malformedBody : RuntimeErrors.bodyTooLarge)
+  })

@@ -1,29 +1,59 @@
 import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/api/http/Sse"
-import { runtimeBodyLimit, RuntimeConfiguration, RuntimePaths } from "@berth/api/runtime/RuntimeContract"
-import { RuntimeErrors } from "@berth/api/runtime/RuntimeErrors"
+import { type RuntimeErrorBody, RuntimeConfiguration, RuntimePaths } from "@berth/api/runtime/RuntimeContract"
+import { RuntimeErrors, type RuntimeRejection } from "@berth/api/runtime/RuntimeErrors"
 import { Turn } from "@berth/domain/instances/AgentRuntime"
-import type * as HttpApp from "@effect/platform/HttpApp"
-import * as HttpIncomingMessage from "@effect/platform/HttpIncomingMessage"
-import * as HttpMiddleware from "@effect/platform/HttpMiddleware"
-import * as HttpRouter from "@effect/platform/HttpRouter"
-import * as HttpServer from "@effect/platform/HttpServer"
-import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
-import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
-import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Duration, Effect, Option, type Redacted } from "effect"
-import type { ServerResponse } from "node:http"
+import { scopedDirectly } from "@berth/domain/shared/DirectScope"
+import {
+  Cause,
+  Context,
+  Duration,
+  Effect,
+  Either,
+  FiberId,
+  Layer,
+  Option,
+  type Redacted,
+  Runtime,
+  Schema
+} from "effect"
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
-import { TurnExecution } from "../interaction/TurnExecution.ts"
-import { reportHealth, type RuntimeIdentity, reportStats, reportStorage } from "./RuntimeReports.ts"
-import { requireToken } from "./TokenGuard.ts"
-import { respondUnreadableBody, respondInvalidFields, respondError } from "./RuntimeErrorResponses.ts"
+import { type TurnRunner, TurnExecution } from "../interaction/TurnExecution.ts"
+import { readProcessStats } from "../process/ProcessStats.ts"
+import { exceedsBodyLimit, readJson } from "./JsonBody.ts"
+import { withRequestSpan } from "./RequestSpan.ts"
+import { RequestRejected, rejectInvalidFields } from "./RuntimeErrorResponses.ts"
+import { reportHealth, type RuntimeIdentity, reportStorage } from "./RuntimeReports.ts"
+import { makeTokenCheck } from "./TokenGuard.ts"
 
-const configure = Effect.gen(function* () {
-  const { agents } = yield* HttpServerRequest.schemaBodyJson(RuntimeConfiguration)
-  yield* Effect.flatMap(RuntimeAgents, ({ replace }) => replace(agents))
-  yield* Effect.logInfo("Agents configured").pipe(Effect.annotateLogs({ agents: agents.length }))
-  return HttpServerResponse.empty({ status: 204 })
-})
+/** Responds to a request itself, or fails before that. */
+type Handler = (request: IncomingMessage, response: ServerResponse) => Effect.Effect<void, RequestRejected>
+
+const respond = (response: ServerResponse, status: number, body: object) => {
+  const text = JSON.stringify(body)
+  response
+    .writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(text) })
+    .end(text)
+}
+
+const respondRejection = (response: ServerResponse, { error, message, status }: RuntimeRejection) => {
+  if (response.headersSent) response.destroy()
+  else respond(response, status, { error, message } satisfies typeof RuntimeErrorBody.Type)
+}
+
+const report =
+  (body: Effect.Effect<object>): Handler =>
+  (_, response) =>
+    Effect.map(body, (figures) => respond(response, 200, figures))
+
+const readBody = <A, I>(schema: Schema.Schema<A, I>) => {
+  const decode = Schema.decodeUnknownEither(schema)
+  return (request: IncomingMessage) =>
+    Effect.flatMap(readJson(request), (json) => Either.mapLeft(decode(json), rejectInvalidFields))
+}
+
+const readConfiguration = readBody(RuntimeConfiguration)
+const readTurn = readBody(Turn)
 
 const keepAliveMs = Duration.toMillis(Duration.seconds(sseKeepAliveSeconds))
 
@@ -34,70 +64,106 @@ const awaitDrain = (response: ServerResponse) =>
     return Effect.sync(() => response.off("drain", onDrain))
   })
 
-const answerTurnRequest = Effect.gen(function* () {
-  const turn = yield* HttpServerRequest.schemaBodyJson(Turn)
-  const run = yield* Effect.flatMap(TurnExecution, ({ begin }) => begin(turn))
-  const response = NodeHttpServerRequest.toServerResponse(yield* HttpServerRequest.HttpServerRequest)
-  let keepAlives: NodeJS.Timeout | undefined
-  // Hot path: the turn writes its response itself, since a stream takes some hundred operations.
-  const answered = Effect.suspend(() => {
+/** Hot path: the turn writes its response itself, since a stream takes some hundred operations. */
+const streamTurn = (run: TurnRunner, response: ServerResponse) =>
+  Effect.suspend(() => {
     response.writeHead(200, {
       "content-type": "text/event-stream",
       "cache-control": "no-cache",
       "x-accel-buffering": "no"
     })
-    keepAlives = setInterval(() => response.write(sseKeepAlive), keepAliveMs)
+    const keepAlives = setInterval(() => response.write(sseKeepAlive), keepAliveMs)
     // The first frame confirms that the turn was accepted.
     response.write(sseKeepAlive)
-    return run((events) =>
-      response.write(events.map(encodeTypedSseEvent).join("")) ? undefined : awaitDrain(response)
+    return Effect.ensuring(
+      run((events) => (response.write(events.map(encodeTypedSseEvent).join("")) ? undefined : awaitDrain(response))),
+      Effect.sync(() => {
+        clearInterval(keepAlives)
+        response.end()
+      })
     )
   })
-  yield* Effect.ensuring(
-    answered,
-    Effect.sync(() => {
-      clearInterval(keepAlives)
-      response.end()
+
+/** The runtime's listener, for the backend only. Hot path: a router and its middleware take more work than a turn. */
+export const layer = ({
+  agentsDirectory,
+  server,
+  token,
+  ...identity
+}: RuntimeIdentity & {
+  readonly token: Redacted.Redacted
+  readonly agentsDirectory: string
+  readonly server: Server
+}) =>
+  Layer.scopedDiscard(
+    Effect.gen(function* () {
+      const agents = yield* RuntimeAgents
+      const { begin } = yield* TurnExecution
+      const isAuthorized = makeTokenCheck(token)
+
+      const configure: Handler = (request, response) =>
+        Effect.flatMap(readConfiguration(request), (configuration) =>
+          Effect.zipRight(
+            agents.replace(configuration.agents),
+            Effect.logInfo("Agents configured").pipe(Effect.annotateLogs({ agents: configuration.agents.length }))
+          )
+        ).pipe(Effect.map(() => void response.writeHead(204).end()))
+
+      const answerTurn: Handler = (request, response) =>
+        Effect.flatMap(readTurn(request), (turn) =>
+          Effect.catchTags(begin(turn), {
+            AgentNotHosted: () => new RequestRejected({ rejection: RuntimeErrors.agentNotFound }),
+            TurnLimitReached: () => new RequestRejected({ rejection: RuntimeErrors.busy }),
+            RuntimeStopping: () => new RequestRejected({ rejection: RuntimeErrors.stopping })
+          })
+        ).pipe(
+          Effect.flatMap((run) => streamTurn(run, response)),
+          scopedDirectly
+        )
+
+      const routes = new Map<string, { readonly handler: Handler; readonly isTraced: boolean }>([
+        [
+          `GET ${RuntimePaths.health}`,
+          {
+            handler: report(Effect.provideService(reportHealth(identity), RuntimeAgents, agents)),
+            isTraced: false
+          }
+        ],
+        [`GET ${RuntimePaths.storage}`, { handler: report(reportStorage(agentsDirectory)), isTraced: true }],
+        [`GET ${RuntimePaths.stats}`, { handler: report(readProcessStats), isTraced: false }],
+        [`PUT ${RuntimePaths.configuration}`, { handler: configure, isTraced: true }],
+        [`POST ${RuntimePaths.turns}`, { handler: answerTurn, isTraced: true }]
+      ])
+
+      const handleFailure = (response: ServerResponse, cause: Cause.Cause<RequestRejected>) => {
+        const rejected = Cause.failureOption(cause)
+        if (Option.isSome(rejected)) return Effect.sync(() => respondRejection(response, rejected.value.rejection))
+        if (Cause.isInterruptedOnly(cause)) return Effect.sync(() => response.destroy())
+        return Effect.zipRight(
+          Effect.logError("Request failed unexpectedly", cause),
+          Effect.sync(() => respondRejection(response, RuntimeErrors.internal))
+        )
+      }
+
+      const { fiberRefs, runtimeFlags } = yield* Effect.runtime<never>()
+      // A request needs no services: its handler has them.
+      const runFork = Runtime.runFork(Runtime.make({ context: Context.empty(), fiberRefs, runtimeFlags }))
+      const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+        if (!isAuthorized(request.headers.authorization)) return respondRejection(response, RuntimeErrors.tokenInvalid)
+        const route = routes.get(`${request.method} ${request.url?.split("?", 1)[0]}`)
+        if (route === undefined) return respondRejection(response, RuntimeErrors.routeNotFound)
+        if (exceedsBodyLimit(request)) return respondRejection(response, RuntimeErrors.bodyTooLarge)
+        const handled = Effect.catchAllCause(route.handler(request, response), (cause) =>
+          handleFailure(response, cause)
+        )
+        const fiber = runFork(route.isTraced ? withRequestSpan(request, response, handled) : handled)
+        response.on("close", () => {
+          if (!response.writableEnded) fiber.unsafeInterruptAsFork(FiberId.none)
+        })
+      }
+      yield* Effect.acquireRelease(
+        Effect.sync(() => server.on("request", onRequest)),
+        () => Effect.sync(() => server.off("request", onRequest))
+      )
     })
-  )
-  // The listener ignores the response of an ended one.
-  return HttpServerResponse.empty()
-}).pipe(
-  Effect.catchTags({
-    AgentNotHosted: () => respondError(RuntimeErrors.agentNotFound),
-    TurnLimitReached: () => respondError(RuntimeErrors.busy),
-    RuntimeStopping: () => respondError(RuntimeErrors.stopping)
-  })
-)
-
-/** An announced length above the limit is rejected before the body is read; other bodies are cut off at the limit. */
-const limitBody = <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<E, R> =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }): HttpApp.Default<E, R> =>
-    Number(headers["content-length"] ?? 0) > runtimeBodyLimit
-      ? respondError(RuntimeErrors.bodyTooLarge)
-      : HttpIncomingMessage.withMaxBodySize(app, Option.some(runtimeBodyLimit))
-  )
-
-/** The runtime's listener, for the backend only. */
-export const layer = (
-  options: RuntimeIdentity & { readonly token: Redacted.Redacted; readonly agentsDirectory: string }
-) =>
-  HttpRouter.empty.pipe(
-    HttpRouter.get(RuntimePaths.health, reportHealth(options)),
-    HttpRouter.get(RuntimePaths.storage, reportStorage(options.agentsDirectory)),
-    HttpRouter.get(RuntimePaths.stats, reportStats),
-    HttpRouter.put(RuntimePaths.configuration, configure),
-    HttpRouter.post(RuntimePaths.turns, answerTurnRequest),
-    HttpRouter.use(limitBody),
-    HttpRouter.catchTags({
-      ParseError: respondInvalidFields,
-      RequestError: respondUnreadableBody,
-      RouteNotFound: () => respondError(RuntimeErrors.routeNotFound)
-    }),
-    Effect.catchAllDefect((defect) =>
-      Effect.zipRight(Effect.logError("Request failed unexpectedly", defect), respondError(RuntimeErrors.internal))
-    ),
-    requireToken(options.token),
-    HttpServer.serve(),
-    HttpMiddleware.withTracerDisabledForUrls([RuntimePaths.health, RuntimePaths.stats])
   )

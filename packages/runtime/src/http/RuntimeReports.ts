@@ -1,8 +1,6 @@
-import { RuntimeHealth, RuntimeStats, RuntimeStorage } from "@berth/api/runtime/RuntimeContract"
-import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import type { RuntimeHealth, RuntimeStorage } from "@berth/api/runtime/RuntimeContract"
 import { Effect } from "effect"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
-import { readProcessStats } from "../process/ProcessStats.ts"
 import { measureAgentFiles } from "../skills/files/AgentFiles.ts"
 
 export interface RuntimeIdentity {
@@ -11,21 +9,12 @@ export interface RuntimeIdentity {
   readonly startedAt: number
 }
 
-/** The response of the health check. */
+/** The body of the health check. */
 export const reportHealth = ({ runtimeVersion, startedAt }: RuntimeIdentity) =>
   Effect.flatMap(RuntimeAgents, ({ ids }) =>
-    Effect.flatMap(ids, (agents) =>
-      Effect.orDie(HttpServerResponse.schemaJson(RuntimeHealth)({ status: "ok", runtimeVersion, startedAt, agents }))
-    )
+    Effect.map(ids, (agents): RuntimeHealth => ({ status: "ok", runtimeVersion, startedAt, agents }))
   )
 
-/** The response with the bytes of all agents' files. */
+/** The bytes of all agents' files. */
 export const reportStorage = (agentsDirectory: string) =>
-  Effect.flatMap(measureAgentFiles(agentsDirectory), (bytes) =>
-    HttpServerResponse.schemaJson(RuntimeStorage)({ bytes })
-  ).pipe(Effect.orDie)
-
-/** The response with the figures of the process since the last reading. */
-export const reportStats = Effect.flatMap(readProcessStats, (figures) =>
-  Effect.orDie(HttpServerResponse.schemaJson(RuntimeStats)(figures))
-)
+  Effect.orDie(Effect.map(measureAgentFiles(agentsDirectory), (bytes): typeof RuntimeStorage.Type => ({ bytes })))

@@ -1,20 +1,13 @@
-import { RuntimeErrors } from "@berth/api/runtime/RuntimeErrors"
-import type * as HttpApp from "@effect/platform/HttpApp"
-import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
-import { Effect, Redacted } from "effect"
+import { Redacted } from "effect"
 import { createHash, timingSafeEqual } from "node:crypto"
-import { respondError } from "./RuntimeErrorResponses.ts"
 
 const digest = (text: string) => createHash("sha256").update(text).digest()
 
-/** Admits requests with the runtime token. Comparing digests is constant-time in content and length. */
-export const requireToken = (token: Redacted.Redacted) => {
+/** Whether an `Authorization` header has the runtime token. Comparing digests is constant-time in content and length. */
+export const makeTokenCheck = (token: Redacted.Redacted) => {
   const expected = digest(Redacted.value(token))
-  return <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<E, R> =>
-    Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }): HttpApp.Default<E, R> => {
-      const presented = /^Bearer (.+)$/i.exec(headers["authorization"] ?? "")?.[1]
-      return presented !== undefined && timingSafeEqual(digest(presented), expected)
-        ? app
-        : respondError(RuntimeErrors.tokenInvalid)
-    })
+  return (authorization: string | undefined): boolean => {
+    const presented = /^Bearer (.+)$/i.exec(authorization ?? "")?.[1]
+    return presented !== undefined && timingSafeEqual(digest(presented), expected)
+  }
 }

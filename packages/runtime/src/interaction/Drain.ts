@@ -1,6 +1,7 @@
 import { acquireScoped } from "@berth/domain/shared/AcquireScoped"
 import { runtimeDrainSeconds } from "@berth/api/runtime/RuntimeContract"
-import { Context, Data, Deferred, Duration, Effect, Layer, Ref, type Scope } from "effect"
+import { runStoppable } from "@berth/domain/shared/StoppableWork"
+import { Context, Data, Deferred, Duration, Effect, Layer, Option, type Scope } from "effect"
 
 export class RuntimeStopping extends Data.TaggedError("RuntimeStopping")<object> {}
 
@@ -12,8 +13,8 @@ export class Drain extends Context.Tag("@berth/runtime/Drain")<
     readonly admitTurn: Effect.Effect<void, RuntimeStopping, Scope.Scope>
     /** Turns in progress, and turns ever begun. */
     readonly activity: Effect.Effect<{ readonly turns: number; readonly begun: number }>
-    /** Never succeeds. */
-    readonly awaitDeadline: Effect.Effect<never, RuntimeStopping>
+    /** Runs work that the drain limit interrupts. */
+    readonly untilDeadline: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | RuntimeStopping, R>
     /** Rejects turns from now on and waits for those in progress, within the drain limit. */
     readonly drain: Effect.Effect<void>
   }
@@ -22,33 +23,50 @@ export class Drain extends Context.Tag("@berth/runtime/Drain")<
 export const layer = Layer.effect(
   Drain,
   Effect.gen(function* () {
-    const state = yield* Ref.make({ ending: false, turns: 0, begun: 0 })
+    let isEnding = false
+    let isOver = false
+    let turns = 0
+    let begun = 0
     const idle = yield* Deferred.make<void>()
-    const over = yield* Deferred.make<never, RuntimeStopping>()
+    const stops = new Set<() => void>()
 
-    const signalIdle = Effect.flatMap(Ref.get(state), ({ ending, turns }) =>
-      ending && turns === 0 ? Deferred.succeed(idle, undefined) : Effect.void
-    )
-    const begin = Effect.filterOrFail(
-      Ref.updateAndGet(state, (now) => (now.ending ? now : { ...now, turns: now.turns + 1, begun: now.begun + 1 })),
-      ({ ending }) => !ending,
-      () => new RuntimeStopping()
-    )
-    const leave = Effect.zipRight(
-      Ref.update(state, (now) => ({ ...now, turns: now.turns - 1 })),
-      signalIdle
-    )
+    const signalIdle = Effect.suspend(() => (isEnding && turns === 0 ? Deferred.succeed(idle, undefined) : Effect.void))
+    const enter = Effect.suspend(() => {
+      if (isEnding) return new RuntimeStopping()
+      turns += 1
+      begun += 1
+      return Effect.void
+    })
+    const leave = Effect.suspend(() => {
+      turns -= 1
+      return signalIdle
+    })
     return Drain.of({
-      admitTurn: acquireScoped(begin, () => leave),
-      activity: Ref.get(state),
-      awaitDeadline: Deferred.await(over),
-      drain: Ref.update(state, (now) => ({ ...now, ending: true })).pipe(
+      admitTurn: acquireScoped(enter, () => leave),
+      activity: Effect.sync(() => ({ turns, begun })),
+      untilDeadline: (work) =>
+        Effect.flatMap(
+          runStoppable(work, (stop) => {
+            stops.add(stop)
+            if (isOver) stop()
+            return () => stops.delete(stop)
+          }),
+          Option.match({ onNone: () => new RuntimeStopping(), onSome: Effect.succeed })
+        ),
+      drain: Effect.sync(() => {
+        isEnding = true
+      }).pipe(
         Effect.zipRight(signalIdle),
         // Finalizers are uninterruptible; a timeout needs an interruptible effect.
         Effect.zipRight(
           Effect.timeoutOption(Effect.interruptible(Deferred.await(idle)), Duration.seconds(runtimeDrainSeconds))
         ),
-        Effect.zipRight(Deferred.fail(over, new RuntimeStopping()))
+        Effect.zipRight(
+          Effect.sync(() => {
+            isOver = true
+            for (const stop of stops) stop()
+          })
+        )
       )
     })
   })

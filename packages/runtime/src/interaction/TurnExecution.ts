@@ -1,9 +1,10 @@
 import type { RuntimeTurnEvent } from "@berth/api/runtime/RuntimeContract"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { logInfoWith } from "@berth/domain/shared/AnnotatedLog"
+import { provideDirectly, scopedDirectly } from "@berth/domain/shared/DirectScope"
 import type { ToolFailed } from "@berth/domain/skills/tools/Tool"
 import { forEachBatch } from "@berth/domain/ai/streams/ChunkSource"
-import { Cause, Data, Effect, Either } from "effect"
+import { Cause, Data, Effect, Either, FiberRef, HashMap } from "effect"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
 import type { ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
 import type { McpBackend } from "../skills/mcp/McpBackend.ts"
@@ -35,7 +36,6 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
 
     /** Enters the session's queue; leaves it with the scope, which is that of the response. */
     const begin = Effect.fnUntraced(function* (turn: Turn) {
-      const ids = { "gen_ai.agent.id": turn.agentId, "gen_ai.conversation.id": turn.sessionId }
       yield* drain.admitTurn
       const agent = yield* Effect.flatMap(
         agents.find(turn.agentId),
@@ -52,21 +52,20 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
               : Effect.zipRight(drained, logged)
           })
         ).pipe(
-          Effect.scoped,
-          Effect.provide(services),
+          scopedDirectly,
+          (work) => provideDirectly(work, services),
           permits.withPermits(1),
           (work) => Effect.zipRight(awaitTurn, work),
-          Effect.raceFirst(drain.awaitDeadline),
+          drain.untilDeadline,
           Effect.catchAllCause((cause) => Effect.flatMap(toErrorEvent(cause), (event) => emit([event]) ?? Effect.void)),
-          Effect.annotateLogs({ agentId: turn.agentId, sessionId: turn.sessionId }),
-          Effect.withSpan("TurnExecution.answer", {
-            attributes: {
-              "gen_ai.operation.name": "invoke_agent",
-              "gen_ai.agent.name": agent.name,
-              "gen_ai.request.model": agent.model,
-              ...ids
-            }
-          })
+          withTurnSpan({
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": agent.name,
+            "gen_ai.request.model": agent.model,
+            "gen_ai.agent.id": turn.agentId,
+            "gen_ai.conversation.id": turn.sessionId
+          }),
+          (work) => Effect.zipRight(annotateLogs({ agentId: turn.agentId, sessionId: turn.sessionId }), work)
         )
       return run
     })
@@ -74,6 +73,20 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
     return { begin }
   })
 }) {}
+
+/** Annotates the logs of the fiber, which ends with its turn. */
+const annotateLogs = (annotations: Readonly<Record<string, unknown>>) =>
+  FiberRef.update(FiberRef.currentLogAnnotations, (before) =>
+    HashMap.union(before, HashMap.fromIterable(Object.entries(annotations)))
+  )
+
+/** A span in a recorded trace; no other one is relayed. */
+const withTurnSpan =
+  (attributes: Readonly<Record<string, unknown>>) =>
+  <A, E, R>(turn: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.withFiberRuntime<A, E, R>(({ currentSpan }) =>
+      currentSpan?.sampled === true ? Effect.withSpan(turn, "TurnExecution.answer", { attributes }) : turn
+    )
 
 /** Names the model, since another one than the agent's may have answered. */
 const logAnswer = (events: ReadonlyArray<TurnEvent>) => {

@@ -5,10 +5,11 @@ import * as RuntimeHttp from "@berth/runtime/http/RuntimeHttp"
 import * as Drain from "@berth/runtime/interaction/Drain"
 import { Toolbox } from "@berth/runtime/skills/Toolbox"
 import { TurnExecution } from "@berth/runtime/interaction/TurnExecution"
-import { HttpClient, HttpClientRequest } from "@effect/platform"
-import { NodeHttpServer } from "@effect/platform-node"
+import { HttpClient, HttpClientRequest, HttpServer } from "@effect/platform"
+import { NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
 import { afterAll, assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted, Schema, Stream } from "effect"
+import { createServer } from "node:http"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -17,7 +18,10 @@ import { fakeModels, noMcpServers, sampleAgent } from "../AgentSamples.ts"
 const agentsDirectory = mkdtempSync(join(tmpdir(), "berth-runtime-http-"))
 afterAll(() => rmSync(agentsDirectory, { recursive: true }))
 
+const server = createServer()
+
 const runtime = RuntimeHttp.layer({
+  server,
   token: Redacted.make("own"),
   runtimeVersion: "1.2.3",
   startedAt: 42,
@@ -31,7 +35,10 @@ const runtime = RuntimeHttp.layer({
       fakeModels(() => Stream.make({ type: "done" as const, model: "m", provider: "p" }))
     )
   ),
-  Layer.provideMerge(NodeHttpServer.layerTest)
+  Layer.provideMerge(HttpServer.layerTestClient),
+  Layer.provide(NodeHttpClient.layerWithoutAgent),
+  Layer.provide(NodeHttpClient.makeAgentLayer()),
+  Layer.provide(NodeHttpServer.layerServer(() => server, { port: 0, host: "127.0.0.1" }))
 )
 
 const turn = {
@@ -153,6 +160,10 @@ layer(runtime, { excludeTestServices: true })("The runtime's listener", (it) => 
       assert.containSubset(malformed, { status: 400, type: "application/json" })
       const large = yield* send(HttpClientRequest.post("/turns").pipe(text(" ".repeat(runtimeBodyLimit + 1))))
       assert.containSubset(large, { status: 413, type: "application/json" })
+      const piece = new Uint8Array(1024 * 1024)
+      const pieces = Stream.fromIterable(Array.from({ length: runtimeBodyLimit / piece.length + 1 }, () => piece))
+      const unannounced = yield* send(HttpClientRequest.post("/turns").pipe(HttpClientRequest.bodyStream(pieces)))
+      assert.containSubset(unannounced, { status: 413, type: "application/json" })
       assert.strictEqual((yield* send(HttpClientRequest.get("/nowhere"))).status, 404)
       assert.strictEqual((yield* send(HttpClientRequest.post("/health"))).status, 404)
       assert.strictEqual((yield* send(HttpClientRequest.get("/health"))).status, 200)

@@ -139,8 +139,8 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       const receive = Effect.flatMap(awaitContext(message, ticket), (context) =>
         scopedDirectly(Effect.flatMap(chat(message, context, invocation), (events) => forEachBatch(events, handle)))
       )
-      const hasEnded = yield* stops.runUnlessStopped(message.id, receive)
-      const isStopped = !hasEnded && end === undefined
+      const received = yield* stops.runUnlessStopped(message.id, receive)
+      const isStopped = Option.isNone(received) && end === undefined
       if (isStopped && text.trim() === "")
         return yield* new AnswerStopped({ reason: "it was stopped before the agent answered" })
       if (isStopped) yield* awaitOpenCalls(message)

@@ -1,4 +1,5 @@
-import { Duration, Effect, Exit, Fiber, FiberId, Schedule } from "effect"
+import { Duration, Effect, Schedule } from "effect"
+import { runStoppable } from "../../shared/StoppableWork.ts"
 import { TurnRepository } from "./TurnRepository.ts"
 
 /** A request to another process is seen within this time, and that of the statement. */
@@ -6,8 +7,7 @@ const pollInterval = Duration.seconds(1)
 
 interface WatchedTurn {
   readonly turnId: string
-  readonly work: Fiber.RuntimeFiber<unknown, unknown>
-  isStopped: boolean
+  readonly stop: () => void
   /** Younger turns are not looked up, so that a short turn costs no statement. */
   isOld: boolean
 }
@@ -19,11 +19,7 @@ export class TurnStops extends Effect.Service<TurnStops>()("@berth/TurnStops", {
     const watched = new Set<WatchedTurn>()
 
     const signal = (turnIds: ReadonlyArray<string>) => {
-      for (const turn of watched)
-        if (turnIds.includes(turn.turnId)) {
-          turn.isStopped = true
-          turn.work.unsafeInterruptAsFork(FiberId.none)
-        }
+      for (const { stop, turnId } of watched) if (turnIds.includes(turnId)) stop()
     }
     const poll = Effect.suspend(() => {
       const old = [...watched].flatMap(({ isOld, turnId }) => (isOld ? [turnId] : []))
@@ -35,25 +31,13 @@ export class TurnStops extends Effect.Service<TurnStops>()("@berth/TurnStops", {
     )
     yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(poll, Schedule.spaced(pollInterval))))
 
-    /** Runs the work of a turn of this process. False when the turn is to stop before its end, which interrupts it. */
-    const runUnlessStopped = <E, R>(turnId: string, work: Effect.Effect<void, E, R>): Effect.Effect<boolean, E, R> =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(Effect.fork(restore(work)), (fiber) => {
-          const turn: WatchedTurn = { turnId, work: fiber, isStopped: false, isOld: false }
-          watched.add(turn)
-          return Effect.matchCauseEffect(restore(fiber.await), {
-            onFailure: (cause) => {
-              watched.delete(turn)
-              return Effect.zipRight(Fiber.interrupt(fiber), Effect.failCause(cause))
-            },
-            onSuccess: (exit) => {
-              watched.delete(turn)
-              if (Exit.isSuccess(exit)) return Effect.succeed(true)
-              return turn.isStopped && Exit.isInterrupted(exit) ? Effect.succeed(false) : Effect.failCause(exit.cause)
-            }
-          })
-        })
-      )
+    /** Runs the work of a turn of this process. None when the turn is to stop before its end, which interrupts it. */
+    const runUnlessStopped = <A, E, R>(turnId: string, work: Effect.Effect<A, E, R>) =>
+      runStoppable(work, (stop) => {
+        const turn = { turnId, stop, isOld: false }
+        watched.add(turn)
+        return () => watched.delete(turn)
+      })
 
     /** Stops turns, of every process. Idempotent. */
     const request = Effect.fn("TurnStops.request")(function* (turnIds: ReadonlyArray<string>) {

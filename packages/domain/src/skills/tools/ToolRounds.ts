@@ -1,9 +1,10 @@
-import { Effect, Scope } from "effect"
+import { Context, Effect, Scope } from "effect"
 import { fitPrompt, type Prompt, type ToolRound } from "../../ai/prompt/PromptFitting.ts"
 import type { ChatMessage, ToolCall, ToolSpec } from "../../ai/chat/ModelChat.ts"
 import { computePromptBudget, estimateSerializedToolTokens } from "../../ai/prompt/PromptBudget.ts"
 import { type ChunkBatch, type ChunkSource, makeSingleChunkSource } from "../../ai/streams/ChunkSource.ts"
 import type { ModelDelta, ModelEvent } from "../../ai/streams/ModelEvent.ts"
+import { provideDirectly } from "../../shared/DirectScope.ts"
 import type { ToolActivity } from "./ToolActivity.ts"
 import { runTool, makeToolMessage, type ToolResult } from "./ToolExecution.ts"
 import type { Tool } from "./Tool.ts"
@@ -145,7 +146,7 @@ export const answerInRounds = <Who, End, E, Report = never>({
       const opened = isLast
         ? callModel(toPlainMessages(fitPrompt({ ...prompt, rounds }, budget - plainRoundsTokens)), [])
         : callModel(fitPrompt({ ...prompt, rounds }, budget), specs)
-      return Effect.map(Scope.extend(opened, scope), (source) => {
+      return Effect.map(provideDirectly(opened, Context.make(Scope.Scope, scope)), (source) => {
         call = source
         return null
       })

@@ -1,0 +1,34 @@
+import { runtimeBodyLimit } from "@berth/api/runtime/RuntimeContract"
+import { RuntimeErrors, type RuntimeRejection } from "@berth/api/runtime/RuntimeErrors"
+import { Effect, Either } from "effect"
+import type { IncomingMessage } from "node:http"
+import { RequestRejected } from "./RuntimeErrorResponses.ts"
+
+/** Whether the announced length is above the limit. */
+export const exceedsBodyLimit = ({ headers }: IncomingMessage): boolean =>
+  Number(headers["content-length"] ?? 0) > runtimeBodyLimit
+
+const reject = (rejection: RuntimeRejection) => new RequestRejected({ rejection })
+
+const parse = (pieces: ReadonlyArray<Buffer>): Either.Either<unknown, RequestRejected> =>
+  Either.try({
+    try: (): unknown => JSON.parse(Buffer.concat(pieces).toString("utf8")),
+    catch: () => reject(RuntimeErrors.malformedBody)
+  })
+
+/** Reads the JSON body of a request. A body above the limit is discarded. */
+export const readJson = (request: IncomingMessage): Effect.Effect<unknown, RequestRejected> =>
+  Effect.async((resume) => {
+    let pieces: Array<Buffer> = []
+    let length = 0
+    request
+      .on("data", (piece: Buffer) => {
+        length += piece.length
+        if (length <= runtimeBodyLimit) pieces.push(piece)
+        else {
+          pieces = []
+          resume(reject(RuntimeErrors.bodyTooLarge))
+        }
+      })
+      .once("end", () => resume(parse(pieces)))
+  })
