@@ -3,6 +3,7 @@ import type { ChatOpening } from "../ai/calls/ChatRequest.ts"
 import type { ToolCall } from "../ai/chat/ModelChat.ts"
 import { type ChunkReader, mapReader, readerFromValues } from "../ai/streams/ChunkReader.ts"
 import type { ModelDelta, ModelEvent } from "../ai/streams/ModelEvent.ts"
+import { withExportedSpan } from "../shared/SpanExport.ts"
 import type { User } from "../shared/User.ts"
 import { toChatRequest } from "./calls/CallQuotes.ts"
 import type { PluginInput } from "./PluginInput.ts"
@@ -133,7 +134,7 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
           opening,
           events: Effect.catchSomeCause(events, catchDefect)
         })),
-        Effect.withSpan(`Plugins.open ${input.plugin}`)
+        withExportedSpan(`Plugins.open ${input.plugin}`)
       )
 
     return { open }

@@ -138,6 +138,21 @@ export const listMethods = (table: ReadonlyArray<KnownRoute>, path: string): Rea
   return [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))]
 }
 
+const searchErrorMembers = (table: ReadonlyArray<KnownRoute>, path: string): KnownRoute["errorMembers"] =>
+  findRoutes(table, path)[0]?.errorMembers ?? {}
+
+/** Members by path without parameters. */
+const literalErrorMembers = new WeakMap<ReadonlyArray<KnownRoute>, ReadonlyMap<string, KnownRoute["errorMembers"]>>()
+
+const literalErrorMembersOf = (table: ReadonlyArray<KnownRoute>): ReadonlyMap<string, KnownRoute["errorMembers"]> => {
+  const known = literalErrorMembers.get(table)
+  if (known !== undefined) return known
+  const paths = new Set(table.map(({ path }) => path).filter((path) => !path.includes("/:")))
+  const members = new Map([...paths].map((path) => [path, searchErrorMembers(table, path)]))
+  literalErrorMembers.set(table, members)
+  return members
+}
+
 /** Returns the additional members of error bodies at a path. */
 export const findErrorMembers = (table: ReadonlyArray<KnownRoute>, path: string): KnownRoute["errorMembers"] =>
-  findRoutes(table, path)[0]?.errorMembers ?? {}
+  literalErrorMembersOf(table).get(path) ?? searchErrorMembers(table, path)

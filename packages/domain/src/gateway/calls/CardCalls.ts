@@ -6,6 +6,7 @@ import type { ReservationId, UnitsExhausted } from "../../billing/units/Reservat
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdempotentExecution, RequestCharge } from "../../limits/IdempotentExecution.ts"
 import { noUnits, type Units } from "../../shared/Money.ts"
+import { withExportedSpan } from "../../shared/SpanExport.ts"
 import type { User } from "../../shared/User.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
 import type { PluginInput } from "../PluginInput.ts"
@@ -148,7 +149,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
       call.input.plugin === "tts" || call.input.plugin === "stt" ? openWhole(call, id) : openStream(call, id)
 
     /** Reserves the quote and opens the run. Administrators reserve nothing. Closing the scope ends the run and the reservation. */
-    const open = Effect.fn("CardCalls.open")(function* (
+    const open = Effect.fnUntraced(function* (
       call: CardCall
     ): Effect.fn.Return<OpenedGatewayCall, PluginError | UnitsExhausted | BudgetExceeded, Scope.Scope> {
       const { input, quote, user } = call
@@ -174,7 +175,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         receipt: Option.none(),
         isReplayed: false
       }
-    })
+    }, withExportedSpan("CardCalls.open"))
 
     return { open }
   })

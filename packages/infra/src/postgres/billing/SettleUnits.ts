@@ -21,18 +21,17 @@ const decodeSettled = decodeFirstRow(Schema.Struct({ units: UnitsColumn }))
 export const makeBooking = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => {
   const nextId = ids.next("led")
   return (at: Date) =>
-    Effect.map(
-      Effect.all([nextId, nextId, nextId, nextId]),
-      ([fromDay, usedFromDay, fromCredits, usedFromCredits]) => sql`booked as (
+    Effect.gen(function* () {
+      return sql`booked as (
         insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
         select entry.id, settled.id, settled.user_id, entry.account, entry.units, settled.cause, ${at}::timestamptz
         from settled cross join lateral (values
-          (${fromDay}, 'allowance', -daily_units), (${usedFromDay}, 'usage', daily_units),
-          (${fromCredits}, 'credits', -credit_units), (${usedFromCredits}, 'usage', credit_units)
+          (${yield* nextId}, 'allowance', -daily_units), (${yield* nextId}, 'usage', daily_units),
+          (${yield* nextId}, 'credits', -credit_units), (${yield* nextId}, 'usage', credit_units)
         ) as entry (id, account, units)
         where entry.units <> 0
       )`
-    )
+    })
 }
 
 /** Closes reservations: books the used units and returns the rest. */
