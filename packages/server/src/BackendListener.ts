@@ -23,6 +23,7 @@ import * as SpeechHttp from "./gateway/SpeechHttp.ts"
 import * as ChannelTurnsHttp from "./channels/ChannelTurnsHttp.ts"
 import * as DocumentationHttp from "./http/DocumentationHttp.ts"
 import { healthRoutes } from "@berth/api/http/Health"
+import type { DirectRoutes } from "./http/DirectRoutes.ts"
 import * as RequestCaller from "./http/RequestCaller.ts"
 import { IdempotencyMiddleware } from "./http/IdempotencyMiddleware.ts"
 import * as InternalAuthHttp from "./http/InternalAuthHttp.ts"
@@ -84,8 +85,14 @@ const openApi = HttpLayerRouter.use((router) =>
   )
 )
 
+const makeBackendDirectRoutes = Effect.zipWith(
+  makeAiDirectRoutes,
+  RuntimeModelHttp.makeRuntimeDirectRoutes,
+  (ofModels, ofRuntimes): DirectRoutes => new Map([...ofModels, ...ofRuntimes])
+)
+
 const routes = Layer.mergeAll(
-  addApi(BackendApi, makeAiDirectRoutes).pipe(Layer.provide(groups), Layer.provide(middlewares)),
+  addApi(BackendApi, makeBackendDirectRoutes).pipe(Layer.provide(groups), Layer.provide(middlewares)),
   openApi,
   DocumentationHttp.layer(BackendApi),
   DocumentationHttp.frontRedirect,
@@ -119,7 +126,7 @@ const noCredentials = Layer.succeed(
 )
 
 /** The routes of runtimes alone: a second listener, for instances that must reach nothing else of the backend. */
-const runtimeRoutes = addApi(RuntimeRoutesApi).pipe(
+const runtimeRoutes = addApi(RuntimeRoutesApi, RuntimeModelHttp.makeRuntimeDirectRoutes).pipe(
   Layer.provide(
     Layer.mergeAll(
       RuntimeModelHttp.layer,

@@ -32,7 +32,8 @@ const ofCall: Readonly<Record<string, Check>> = { ...ofChat, plugin: Predicate.i
 
 const ofCompletion: Readonly<Record<string, Check>> = { ...common, max_completion_tokens: isPositiveInt }
 
-const isTurn: Check = (value) => {
+/** A message of a text alone. */
+export const isPlainMessage: Check = (value) => {
   if (!Predicate.isReadonlyRecord(value)) return false
   const { content, role } = value
   return (
@@ -48,7 +49,7 @@ const isUsual = (
 ): value is { readonly [key: string]: unknown } => {
   if (!Predicate.isReadonlyRecord(value)) return false
   const { messages } = value
-  if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isTurn)) return false
+  if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isPlainMessage)) return false
   for (const key of Object.keys(value)) {
     if (key === "messages") continue
     if (!Object.hasOwn(members, key) || members[key]?.(value[key]) !== true) return false

@@ -33,7 +33,7 @@ const exhausted = {
   balance:
     "Units and credits, or a budget, are used up. Daily units are restored at midnight UTC; credits are sold as packs."
 } as const
-const TurnBudgetExhaustedBody = errorBody(TurnBudgetExhausted, {
+export const TurnBudgetExhaustedBody = errorBody(TurnBudgetExhausted, {
   status: turnBudgetExhaustedStatus,
   error: "payment_required",
   message: ({ limit }) => exhausted[limit],

@@ -1,5 +1,6 @@
-import { Duration, Effect, Option, Scope } from "effect"
+import { Context, Duration, Effect, Option, Scope } from "effect"
 import { acquireScoped } from "../../shared/AcquireScoped.ts"
+import { provideDirectly } from "../../shared/DirectScope.ts"
 import { AiLayer } from "../../ai/AiLayer.ts"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { ChatError, OpenChat } from "../../ai/calls/ModelChatCalls.ts"
@@ -183,7 +184,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
         ? undefined
         : convertMicrosToUsd(UsdMicros(cost.promptMicros + cost.answerMicros))
       const caller = { userId: turn.userId, agentId: turn.agentId }
-      const openCall = Scope.extend(
+      const openCall = provideDirectly(
         Effect.flatMap(loadImages(turn, request.messages), (messages) =>
           ai.open({
             ...request,
@@ -194,7 +195,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
             fallbackCostLimitUsd
           })
         ),
-        yield* Effect.scope
+        Context.make(Scope.Scope, yield* Effect.scope)
       ).pipe(Effect.tapError(() => end(cost, "failed")))
       type Reader = ChunkReader<TurnModelEvent, ChatError | TurnNotInProgress>
       const readMetered = ({ opening, read }: OpenChat): Reader =>

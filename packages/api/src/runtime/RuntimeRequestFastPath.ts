@@ -1,0 +1,41 @@
+import { Predicate } from "effect"
+import { isPlainMessage } from "../ai/PayloadFastPath.ts"
+import type { RuntimeModelRequest } from "./RuntimeContract.ts"
+
+const members: ReadonlySet<string> = new Set([
+  "agentId",
+  "messageId",
+  "model",
+  "messages",
+  "tools",
+  "temperature",
+  "maxTokens",
+  "conversation"
+])
+
+const isShort = (value: unknown, most: number) => typeof value === "string" && value.length <= most
+
+const isConversation = (value: unknown) =>
+  Predicate.isReadonlyRecord(value) &&
+  Object.keys(value).length === 2 &&
+  isShort(value["id"], 100) &&
+  isShort(value["agentName"], 1000)
+
+/** Hot path: checks the model call of an agent without tools by hand. Its schema would return it unchanged; it decodes any other. */
+export const isPlainRuntimeRequest = (value: unknown): value is RuntimeModelRequest => {
+  if (!Predicate.isReadonlyRecord(value)) return false
+  const { agentId, conversation, maxTokens, messageId, messages, model, temperature, tools } = value
+  return (
+    typeof agentId === "string" &&
+    typeof messageId === "string" &&
+    typeof model === "string" &&
+    (temperature === null || typeof temperature === "number") &&
+    (maxTokens === null || Number.isSafeInteger(maxTokens)) &&
+    Array.isArray(tools) &&
+    tools.length === 0 &&
+    Array.isArray(messages) &&
+    messages.every(isPlainMessage) &&
+    (!("conversation" in value) || isConversation(conversation)) &&
+    Object.keys(value).every((name) => members.has(name))
+  )
+}
