@@ -244,26 +244,33 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
-  it.effect("A resumed stream ends with `error` when the conversation is deleted, and its unit is settled", () =>
-    Effect.gen(function* () {
-      const owner = yield* createOwnerWithAgent()
-      const { removeSessions } = yield* ConversationRepository
-      const { client, finish, id } = yield* startAnswer(owner)
-      const listener = yield* Effect.forkDaemon(follow(owner, id))
-      yield* removeSessions(owner.user.id)
-      yield* finish
-      assert.strictEqual(parseEvents(yield* Fiber.join(client)).at(-1)?.event, "error")
-      // A reader from before the deletion receives an error event; a later one is 404.
-      const heard = yield* Fiber.join(listener)
-      assert.include(["error", undefined], parseEvents(heard).at(-1)?.event)
-      assert.include([200, 404], heard.status)
-      const sql = yield* SqlClient
-      const [row] = yield* sql`
+  it.effect.each(["conversation", "agent"])(
+    "A resumed stream ends with `error` when its %s is deleted, and its unit is settled",
+    (deleted) =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const { removeSessions } = yield* ConversationRepository
+        const { web } = yield* App.TestApp
+        const { client, finish, id } = yield* startAnswer(owner)
+        const listener = yield* Effect.forkDaemon(follow(owner, id))
+        if (deleted === "conversation") yield* removeSessions(owner.user.id)
+        else {
+          const path = `/api/agents/provision/${owner.agent.id}`
+          assert.strictEqual((yield* web({ method: "DELETE", path, as: owner })).status, 200)
+        }
+        yield* finish
+        assert.strictEqual(parseEvents(yield* Fiber.join(client)).at(-1)?.event, "error")
+        // A reader from before the deletion receives an error event; a later one is 404.
+        const heard = yield* Fiber.join(listener)
+        assert.include(["error", undefined], parseEvents(heard).at(-1)?.event)
+        assert.include([200, 404], heard.status)
+        const sql = yield* SqlClient
+        const [row] = yield* sql`
         select state, settled_daily_units::int as booked from reservations where user_id = ${owner.user.id}`
-      assert.deepStrictEqual(row, { state: "settled", booked: 1 })
-      assert.strictEqual(yield* usedBy(owner), 1)
-      assert.strictEqual((yield* follow(owner, id)).status, 404)
-    })
+        assert.deepStrictEqual(row, { state: "settled", booked: 1 })
+        assert.strictEqual(yield* usedBy(owner), 1)
+        assert.strictEqual((yield* follow(owner, id)).status, 404)
+      })
   )
 
   it.effect("A resumed stream of a ninth answer at a time is 429 with Retry-After until another one ends", () =>

@@ -31,6 +31,7 @@ import budgets from "./migrations/0026_budgets.ts"
 import agentUnitDays from "./migrations/0027_agent_unit_days.ts"
 import chargedModels from "./migrations/0028_charged_models.ts"
 import largeResponses from "./migrations/0029_large_responses.ts"
+import turnsOfDeletedAgents from "./migrations/0030_turns_of_deleted_agents.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -66,7 +67,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 26, file: "0026_budgets.ts", sql: budgets },
   { id: 27, file: "0027_agent_unit_days.ts", sql: agentUnitDays },
   { id: 28, file: "0028_charged_models.ts", sql: chargedModels },
-  { id: 29, file: "0029_large_responses.ts", sql: largeResponses }
+  { id: 29, file: "0029_large_responses.ts", sql: largeResponses },
+  { id: 30, file: "0030_turns_of_deleted_agents.ts", sql: turnsOfDeletedAgents }
 ]
 
 const DatabaseRow = Schema.Struct({
