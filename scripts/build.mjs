@@ -228,7 +228,10 @@ export const bundleConsole = async (build, outdir) => {
       brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } })
     )
   }
-  const manifest = { script: entryOf("main.tsx"), style: entryOf("console.css"), files }
+  const script = entryOf("main.tsx")
+  const [, { imports }] = outputs.find(([path]) => basename(path) === script)
+  const preloads = imports.filter(({ kind }) => kind === "import-statement").map(({ path }) => basename(path))
+  const manifest = { script, style: entryOf("console.css"), preloads, files }
   writeFileSync(join(outdir, "manifest.json"), JSON.stringify(manifest))
 }
 

@@ -457,6 +457,7 @@ layer(App.shared, { excludeTestServices: true })("Page assets", (it) => {
       for (const address of [path, "/dashboard", "/dashboard/settings/keys"]) {
         const page = yield* web({ method: "GET", path: address, as: owner })
         assertPage(page)
+        assert.include(page.text, '<link rel="modulepreload" href="/assets/console/chunk-HASH.js" />')
         nonces.add(nonceOf(page))
       }
       assert.isFalse(nonces.has(undefined))

@@ -38,7 +38,12 @@ export const pageAssets = PageAssets.make(
 
 /** The console's document loads these, and nothing happens. */
 export const consoleAssets = ConsoleAssets.make(
-  { script: "main-HASH.js", style: "console-HASH.css", files: ["main-HASH.js", "console-HASH.css"] },
+  {
+    script: "main-HASH.js",
+    style: "console-HASH.css",
+    preloads: ["chunk-HASH.js"],
+    files: ["main-HASH.js", "console-HASH.css"]
+  },
   new Map(
     ["main-HASH.js", "console-HASH.css"].flatMap((name) =>
       ["", ".gz", ".br"].map((form) => [`${name}${form}`, new TextEncoder().encode(`/* ${name}${form} */`)] as const)

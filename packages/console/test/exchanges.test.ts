@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { pairMessages } from "../src/chat/exchanges.ts"
+import { mergeMessages, pairMessages } from "../src/chat/exchanges.ts"
 import type { LiveHead } from "../src/chat/live.ts"
 import type { SessionMessageJson } from "../src/wire.ts"
 
@@ -56,5 +56,25 @@ describe("Exchanges", () => {
   it("An exchange has the reply that follows its message; a reply without one stands alone", () => {
     const messages = [reply("r0"), question("m1", "failed"), question("m2", "answered"), reply("r2"), reply("r3")]
     assert.deepStrictEqual(show(messages, []), ["r0 - r0 -", "m1 m1 - -", "m2 m2 r2 -", "r3 - r3 -"])
+  })
+})
+
+describe("Merged messages", () => {
+  const [first, second, answer] = [question("m1", "answered"), question("m2", "pending"), reply("r1")]
+
+  it("Merged messages have the order of the later response, and keep the objects that did not change", () => {
+    const merged = mergeMessages([first, second], [{ ...first }, answer, question("m2", "answered"), reply("r2")])
+    assert.deepStrictEqual(
+      merged.map(({ id, status }) => `${id} ${status}`),
+      ["m1 answered", "r1 answered", "m2 answered", "r2 answered"]
+    )
+    assert.strictEqual(merged[0], first)
+  })
+
+  it("Merged messages lose nothing by an older response, and no message becomes pending again", () => {
+    const known = [first, answer, question("m2", "answered"), reply("r2")]
+    assert.deepStrictEqual(mergeMessages(known, [first, answer, second]), known)
+    assert.deepStrictEqual(mergeMessages(known, [reply("r2")]), known)
+    assert.deepStrictEqual(mergeMessages(known, []), known)
   })
 })

@@ -2,7 +2,7 @@ import { Center, Group, Loader, Text, Title } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
 import { type ComponentType, lazy, Suspense } from "react"
-import { ChatTab } from "../chat/ChatTab.tsx"
+import { loadChat, usePreloadedChat } from "../chat/load.ts"
 import { AgentsIcon } from "../icons.tsx"
 import { Empty, Loaded, StatusTag } from "../parts.tsx"
 import { agentsQuery } from "../queries.ts"
@@ -13,9 +13,9 @@ import { useTitle } from "../useTitle.ts"
 import type { AgentTab } from "./AgentTab.ts"
 import { InstanceActions } from "./InstanceActions.tsx"
 
-/** Each is loaded when it is opened, besides the chat. */
+/** Each is loaded when it is opened, the chat before. */
 const tabs: Readonly<Record<string, ComponentType<AgentTab>>> = {
-  chat: ChatTab,
+  chat: lazy(loadChat),
   settings: lazy(() => import("./SettingsTab.tsx")),
   skills: lazy(() => import("./SkillsTab.tsx")),
   channels: lazy(() => import("./ChannelsTab.tsx")),
@@ -84,6 +84,7 @@ const Body = ({ agent, tab }: AgentTab & { readonly tab: string }) => {
 export const AgentPage = () => {
   const { agentId = "", tab = "chat" } = useParams({ strict: false })
   const query = useQuery(agentsQuery)
+  usePreloadedChat()
   if (query.data === undefined)
     return (
       <div className="page">

@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useState } from "react"
+import { usePreloadedChat } from "../chat/load.ts"
 import { toPlainText } from "../excerpt.ts"
 import { AgentsIcon, PlusIcon, SearchIcon } from "../icons.tsx"
 import { Empty, Loaded, Moment, PageHeader, StatusTag } from "../parts.tsx"
@@ -123,6 +124,7 @@ const AgentCards = ({
 export const AgentsPage = () => {
   useTitle(texts.shell.agents)
   const query = useQuery(agentsQuery)
+  usePreloadedChat()
   const [isCreating, { close, open }] = useDisclosure()
   const agents = query.data?.agents ?? []
   return (

@@ -14,6 +14,7 @@ import type { SessionPageJson } from "../wire.ts"
 import { DraftFiles } from "./AttachmentList.tsx"
 import { acceptedFiles, type Outgoing, useDraftFiles } from "./attachments.ts"
 import { ConversationList } from "./ConversationList.tsx"
+import { mergeMessages } from "./exchanges.ts"
 import { ask, followPending, readLiveAnswers, stopAnswers, useLiveHeads } from "./live.ts"
 import { Exchanges } from "./Messages.tsx"
 
@@ -29,14 +30,7 @@ type Pages = InfiniteData<SessionPageJson, string | undefined>
 const mergeNewest = (old: Pages | undefined, fresh: SessionPageJson): Pages => {
   const [first, ...others] = old?.pages ?? []
   if (old === undefined || first === undefined) return { pages: [fresh], pageParams: [undefined] }
-  const known = new Map(first.messages.map((message) => [message.id, message]))
-  const newest = fresh.messages.map((message) => {
-    const before = known.get(message.id)
-    known.delete(message.id)
-    // The same object keeps its rendering.
-    return before?.status === message.status && before.content === message.content ? before : message
-  })
-  return { ...old, pages: [{ ...fresh, messages: [...known.values(), ...newest] }, ...others] }
+  return { ...old, pages: [{ ...fresh, messages: mergeMessages(first.messages, fresh.messages) }, ...others] }
 }
 
 /** Reads the newest messages, and the lists that they change. */
@@ -399,7 +393,7 @@ const Conversation = ({
 const absences: Readonly<Record<string, (name: string) => string>> = texts.agent.absences
 
 /** Conversations with an agent. */
-export const ChatTab = ({ agent }: AgentTab) => {
+const ChatTab = ({ agent }: AgentTab) => {
   const { id: agentId } = agent
   const navigate = useNavigate()
   const query = useQuery(conversationsQuery(agentId))
@@ -457,3 +451,5 @@ export const ChatTab = ({ agent }: AgentTab) => {
     </div>
   )
 }
+
+export default ChatTab

@@ -36,3 +36,24 @@ export const pairMessages = (
   }
   return [...exchanges, ...[...unmatched].map((live) => ({ key: live.messageId ?? live.key, live }))]
 }
+
+/** Messages with those of a later response, which can be the older one: none is lost, and an ended one stays so. */
+export const mergeMessages = (
+  known: ReadonlyArray<SessionMessageJson>,
+  read: ReadonlyArray<SessionMessageJson>
+): ReadonlyArray<SessionMessageJson> => {
+  const before = new Map(known.map((message) => [message.id, message]))
+  const merged = read.map((message) => {
+    const old = before.get(message.id)
+    if (old === undefined) return message
+    const isSame = old.status === message.status && old.content === message.content
+    // The same object keeps its rendering.
+    return isSame || (old.status !== "pending" && message.status === "pending") ? old : message
+  })
+  for (const [index, message] of known.entries()) {
+    if (merged.some(({ id }) => id === message.id)) continue
+    const previous = known[index - 1]?.id
+    merged.splice(merged.findIndex(({ id }) => id === previous) + 1, 0, message)
+  }
+  return merged
+}

@@ -19,6 +19,8 @@ export class ConsoleAssets extends Context.Tag("@berth/ConsoleAssets")<
     /** Names of the entry's script and style sheet. */
     readonly script: string
     readonly style: string
+    /** Names of the scripts that the entry's script imports. */
+    readonly preloads: ReadonlyArray<string>
   }
 >() {}
 
@@ -28,6 +30,7 @@ export const consoleManifest = "manifest.json"
 export const ConsoleManifest = Schema.Struct({
   script: Schema.String,
   style: Schema.String,
+  preloads: Schema.Array(Schema.String),
   files: Schema.Array(Schema.String)
 })
 export type ConsoleManifest = typeof ConsoleManifest.Type
@@ -39,7 +42,7 @@ export const listConsoleFiles = ({ files }: ConsoleManifest): ReadonlyArray<stri
 const typeOf = (name: string) => (name.endsWith(".css") ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8")
 
 export const make = (
-  { files, script, style }: ConsoleManifest,
+  { files, preloads, script, style }: ConsoleManifest,
   contents: ReadonlyMap<string, Uint8Array>
 ): Context.Tag.Service<ConsoleAssets> => {
   const read = (name: string) => contents.get(name) ?? new Uint8Array()
@@ -49,5 +52,5 @@ export const make = (
       { name, contentType: typeOf(name), bytes: read(name), gzip: read(`${name}.gz`), brotli: read(`${name}.br`) }
     ])
   )
-  return { find: (name) => Option.fromNullable(assets.get(name)), script, style }
+  return { find: (name) => Option.fromNullable(assets.get(name)), script, style, preloads }
 }

@@ -36,6 +36,7 @@ export const renderConsolePage = (page: ConsolePage, assets: Context.Tag.Service
         <title>${findPlainTitle(page.path)} · Berth</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="${consoleAssetsPath}/${assets.style}" />
+        ${assets.preloads.map((name) => html`<link rel="modulepreload" href="${consoleAssetsPath}/${name}" />`)}
         <script type="module" src="${consoleAssetsPath}/${assets.script}"></script>
       </head>
       <body>
