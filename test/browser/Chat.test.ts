@@ -233,6 +233,68 @@ describeWithTool(browserTool, "The chat of the console", () => {
       })
     )
 
+    it.effect("The chat sends an edited message, and asks again", () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        yield* visiting(owner, async ({ page }) => {
+          await page.goto(chatOf(owner))
+          const message = page.getByLabel("Message", { exact: true })
+          const asked = page.locator(".turn-user .text")
+          const replies = page.locator(".turn-agent", { has: page.locator(".answer-facts") })
+          await message.fill("one")
+          await message.press("Enter")
+          await replies.filter({ hasText: "Echo: one" }).waitFor()
+          await page.getByRole("button", { name: "Edit and send again" }).click()
+          assert.strictEqual(await message.inputValue(), "one")
+          await message.press("End")
+          await page.keyboard.type(" and two")
+          await message.press("Enter")
+          await replies.filter({ hasText: "Echo: one and two" }).waitFor()
+          await page.getByRole("button", { name: "Ask again" }).click()
+          await replies.nth(2).filter({ hasText: "Echo: one and two" }).waitFor()
+          assert.deepStrictEqual(await asked.allTextContents(), ["one", "one and two", "one and two"])
+        })
+      })
+    )
+
+    it.effect("The console opens pages, agents and commands by its palette, and discards changes, by keyboard", () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        yield* visiting(owner, async ({ page }) => {
+          await page.goto("/dashboard")
+          await page.getByRole("button", { name: "New agent" }).waitFor()
+          const palette = page.getByRole("dialog")
+          const choose = async (text: string, found: string) => {
+            await page.keyboard.press("Control+k")
+            await page.getByPlaceholder("Search pages, agents and commands").fill(text)
+            await palette.locator("button[data-selected]", { hasText: found }).waitFor()
+            await page.keyboard.press("Enter")
+            await palette.waitFor({ state: "detached" })
+          }
+          await choose("webh", "Webhooks")
+          await page.waitForURL("**/dashboard/settings/webhooks")
+          await choose(owner.agent.model, owner.agent.name)
+          await page.waitForURL(`**${chatOf(owner)}`)
+          const scheme = () => page.evaluate("document.documentElement.dataset.mantineColorScheme")
+          const before = await scheme()
+          await choose("dark", "Switch between light and dark")
+          await vi.waitFor(async () => assert.notStrictEqual(await scheme(), before), 20_000)
+          await page.keyboard.press("Control+k")
+          await palette.waitFor()
+          await page.keyboard.press("Escape")
+          await palette.waitFor({ state: "detached" })
+
+          await page.getByRole("link", { name: "Settings" }).last().press("Enter")
+          const instructions = page.getByLabel("Instructions")
+          const first = await instructions.inputValue()
+          await instructions.fill("Answer in verse.")
+          await page.getByRole("button", { name: "Discard" }).press("Enter")
+          await page.getByText("Everything is saved.").waitFor()
+          assert.strictEqual(await instructions.inputValue(), first)
+        })
+      })
+    )
+
     it.effect("The chat resumes behind a cut stream, and leads to the sign-in when the session ended elsewhere", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()

@@ -141,9 +141,10 @@ const Conversation = Schema.Struct({
   )
 })
 
-/** Shows the page its conversation without the last reply, and the message before it changed. */
-const rewriteLastMessage = (page: Page, change: object) =>
+/** Shows the page its conversation without the last reply, and the message before it changed, while `isWanted`. */
+const rewriteLastMessage = (page: Page, change: object, isWanted = () => true) =>
   page.route(/\/api\/agent\?action=session&/, async (route) => {
+    if (!isWanted()) return route.continue()
     const response = await route.fetch()
     const { session } = Schema.decodeUnknownSync(Schema.parseJson(Conversation))(await response.text())
     const messages = session.messages.slice(0, -1)
@@ -360,7 +361,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await openChat(page)
         await page.clock.setSystemTime("2099-01-01T00:00:00Z")
         await page.goto("/dashboard/usage")
-        await page.getByText("Resets at midnight UTC").waitFor()
+        await page.getByText("One credit is 100 units").waitFor()
       })
     )
 
@@ -640,14 +641,11 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         const answer = answersOn(page).last()
         await answer.getByText("word by word").waitFor()
         // As the conversation was while the answer ran; its events are still kept.
-        await rewriteLastMessage(page, { status: "pending" })
         let streams = 0
+        await rewriteLastMessage(page, { status: "pending" }, () => streams < 2)
         await page.route("**/api/agent/messages/*/events", async (route) => {
           streams += 1
-          if (streams > 1) {
-            await page.unrouteAll({ behavior: "ignoreErrors" })
-            return route.continue()
-          }
+          if (streams > 1) return route.continue()
           const response = await route.fetch()
           const [first, second] = (await response.text()).split("\n\n")
           return route.fulfill({ response, body: `${first}\n\n${second}\n\nevent: del` })
@@ -656,6 +654,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await answer.getByText("word by word").waitFor()
         assert.strictEqual(await page.locator(".turn-user", { hasText: text }).count(), 1)
         assert.isAtLeast(streams, 2)
+        await page.unrouteAll()
 
         await rewriteLastMessage(page, { status: "failed", failure: "the model refused" })
         await page.reload()

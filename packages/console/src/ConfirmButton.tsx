@@ -7,6 +7,7 @@ import { texts } from "./texts.ts"
 /** A button that asks first; with `phrase`, also for its exact text. `onConfirm` gets an idempotency key. */
 export const ConfirmButton = ({
   children,
+  isDestructive = true,
   label,
   message,
   onConfirm,
@@ -18,6 +19,7 @@ export const ConfirmButton = ({
   readonly title: string
   readonly message: ReactNode
   readonly phrase?: string
+  readonly isDestructive?: boolean
   readonly variant?: "default" | "filled" | "subtle"
   readonly onConfirm: (key: string) => Promise<unknown>
   readonly children?: (open: () => void) => ReactNode
@@ -38,7 +40,13 @@ export const ConfirmButton = ({
         children(open)
       )}
       <Modal opened={isOpen} onClose={cancel} title={title}>
-        <Form form={form} label={label} tone="danger" isBlocked={form.values.typed !== phrase} onCancel={cancel}>
+        <Form
+          form={form}
+          label={label}
+          tone={isDestructive ? "danger" : undefined}
+          isBlocked={form.values.typed !== phrase}
+          onCancel={cancel}
+        >
           <Text fz="sm">{message}</Text>
           {phrase !== "" && (
             <TextField field={form.field("typed")} label={texts.typeToConfirm(phrase)} data-autofocus />

@@ -11,7 +11,7 @@ import {
   Stack,
   Table,
   Text,
-  TextInput,
+  Textarea,
   ThemeIcon,
   Title,
   Tooltip
@@ -134,7 +134,7 @@ export const Empty = ({
   readonly children?: ReactNode
   readonly action?: ReactNode
 }) => (
-  <Stack align="center" gap="xs" py={48} px="md" ta="center">
+  <Stack align="center" gap="xs" className="empty" ta="center">
     {icon !== undefined && (
       <ThemeIcon size={48} radius="xl" variant="default" c="dimmed">
         {icon}
@@ -293,15 +293,15 @@ export const SecretOnce = ({
 }) => (
   <Stack gap="sm">
     <Notice tone="busy">{texts.shownOnce}</Notice>
-    <Group gap="xs" align="flex-end" wrap="nowrap">
-      <TextInput
-        label={label}
-        value={value}
-        readOnly
-        flex={1}
-        classNames={{ input: "mono" }}
-        onFocus={(event) => event.target.select()}
-      />
+    <Textarea
+      label={label}
+      value={value}
+      readOnly
+      autosize
+      classNames={{ input: "mono whole" }}
+      onFocus={(event) => event.target.select()}
+    />
+    <Group justify="flex-end" gap="xs">
       <CopyButton value={value}>
         {({ copied, copy }) => (
           <Button variant="default" onClick={copy}>
@@ -309,8 +309,6 @@ export const SecretOnce = ({
           </Button>
         )}
       </CopyButton>
-    </Group>
-    <Group justify="flex-end">
       <Button onClick={onDone}>{texts.stored}</Button>
     </Group>
   </Stack>

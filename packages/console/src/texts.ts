@@ -197,7 +197,8 @@ export const texts = {
       choose: (name: string) => `Choose ${name}`,
       current: "Your plan",
       perMonth: "per month",
-      subscribe: (name: string) => `Subscribe to ${name}`,
+      subscribe: "Subscribe",
+      to: (name: string) => `to ${name}`,
       titles: { GBP: "Plans in pounds", USD: "Plans in dollars" },
       units: (units: string) => `${units} units per day`
     },
@@ -446,7 +447,7 @@ export const texts = {
     create: "Create schedule",
     cron: "When",
     cronHint: "Cron: minute, hour, day of the month, month, day of the week.",
-    enabled: "On",
+    enabled: (isEnabled: boolean) => (isEnabled ? "On" : "Paused"),
     heartbeat: "Heartbeat of the settings",
     history: "Times and history",
     lead: "Times at which the agent works by itself. Each run is charged like a message.",
@@ -571,7 +572,8 @@ export const texts = {
   usage: {
     amount: "Amount",
     buy: (pack: string) => `Buy pack ${pack}`,
-    buyLead: "Your saved card is charged.",
+    buyLead: (credits: number, price: string) =>
+      `${count(credits, "credit", "credits")} for ${price}, paid once. Your saved card is charged.`,
     byAgent: "Units by agent",
     byDay: "Units by day",
     byModel: "Units by model",
@@ -725,7 +727,6 @@ export const texts = {
   },
   webhooks: {
     attempts: (value: number) => count(value, "attempt", "attempts"),
-    count: (value: number) => count(value, "endpoint", "endpoints"),
     create: "Create endpoint",
     disabledBecause: (reason: string) => `Disabled: ${reason}`,
     enable: "Enable",

@@ -13,10 +13,24 @@ const harbor: MantineColorsTuple = [
   "#03507f"
 ]
 
+/** The neutral colors of the dark scheme, from text to the page. */
+const dark: MantineColorsTuple = [
+  "#e4e6e9",
+  "#c3c8ce",
+  "#a4abb4",
+  "#8f97a1",
+  "#363b43",
+  "#2b2f36",
+  "#21242a",
+  "#181a1f",
+  "#13151a",
+  "#101215"
+]
+
 export const theme = createTheme({
   primaryColor: "harbor",
   primaryShade: 7,
-  colors: { harbor },
+  colors: { dark, harbor },
   defaultRadius: "md",
   fontFamily: "Inter, ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif",
   fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace",

@@ -180,13 +180,7 @@ export const WebhooksSection = () => {
       >
         <Loaded query={query}>
           {({ endpoints }) =>
-            endpoints.length === 0 ? (
-              <Empty title={texts.webhooks.none}>{texts.webhooks.noneHint}</Empty>
-            ) : (
-              <Text fz="sm" c="dimmed">
-                {texts.webhooks.count(endpoints.length)}
-              </Text>
-            )
+            endpoints.length === 0 && <Empty title={texts.webhooks.none}>{texts.webhooks.noneHint}</Empty>
           }
         </Loaded>
       </Section>

@@ -88,9 +88,11 @@ export const UsersSection = () => {
             <>
               <UserLink user={user} />
               <Group gap={6}>
-                <Text fz="xs" c="dimmed">
-                  {user.name}
-                </Text>
+                {user.name !== user.email && (
+                  <Text fz="xs" c="dimmed">
+                    {user.name}
+                  </Text>
+                )}
                 {!user.emailVerified && <Badge variant="default">{texts.administration.unconfirmed}</Badge>}
                 {user.isAdministrator && <Badge variant="default">{texts.administration.administrator}</Badge>}
                 {user.suspendedAt !== null && <StatusTag value="suspended" />}

@@ -87,7 +87,7 @@ const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedul
         <Group gap="xs">
           {!heartbeat && (
             <Switch
-              label={texts.schedules.enabled}
+              label={texts.schedules.enabled(change.isPending ? change.variables : enabled)}
               checked={change.isPending ? change.variables : enabled}
               onChange={({ currentTarget }) => change.mutate(currentTarget.checked)}
             />

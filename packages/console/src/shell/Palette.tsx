@@ -70,7 +70,8 @@ export const Palette = () => {
   return (
     <Spotlight
       shortcut={["mod + K"]}
-      limit={12}
+      tagsToIgnore={[]}
+      limit={24}
       scrollable
       attributes={{ content: { "aria-label": texts.shell.search } }}
       maxHeight={420}

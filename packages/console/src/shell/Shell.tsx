@@ -184,9 +184,7 @@ export const Shell = () => {
             </Link>
           ))}
         </nav>
-        <Box mt="auto">
-          <Units />
-        </Box>
+        <Box mt="auto">{!settings.isBillingExempt && <Units />}</Box>
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
         <Connection />

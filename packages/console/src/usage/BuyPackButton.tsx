@@ -1,3 +1,4 @@
+import type { ConsolePricing } from "@berth/api/pages/ConsoleSettings"
 import { Button, type ButtonProps } from "@mantine/core"
 import { callBilling } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
@@ -6,14 +7,18 @@ import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 
 /** Buys a pack of credits with the saved card. */
-export const BuyPackButton = ({ pack, size = "sm" }: { readonly pack: string } & Pick<ButtonProps, "size">) => {
+export const BuyPackButton = ({
+  pack: { credits, pack, price },
+  size = "sm"
+}: { readonly pack: ConsolePricing["packs"][number] } & Pick<ButtonProps, "size">) => {
   const refresh = useRefresh()
   const name = texts.usage.buy(pack)
   return (
     <ConfirmButton
       label={name}
       title={name}
-      message={texts.usage.buyLead}
+      message={texts.usage.buyLead(credits, price)}
+      isDestructive={false}
       onConfirm={async (key) => {
         await callBilling("POST", "/api/billing", {
           body: { action: "buy-credits", pack },

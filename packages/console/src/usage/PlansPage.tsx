@@ -16,6 +16,14 @@ type Plan = (typeof settings.pricing.plans)[number]
 
 const leave = ({ url }: { readonly url: string }) => location.assign(url)
 
+/** The card names the plan; the name is for assistive technologies. */
+const SubscribeLabel = ({ name }: { readonly name: string }) => (
+  <>
+    {plans.subscribe}
+    <span className="visually-hidden"> {plans.to(name)}</span>
+  </>
+)
+
 const Choose = ({ plan: { id, isByLink, name } }: { readonly plan: Plan }) => {
   const take = useAction(() => call("POST", "/api/development/plan", { body: { plan: id } }), {
     // The document carries what the plan allows.
@@ -23,26 +31,35 @@ const Choose = ({ plan: { id, isByLink, name } }: { readonly plan: Plan }) => {
   })
   if (settings.pricing.isWithoutPayment)
     return (
-      <Button variant="default" loading={take.isPending} onClick={() => take.mutate()}>
+      <Button fullWidth variant="default" loading={take.isPending} onClick={() => take.mutate()}>
         {plans.choose(name)}
       </Button>
     )
   if (isByLink)
     return (
-      <Button component="a" href={`/api/cardProcessor/checkout?${new URLSearchParams({ plan: id }).toString()}`}>
-        {plans.subscribe(name)}
+      <Button
+        component="a"
+        fullWidth
+        href={`/api/cardProcessor/checkout?${new URLSearchParams({ plan: id }).toString()}`}
+      >
+        <SubscribeLabel name={name} />
       </Button>
     )
   return (
     <ConfirmButton
-      label={plans.subscribe(name)}
-      title={plans.subscribe(name)}
+      label={`${plans.subscribe} ${plans.to(name)}`}
+      title={`${plans.subscribe} ${plans.to(name)}`}
       message={plans.changeLead}
+      isDestructive={false}
       onConfirm={async () =>
         leave(await callBilling("POST", "/api/billing", { body: { action: "create-checkout", plan: id } }))
       }
     >
-      {(open) => <Button onClick={open}>{plans.subscribe(name)}</Button>}
+      {(open) => (
+        <Button fullWidth onClick={open}>
+          <SubscribeLabel name={name} />
+        </Button>
+      )}
     </ConfirmButton>
   )
 }
@@ -75,12 +92,12 @@ const PlanCard = ({ isCurrent, plan }: { readonly plan: Plan; readonly isCurrent
 const Credits = () => (
   <Section title={texts.usage.credits} lead={texts.pricing.creditsLead}>
     <ul className="rows">
-      {settings.pricing.packs.map(({ credits, pack, price }) => (
-        <li key={pack}>
+      {settings.pricing.packs.map((pack) => (
+        <li key={pack.pack}>
           <div className="row-text">
-            <Text fw={500}>{texts.usage.creditsOf(credits)}</Text>
+            <Text fw={500}>{texts.usage.creditsOf(pack.credits)}</Text>
             <Text fz="sm" c="dimmed">
-              {texts.pricing.pack(pack, price)}
+              {texts.pricing.pack(pack.pack, pack.price)}
             </Text>
           </div>
           <BuyPackButton pack={pack} size="xs" />

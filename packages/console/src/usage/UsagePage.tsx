@@ -26,12 +26,16 @@ const Figures = ({ billing }: { readonly billing: BillingJson }) => {
   const { data: account } = useQuery(accountQuery)
   return (
     <dl className="figures">
-      <Figure
-        label={texts.shell.unitsToday}
-        value={texts.usage.ofUnits(usage.used, usage.dailyUnits)}
-        hint={texts.usage.resets}
-      />
-      <Figure label={texts.usage.left} value={formatNumber(usage.remaining)} hint={texts.usage.unitHint} />
+      {!settings.isBillingExempt && (
+        <>
+          <Figure
+            label={texts.shell.unitsToday}
+            value={texts.usage.ofUnits(usage.used, usage.dailyUnits)}
+            hint={texts.usage.resets}
+          />
+          <Figure label={texts.usage.left} value={formatNumber(usage.remaining)} hint={texts.usage.unitHint} />
+        </>
+      )}
       <Figure
         label={texts.usage.plan}
         value={findPlanName(billing)}
@@ -184,8 +188,8 @@ const Plans = () => {
         <Button component="a" href="/pricing">
           {texts.usage.comparePlans}
         </Button>
-        {settings.pricing.packs.map(({ pack }) => (
-          <BuyPackButton key={pack} pack={pack} />
+        {settings.pricing.packs.map((pack) => (
+          <BuyPackButton key={pack.pack} pack={pack} />
         ))}
         <Button variant="default" loading={portal.isPending} onClick={() => portal.mutate()}>
           {texts.usage.portal}
