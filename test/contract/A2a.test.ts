@@ -85,6 +85,17 @@ const pair = Effect.gen(function* () {
 })
 
 layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents", (it) => {
+  it.effect("A repeated request returns the first reply with its time, and is charged once", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* pair
+      const before = yield* findUsedUnits(bob)
+      const first = yield* converse(alice, bob, { mode: "request" })
+      const repeated = yield* send(alice, bob, { mode: "request" })
+      assert.deepStrictEqual([repeated.status, repeated.body], [200, first.body])
+      assert.strictEqual(yield* findUsedUnits(bob), before + 1)
+    })
+  )
+
   it.effect("A request returns the receiver's reply, charged to the receiver's owner, and both logs show it", () =>
     Effect.gen(function* () {
       const { alice, bob } = yield* pair

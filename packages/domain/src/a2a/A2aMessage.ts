@@ -93,6 +93,8 @@ export interface A2aMessage extends A2aLink {
   /** Why there is no reply. */
   readonly reason: string | null
   readonly createdAt: DateTime.Utc
+  /** Null while it is in progress. */
+  readonly endedAt: DateTime.Utc | null
 }
 
 /** A message in progress with the state of its receiver. */
@@ -143,14 +145,14 @@ export const findSenderReason = ({ isForeign, reason, status }: A2aMessage): str
   isForeign ? (foreignReasons[status] ?? reason) : reason
 
 /** The reply as a message of the receiver; null where there is none. */
-export const makeA2aReply = (message: A2aMessage, now: DateTime.Utc): A2aEnvelope | null => {
-  const { budgetUnits, chain, envelope, id, reply, usedUnits } = message
+export const makeA2aReply = (message: A2aMessage): A2aEnvelope | null => {
+  const { budgetUnits, chain, endedAt, envelope, id, reply, usedUnits } = message
   const { from, messageId, mode, to } = envelope
-  if (reply === null) return null
+  if (reply === null || endedAt === null) return null
   return {
     version: "1.0",
     messageId: id,
-    timestamp: now,
+    timestamp: endedAt,
     from: to,
     to: from,
     mode: "notify",

@@ -4,7 +4,7 @@ import { findSenderReason, makeA2aReply } from "@berth/domain/a2a/A2aMessage"
 import { A2aMessages } from "@berth/domain/a2a/A2aMessages"
 import { Principal } from "@berth/domain/sessions/Principal"
 import { HttpApiBuilder } from "@effect/platform"
-import { DateTime, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 
 const messages = HttpApiBuilder.group(WebApi, "a2aMessages", (handlers) =>
   Effect.map(A2aMessages, ({ send }) =>
@@ -17,7 +17,7 @@ const messages = HttpApiBuilder.group(WebApi, "a2aMessages", (handlers) =>
         return {
           messageId,
           status: sent.status,
-          reply: makeA2aReply(sent, yield* DateTime.now),
+          reply: makeA2aReply(sent),
           reason: findSenderReason(sent)
         }
       })

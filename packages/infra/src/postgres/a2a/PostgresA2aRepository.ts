@@ -25,7 +25,8 @@ const MessageRow = Schema.Struct({
   status: A2aStatus,
   reply: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Schema.String),
-  createdAt: Schema.DateTimeUtcFromDate
+  createdAt: Schema.DateTimeUtcFromDate,
+  endedAt: Schema.NullOr(Schema.DateTimeUtcFromDate)
 })
 const toMessage = ({ depth, path, ...row }: typeof MessageRow.Type): A2aMessage => ({ ...row, chain: { depth, path } })
 const StartedRow = Schema.Struct({
@@ -59,7 +60,7 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
   Effect.map(SqlClient, (sql) => {
     const findMessages = sql`
       select m.id, envelope, chain_id, depth, path, expires_at, parent_turn, budget_units, used_units, m.status, reply, reason,
-        m.created_at, sender.owner_id <> receiver.owner_id as is_foreign
+        m.created_at, m.ended_at, sender.owner_id <> receiver.owner_id as is_foreign
       from a2a_messages m join agents receiver on receiver.id = to_agent join agents sender on sender.id = from_agent`
     const findMessage = (where: Fragment) =>
       sql`${findMessages} where ${where}`.pipe(
