@@ -194,7 +194,7 @@ const prepare = Effect.gen(function* () {
       ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 213, 0],
       ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 216, 0],
       ["POST /v1/chat/completions, streamed", () => completion(1), 306, 0],
-      ["POST /api/agent, streamed", () => turn(1), 1620, 8]
+      ["POST /api/agent, streamed", () => turn(1), 1545, 8]
     ] as const,
     /** With the limits of a further delta that arrives alone: operations, and bytes of the whole process. */
     streams: [

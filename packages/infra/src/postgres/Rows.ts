@@ -23,18 +23,19 @@ const unreadable = (error: ParseResult.ParseError) =>
  * Every row of a statement, decoded; a row that does not fit is a defect. Row by row: statements are written where they
  * run, and the parser of a schema is kept only as long as the schema is the same, which an array made here would not be.
  */
-export const decodeRows = <A, I>(schema: Schema.Schema<A, I>) => {
+const decodeEach = <A, I, B>(schema: Schema.Schema<A, I>, select: (rows: ReadonlyArray<A>) => B) => {
   const decodeRow = Schema.decodeUnknownEither(schema)
-  return (statement: Statement): Effect.Effect<ReadonlyArray<A>, SqlError> =>
-    Effect.flatMap(statement, (rows) =>
-      Effect.orDie(Either.mapLeft(Either.all(rows.map((row) => decodeRow(row))), unreadable))
-    )
+  // Hot path: one operation per statement.
+  return (statement: Statement): Effect.Effect<B, SqlError> =>
+    Effect.flatMap(statement, (rows) => {
+      const decoded = Either.all(rows.map((row) => decodeRow(row)))
+      return Either.isRight(decoded) ? Effect.succeed(select(decoded.right)) : Effect.die(unreadable(decoded.left))
+    })
 }
 
-export const decodeFirstRow = <A, I>(schema: Schema.Schema<A, I>) => {
-  const decode = decodeRows(schema)
-  return (statement: Statement): Effect.Effect<Option.Option<A>, SqlError> => Effect.map(decode(statement), Array.head)
-}
+export const decodeRows = <A, I>(schema: Schema.Schema<A, I>) => decodeEach(schema, (rows) => rows)
+
+export const decodeFirstRow = <A, I>(schema: Schema.Schema<A, I>) => decodeEach(schema, (rows) => Array.head(rows))
 
 export const decodeSingleRow = <A, I>(schema: Schema.Schema<A, I>) => {
   const decode = decodeFirstRow(schema)

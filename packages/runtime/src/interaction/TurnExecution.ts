@@ -4,11 +4,11 @@ import { logInfoWith } from "@berth/domain/shared/AnnotatedLog"
 import { provideDirectly, scopedDirectly } from "@berth/domain/shared/DirectScope"
 import type { ToolFailed } from "@berth/domain/skills/tools/Tool"
 import { forEachBatch } from "@berth/domain/ai/streams/ChunkSource"
-import { Cause, Data, Effect, Either, FiberRef, HashMap } from "effect"
+import { Cause, Context, Data, Effect, Either, FiberRef, HashMap } from "effect"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
-import type { ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
-import type { McpBackend } from "../skills/mcp/McpBackend.ts"
-import type { Toolbox } from "../skills/Toolbox.ts"
+import { type ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
+import { McpBackend } from "../skills/mcp/McpBackend.ts"
+import { Toolbox } from "../skills/Toolbox.ts"
 import { answerTurn } from "./TurnAnswer.ts"
 import { type RuntimeStopping, Drain } from "./Drain.ts"
 import * as SessionQueue from "./SessionQueue.ts"
@@ -29,7 +29,12 @@ export type TurnRunner = (
 export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runtime/TurnExecution", {
   effect: Effect.gen(function* () {
     const agents = yield* RuntimeAgents
-    const services = yield* Effect.context<ModelClient | Toolbox | McpBackend>()
+    // Every turn copies them.
+    const services = Context.pick(
+      ModelClient,
+      Toolbox,
+      McpBackend
+    )(yield* Effect.context<ModelClient | Toolbox | McpBackend>())
     const drain = yield* Drain
     const sessions = yield* SessionQueue.make({ places: maximumTurns })
     const permits = yield* Effect.makeSemaphore(maximumConcurrentTurns)

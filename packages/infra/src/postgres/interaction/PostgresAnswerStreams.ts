@@ -92,10 +92,8 @@ const make = Effect.gen(function* () {
     append,
     // Best-effort: missing deltas only affect resumed streams.
     flush: Effect.fnUntraced(function* (id: MessageId) {
-      yield* Effect.whenEffect(
-        writer.write,
-        Effect.sync(() => writer.holds(({ messageId }) => messageId === id))
-      ).pipe(
+      if (!writer.holds(({ messageId }) => messageId === id)) return
+      yield* writer.write.pipe(
         Effect.catchAll((error) =>
           Effect.logWarning("Answer deltas not written before the answer's end").pipe(
             Effect.annotateLogs({ messageId: id, code: readSqlErrorCode(error.cause) ?? "none" })
