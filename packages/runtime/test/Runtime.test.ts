@@ -243,7 +243,17 @@ describe("The runtime program", () => {
       })
       assert.containSubset(
         spans.find(({ spanId }) => spanId === turnSpan?.parentSpanId),
-        { kind: "server", parentSpanId: "b7ad6b7169203331" }
+        {
+          kind: "server",
+          parentSpanId: "b7ad6b7169203331",
+          attributes: [
+            ["http.request.method", "POST"],
+            ["http.route", "/turns"],
+            ["url.path", "/turns"],
+            ["url.scheme", "http"],
+            ["http.response.status_code", 200]
+          ]
+        }
       )
       assert.containSubset(
         spans.find(({ name }) => name === "ModelClient.answer"),

@@ -9,8 +9,10 @@ const enter = (span: Tracer.Span) =>
 
 /** Handles a request in a span, which continues the trace of its caller. Only a recorded one is described. */
 export const withRequestSpan = (
-  { headers, method, url }: IncomingMessage,
+  { headers, method }: IncomingMessage,
   response: ServerResponse,
+  /** The path of its route. */
+  route: string,
   handled: Effect.Effect<void>
 ): Effect.Effect<void> => {
   const { traceparent } = headers
@@ -26,7 +28,9 @@ export const withRequestSpan = (
       const traced = Effect.zipRight(enter(span), handled)
       if (!span.sampled) return traced
       span.attribute("http.request.method", method)
-      span.attribute("url.path", url)
+      span.attribute("http.route", route)
+      span.attribute("url.path", route)
+      span.attribute("url.scheme", "http")
       return Effect.onExit(traced, (exit) =>
         Effect.map(Clock.currentTimeNanos, (now) => {
           span.attribute("http.response.status_code", response.statusCode)

@@ -150,13 +150,14 @@ export const layer = ({
       const runFork = Runtime.runFork(Runtime.make({ context: Context.empty(), fiberRefs, runtimeFlags }))
       const onRequest = (request: IncomingMessage, response: ServerResponse) => {
         if (!isAuthorized(request.headers.authorization)) return respondRejection(response, RuntimeErrors.tokenInvalid)
-        const route = routes.get(`${request.method} ${request.url?.split("?", 1)[0]}`)
+        const path = request.url?.split("?", 1)[0] ?? ""
+        const route = routes.get(`${request.method} ${path}`)
         if (route === undefined) return respondRejection(response, RuntimeErrors.routeNotFound)
         if (exceedsBodyLimit(request)) return respondRejection(response, RuntimeErrors.bodyTooLarge)
         const handled = Effect.catchAllCause(route.handler(request, response), (cause) =>
           handleFailure(response, cause)
         )
-        const fiber = runFork(route.isTraced ? withRequestSpan(request, response, handled) : handled)
+        const fiber = runFork(route.isTraced ? withRequestSpan(request, response, path, handled) : handled)
         response.on("close", () => {
           if (!response.writableEnded) fiber.unsafeInterruptAsFork(FiberId.none)
         })
