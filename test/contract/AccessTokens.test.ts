@@ -57,7 +57,13 @@ const probe = HttpLayerRouter.serve(
   Layer.provide(RequestCredentials.Default),
   Layer.provide(Layer.mock(ApiKeys, { _tag: "@berth/ApiKeys" })),
   Layer.provide(Layer.mock(InstanceCredentials, { _tag: "@berth/InstanceCredentials" })),
-  Layer.provide(Layer.mock(CredentialWatch, { _tag: "@berth/CredentialWatch", revalidate: Effect.void })),
+  Layer.provide(
+    Layer.mock(CredentialWatch, {
+      _tag: "@berth/CredentialWatch",
+      watch: () => () => Effect.void,
+      revalidate: Effect.void
+    })
+  ),
   Layer.provide(sessionCookieLayer),
   Layer.provide(BearerSessions.Default),
   Layer.provideMerge(App.shared)

@@ -1,8 +1,8 @@
 import { runtimeBodyLimit } from "@berth/api/runtime/RuntimeContract"
 import { RuntimeErrors, type RuntimeRejection } from "@berth/api/runtime/RuntimeErrors"
-import { Effect, Either } from "effect"
+import { Effect, Either, Schema } from "effect"
 import type { IncomingMessage } from "node:http"
-import { RequestRejected } from "./RuntimeErrorResponses.ts"
+import { rejectInvalidFields, RequestRejected } from "./RuntimeErrorResponses.ts"
 
 /** Whether the announced length is above the limit. */
 export const exceedsBodyLimit = ({ headers }: IncomingMessage): boolean =>
@@ -16,8 +16,8 @@ const parse = (pieces: ReadonlyArray<Buffer>): Either.Either<unknown, RequestRej
     catch: () => reject(RuntimeErrors.malformedBody)
   })
 
-/** Reads the JSON body of a request. A body above the limit is discarded. */
-export const readJson = (request: IncomingMessage): Effect.Effect<unknown, RequestRejected> =>
+/** A body above the limit is discarded. */
+const readJson = (request: IncomingMessage): Effect.Effect<unknown, RequestRejected> =>
   Effect.async((resume) => {
     let pieces: Array<Buffer> = []
     let length = 0
@@ -32,3 +32,10 @@ export const readJson = (request: IncomingMessage): Effect.Effect<unknown, Reque
       })
       .once("end", () => resume(parse(pieces)))
   })
+
+/** Makes the reader of bodies of a schema. */
+export const makeBodyReader = <A, I>(schema: Schema.Schema<A, I>) => {
+  const decode = Schema.decodeUnknownEither(schema)
+  return (request: IncomingMessage) =>
+    Effect.flatMap(readJson(request), (json) => Either.mapLeft(decode(json), rejectInvalidFields))
+}

@@ -1,88 +1,29 @@
-import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/api/http/Sse"
-import { type RuntimeErrorBody, RuntimeConfiguration, RuntimePaths } from "@berth/api/runtime/RuntimeContract"
-import { RuntimeErrors, type RuntimeRejection } from "@berth/api/runtime/RuntimeErrors"
+import { RuntimeConfiguration, RuntimePaths } from "@berth/api/runtime/RuntimeContract"
+import { RuntimeErrors } from "@berth/api/runtime/RuntimeErrors"
 import { Turn } from "@berth/domain/instances/AgentRuntime"
 import { scopedDirectly } from "@berth/domain/shared/DirectScope"
-import {
-  Cause,
-  Context,
-  Duration,
-  Effect,
-  Either,
-  FiberId,
-  Layer,
-  Option,
-  type Redacted,
-  Runtime,
-  Schema
-} from "effect"
+import { Cause, Context, Effect, FiberId, Layer, Option, type Redacted, Runtime } from "effect"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
-import { type TurnRunner, TurnExecution } from "../interaction/TurnExecution.ts"
+import { TurnExecution } from "../interaction/TurnExecution.ts"
 import { readProcessStats } from "../process/ProcessStats.ts"
-import { exceedsBodyLimit, readJson } from "./JsonBody.ts"
+import { exceedsBodyLimit, makeBodyReader } from "./JsonBody.ts"
 import { withRequestSpan } from "./RequestSpan.ts"
-import { RequestRejected, rejectInvalidFields } from "./RuntimeErrorResponses.ts"
+import { RequestRejected } from "./RuntimeErrorResponses.ts"
 import { reportHealth, type RuntimeIdentity, reportStorage } from "./RuntimeReports.ts"
+import { respond, respondRejection, streamTurn } from "./RuntimeResponses.ts"
 import { makeTokenCheck } from "./TokenGuard.ts"
 
 /** Responds to a request itself, or fails before that. */
 type Handler = (request: IncomingMessage, response: ServerResponse) => Effect.Effect<void, RequestRejected>
-
-const respond = (response: ServerResponse, status: number, body: object) => {
-  const text = JSON.stringify(body)
-  response
-    .writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(text) })
-    .end(text)
-}
-
-const respondRejection = (response: ServerResponse, { error, message, status }: RuntimeRejection) => {
-  if (response.headersSent) response.destroy()
-  else respond(response, status, { error, message } satisfies typeof RuntimeErrorBody.Type)
-}
 
 const report =
   (body: Effect.Effect<object>): Handler =>
   (_, response) =>
     Effect.map(body, (figures) => respond(response, 200, figures))
 
-const readBody = <A, I>(schema: Schema.Schema<A, I>) => {
-  const decode = Schema.decodeUnknownEither(schema)
-  return (request: IncomingMessage) =>
-    Effect.flatMap(readJson(request), (json) => Either.mapLeft(decode(json), rejectInvalidFields))
-}
-
-const readConfiguration = readBody(RuntimeConfiguration)
-const readTurn = readBody(Turn)
-
-const keepAliveMs = Duration.toMillis(Duration.seconds(sseKeepAliveSeconds))
-
-const awaitDrain = (response: ServerResponse) =>
-  Effect.async<void>((resume) => {
-    const onDrain = () => resume(Effect.void)
-    response.once("drain", onDrain)
-    return Effect.sync(() => response.off("drain", onDrain))
-  })
-
-/** Hot path: the turn writes its response itself, since a stream takes some hundred operations. */
-const streamTurn = (run: TurnRunner, response: ServerResponse) =>
-  Effect.suspend(() => {
-    response.writeHead(200, {
-      "content-type": "text/event-stream",
-      "cache-control": "no-cache",
-      "x-accel-buffering": "no"
-    })
-    const keepAlives = setInterval(() => response.write(sseKeepAlive), keepAliveMs)
-    // The first frame confirms that the turn was accepted.
-    response.write(sseKeepAlive)
-    return Effect.ensuring(
-      run((events) => (response.write(events.map(encodeTypedSseEvent).join("")) ? undefined : awaitDrain(response))),
-      Effect.sync(() => {
-        clearInterval(keepAlives)
-        response.end()
-      })
-    )
-  })
+const readConfiguration = makeBodyReader(RuntimeConfiguration)
+const readTurn = makeBodyReader(Turn)
 
 /** The runtime's listener, for the backend only. Hot path: a router and its middleware take more work than a turn. */
 export const layer = ({
