@@ -72,14 +72,24 @@ interface Candidate {
 
 const literals = ({ pattern }: Candidate) => pattern.filter((segment) => !segment.startsWith(":")).length
 
-/** Routes by segment count, best match first; cached because every request reads them. */
-const indexes = new WeakMap<ReadonlyArray<KnownRoute>, ReadonlyMap<number, ReadonlyArray<Candidate>>>()
+/** Made once for a table, because every request reads it. */
+const oncePerTable = <A>(make: (table: ReadonlyArray<KnownRoute>) => A) => {
+  const made = new WeakMap<ReadonlyArray<KnownRoute>, { readonly value: A }>()
+  return (table: ReadonlyArray<KnownRoute>): A => {
+    const known = made.get(table)
+    if (known !== undefined) return known.value
+    const value = make(table)
+    made.set(table, { value })
+    return value
+  }
+}
 
-const indexOf = (table: ReadonlyArray<KnownRoute>): ReadonlyMap<number, ReadonlyArray<Candidate>> => {
-  const known = indexes.get(table)
-  if (known !== undefined) return known
+const isLiteral = ({ path }: KnownRoute) => !path.includes("/:")
+
+/** Routes by segment count, best match first. */
+const indexOf = oncePerTable((table): ReadonlyMap<number, ReadonlyArray<Candidate>> => {
   const candidates = table.map((route) => ({ route, pattern: segmentsOf(route.path) }))
-  const index = new Map(
+  return new Map(
     [...new Set(candidates.map(({ pattern }) => pattern.length))].map((length) => [
       length,
       candidates
@@ -87,9 +97,7 @@ const indexOf = (table: ReadonlyArray<KnownRoute>): ReadonlyMap<number, Readonly
         .toSorted((one, other) => literals(other) - literals(one))
     ])
   )
-  indexes.set(table, index)
-  return index
-}
+})
 
 const matches = (pattern: ReadonlyArray<string>, given: ReadonlyArray<string>): boolean =>
   pattern.every((segment, index) => segment.startsWith(":") || segment === given[index])
@@ -110,18 +118,16 @@ export const findRoutes = (table: ReadonlyArray<KnownRoute>, path: string): Read
     : found.flatMap(({ pattern, route }) => (hasSameLiterals(pattern, best.pattern) ? [route] : []))
 }
 
-/** Routes without parameters by method and path: most requests. */
-const literalIndexes = new WeakMap<ReadonlyArray<KnownRoute>, ReadonlyMap<string, Option.Option<KnownRoute>>>()
-
-const literalIndexOf = (table: ReadonlyArray<KnownRoute>): ReadonlyMap<string, Option.Option<KnownRoute>> => {
-  const known = literalIndexes.get(table)
-  if (known !== undefined) return known
-  const literal = table.filter(({ path }) => !path.includes("/:"))
-  // The first of two routes counts, as in the search.
-  const index = new Map(literal.toReversed().map((route) => [`${route.method} ${route.path}`, Option.some(route)]))
-  literalIndexes.set(table, index)
-  return index
-}
+/** Routes without parameters by method and path: most requests. The first of two routes counts, as in the search. */
+const literalIndexOf = oncePerTable(
+  (table) =>
+    new Map(
+      table
+        .filter(isLiteral)
+        .toReversed()
+        .map((route) => [`${route.method} ${route.path}`, Option.some(route)])
+    )
+)
 
 /** Returns the route of a request; GET routes also handle HEAD. */
 export const findRoute = (table: ReadonlyArray<KnownRoute>, method: string, path: string): Option.Option<KnownRoute> =>
@@ -142,16 +148,9 @@ const searchErrorMembers = (table: ReadonlyArray<KnownRoute>, path: string): Kno
   findRoutes(table, path)[0]?.errorMembers ?? {}
 
 /** Members by path without parameters. */
-const literalErrorMembers = new WeakMap<ReadonlyArray<KnownRoute>, ReadonlyMap<string, KnownRoute["errorMembers"]>>()
-
-const literalErrorMembersOf = (table: ReadonlyArray<KnownRoute>): ReadonlyMap<string, KnownRoute["errorMembers"]> => {
-  const known = literalErrorMembers.get(table)
-  if (known !== undefined) return known
-  const paths = new Set(table.map(({ path }) => path).filter((path) => !path.includes("/:")))
-  const members = new Map([...paths].map((path) => [path, searchErrorMembers(table, path)]))
-  literalErrorMembers.set(table, members)
-  return members
-}
+const literalErrorMembersOf = oncePerTable(
+  (table) => new Map(table.filter(isLiteral).map(({ path }) => [path, searchErrorMembers(table, path)]))
+)
 
 /** Returns the additional members of error bodies at a path. */
 export const findErrorMembers = (table: ReadonlyArray<KnownRoute>, path: string): KnownRoute["errorMembers"] =>
