@@ -96,10 +96,10 @@ export const mapEnd =
     const replace = (end: End): Reader => Effect.map(onEnd(end), (result) => [result])
     let held: End | undefined
     const next: Reader = Effect.flatMap(read, (events): Reader => {
-      const last = events?.at(-1)
-      if (events === null || last === undefined) return Effect.succeed(events === null ? null : [])
+      if (events === null) return Effect.succeed(null)
       const deltas = events.filter(isDelta)
-      if (!isEnd(last)) return Effect.succeed(deltas)
+      const last = events.at(-1)
+      if (last === undefined || !isEnd(last)) return Effect.succeed(deltas)
       if (deltas.length === 0) return replace(last)
       held = last
       return Effect.succeed(deltas)
