@@ -13,7 +13,7 @@ import { useTitle } from "../useTitle.ts"
 import type { AgentTab } from "./AgentTab.ts"
 import { InstanceActions } from "./InstanceActions.tsx"
 
-/** Each is loaded when it is opened, the chat before. */
+/** Loaded when they are opened; the chat is preloaded. */
 const tabs: Readonly<Record<string, ComponentType<AgentTab>>> = {
   chat: lazy(loadChat),
   settings: lazy(() => import("./SettingsTab.tsx")),

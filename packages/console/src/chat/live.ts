@@ -25,7 +25,7 @@ export type LiveHead = Omit<LiveAnswer, "blocks">
 
 const none: ReadonlyArray<LiveAnswer> = []
 const answers = new Map<string, ReadonlyArray<LiveAnswer>>()
-/** The answers of before they only grew. */
+/** The same answers, replaced by every change but that of their text. */
 const heads = new Map<string, ReadonlyArray<LiveHead>>()
 const listeners = new Set<() => void>()
 

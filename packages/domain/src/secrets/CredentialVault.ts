@@ -26,7 +26,10 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       ),
       timeToLive: modelKeysAge
     })
-    /** Invalidates after the write, so that the owner's next model call in this process reads the keys anew. */
+    /**
+     * Invalidates after the write, so that the owner's next model call in this process reads the keys anew. A call before the end
+     * of the write's transaction can keep the older ones for `modelKeysAge`.
+     */
     const changing = <A, E, R>(userId: UserId, change: Effect.Effect<A, E, R>) =>
       Effect.ensuring(change, modelKeys.invalidate(userId))
 

@@ -21,7 +21,7 @@ const isQuotable = /^[ !#-[\]-~]*$/
 export const formatChallengeHeader = (challenge: Challenge): string => {
   const { amount, currency, description, digest, expires, id, intent, method, opaque, realm, recipient, request } =
     challenge
-  // Hot path: one template. The base64 of the service's own parts needs no quoting.
+  // Hot path: one template. Values that the service makes are printable ASCII without quotes.
   return `Payment id="${id}", realm=${quoted(realm)}, method="${method}", intent="${intent}", request="${request}", expires="${expires}", digest="${digest}", opaque="${opaque}", description=${quoted(description)}, amount="${amount}", currency=${quoted(currency)}, recipient=${quoted(recipient)}`
 }
 

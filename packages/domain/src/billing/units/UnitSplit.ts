@@ -50,7 +50,7 @@ export const extendSplit = (reserved: UnitSplit, left: UnitSplit, units: Units):
   }
 }
 
-/** Books at most the reserved units and returns the rest. Credits were taken last, so they are returned first. Stores settle by it. */
+/** Books at most the reserved units and returns the rest. Credits were taken last, so they are returned first. The store computes the same in SQL. */
 export const settleUnits = (
   reserved: UnitSplit,
   units: Units
