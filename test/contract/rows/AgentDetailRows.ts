@@ -118,7 +118,7 @@ export const agentDetailRows: ReadonlyArray<ErrorRow> = [
   ...ofOneAgent("GET /api/agents/:id/messages"),
   page("limit=many", "limit"),
   page("limit=", "limit"),
-  page("limit=Infinity", "limit"),
+  ...["Infinity", "0x10", "1e2", "5.5", "%205", "%2B5"].map((number) => page(`limit=${number}`, "limit")),
   page("offset=first", "offset"),
   ...ofOneAgent("GET /api/agents/:id/logs"),
   page("limit=many", "limit", "logs"),

@@ -1,17 +1,23 @@
 import { Schema } from "effect"
 
+/** Decimal digits with an optional minus sign: no fraction, exponent, other base or space. */
+const DecimalInteger = Schema.String.pipe(
+  Schema.pattern(/^-?\d+$/, { message: () => "Expected a whole number in decimal digits" }),
+  Schema.compose(Schema.NumberFromString)
+)
+
 /** A whole number of a query: text on the wire, and a number for OpenAPI. */
 export const queryInteger = (least: number, most: number) =>
-  Schema.NumberFromString.pipe(Schema.int(), Schema.between(least, most)).annotations({
+  DecimalInteger.pipe(Schema.between(least, most)).annotations({
     jsonSchema: { type: "integer", minimum: least, maximum: most }
   })
 
-/** A number of a page: a non-number is rejected, a number out of range is clamped. */
+/** A number of a page: anything but a whole number is rejected, a number out of range is clamped. */
 export const pageNumber = (options: { readonly least: number; readonly most: number; readonly usual: number }) =>
   Schema.optionalWith(
-    Schema.transform(Schema.NumberFromString.pipe(Schema.finite()), Schema.Int, {
+    Schema.transform(DecimalInteger, Schema.Int, {
       strict: true,
-      decode: (asked) => Math.min(options.most, Math.max(options.least, Math.trunc(asked))),
+      decode: (asked) => Math.min(options.most, Math.max(options.least, asked)),
       encode: (number) => number
     }).annotations({
       jsonSchema: { type: "integer", minimum: options.least, maximum: options.most, default: options.usual }

@@ -3,6 +3,7 @@ import { RuntimeLogPage, LogLevel } from "@berth/domain/instances/RuntimeLog"
 import { InstanceStats } from "@berth/domain/instances/InstanceStats"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
+import { pageLimit } from "../http/Pagination.ts"
 import { EventStream } from "../http/EventStream.ts"
 import { InternalAuth } from "../http/InternalAuth.ts"
 import { PlanLimitReachedBody } from "../agents/AgentErrorBodies.ts"
@@ -85,7 +86,7 @@ const logs = HttpApiEndpoint.get("logs", "/internal/instances/:userId/logs")
     Schema.Struct({
       agentId: Schema.optional(AgentId),
       level: Schema.optional(LogLevel),
-      limit: Schema.NumberFromString.annotations({ jsonSchema: { type: "number" } })
+      limit: pageLimit
     })
   )
   .addSuccess(RuntimeLogPage)
