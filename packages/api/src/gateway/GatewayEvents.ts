@@ -1,15 +1,10 @@
-import { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
-import { Schema, Struct } from "effect"
+import { Schema } from "effect"
 import { encodeSseEvent } from "../http/Sse.ts"
 import { GatewayAnswer } from "./GatewayApi.ts"
 
 export const GatewayDeltaEvent = Schema.Struct({ text: Schema.String })
-/** The last event of a complete answer, whose text is in the deltas, and the model that answered. */
-export const GatewayDoneEvent = Schema.Struct({
-  ...Struct.omit(GatewayAnswer.fields, "message"),
-  model: Schema.optional(AnsweringModel.fields.model),
-  provider: Schema.optional(AnsweringModel.fields.provider)
-})
+/** The last event of a complete answer, whose text is in the deltas. */
+export const GatewayDoneEvent = GatewayAnswer.omit("message")
 /** The last event of an answer that broke off: the error body. */
 export const GatewayErrorEvent = Schema.Struct({
   error: Schema.String,

@@ -1,4 +1,4 @@
-import { makeAnsweringModelHeaders, readAnsweringModelHeaders } from "@berth/api/ai/AnsweringModelHeaders"
+import { makeAnsweringModelHeaders } from "@berth/api/ai/AnsweringModelHeaders"
 import { PaymentInProgressBody, PluginFailedBody } from "@berth/api/gateway/GatewayErrorBodies"
 import { audioTypeHeader, GatewayAnswer, pluginHeader, receiptHeader } from "@berth/api/gateway/GatewayApi"
 import { gatewayFrames } from "@berth/api/gateway/GatewayEvents"
@@ -86,9 +86,7 @@ export const respondStreamed = (
     call.events
   )
   const toFrame = (event: ModelDelta | CallResult) =>
-    event.type === "delta"
-      ? gatewayFrames.delta(event.text)
-      : gatewayFrames.done({ ...makeAnswer(plugin, call, event), ...event.answeredBy })
+    event.type === "delta" ? gatewayFrames.delta(event.text) : gatewayFrames.done(makeAnswer(plugin, call, event))
   const frames = catchReader(Effect.sandbox(mapReader(events, (read) => read.map(toFrame))), toErrorFrame)
   return respondFrames(Effect.succeed(frames), makeHeaders(plugin, call))
 }
@@ -102,12 +100,7 @@ export const toStreamedResponse = (response: Response): Response => {
     onNone: () => response,
     onSome: (answer) =>
       respondFrames(
-        Effect.succeed(
-          readerFromValues([
-            gatewayFrames.delta(answer.message),
-            gatewayFrames.done({ ...answer, ...readAnsweringModelHeaders(kept) })
-          ])
-        ),
+        Effect.succeed(readerFromValues([gatewayFrames.delta(answer.message), gatewayFrames.done(answer)])),
         kept
       )
   })
