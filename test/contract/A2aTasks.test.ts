@@ -497,7 +497,9 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         const { web } = yield* App.TestApp
         const card = web({ method: "GET", path: cardPath(receiver), as: stranger })
         const none = { ...receiver, agent: { ...receiver.agent, id: AgentId.make("agt_0") } }
+        const anonymous = yield* web({ method: "GET", path: cardPath(receiver) })
         assert.strictEqual((yield* card).status, 404)
+        assert.strictEqual(withoutTraceId(anonymous), withoutTraceId(yield* card))
         const ask = (to: OwnerWithAgent) => rpc(stranger, to, "GetTask", { id: "tsk_0" })
         assert.strictEqual((yield* ask(receiver)).status, 404)
         assert.strictEqual(withoutTraceId(yield* ask(receiver)), withoutTraceId(yield* ask(none)))
@@ -609,6 +611,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         ["POST", "/message:send", { message }, "1.0", 400, "CONTENT_TYPE_NOT_SUPPORTED"],
         ["POST", "/message:send", {}, "1.0", 400, "INVALID_PARAMS"],
         ["GET", "/tasks?pageSize=0", undefined, "1.0", 400, "INVALID_PARAMS"],
+        ["GET", "/tasks?pageSize=1e1", undefined, "1.0", 400, "INVALID_PARAMS"],
         ["GET", "/tasks?pageToken=tsk_0", undefined, "1.0", 400, "INVALID_PARAMS"],
         ["GET", "/tasks", undefined, "", 400, "VERSION_NOT_SUPPORTED"]
       ] as const

@@ -28,8 +28,11 @@ const sessionHandlers = new Set([
   "GET /api/wallet/address"
 ])
 
-/** Admit callers without a credential. */
-const optional = new Set(["GET /api/agents"])
+/** Routes that do not respond with 401 without a credential. */
+const anonymousStatuses = new Map([
+  ["GET /api/agents", 200],
+  ["GET /agents/:id/.well-known/agent-card.json", 404]
+])
 
 /** The body names the sender, on which access depends: without one it is 400 to everyone. */
 const readsBodyFirst = new Set(["POST /api/a2a/:agentId/messages"])
@@ -50,6 +53,7 @@ HttpApi.reflect(WebApi, {
       "PrincipalAuth",
       "A2aSenderAuth",
       "A2aPeerAuth",
+      "AgentCardAuth",
       "OptionalPrincipalAuth",
       "BearerAuth",
       "AgentOwner",
@@ -218,7 +222,7 @@ layer(Layer.provideMerge(keys, App.layer()), { excludeTestServices: true })("API
           const send = (headers: Readonly<Record<string, string>>) => web({ method, path, headers })
 
           const anonymous = yield* send({})
-          assert.strictEqual(anonymous.status, optional.has(nameOf(route)) ? 200 : 401, anonymous.text)
+          assert.strictEqual(anonymous.status, anonymousStatuses.get(nameOf(route)) ?? 401, anonymous.text)
 
           for (const text of malformed) {
             const refused = yield* send(bearer(text))

@@ -46,5 +46,7 @@ export const a2aRows: ReadonlyArray<ErrorRow> = [
   ...ofOneAgent("GET /api/agents/:id/a2a/skills"),
   ...ofOneAgent("PUT /api/agents/:id/a2a/skills", { json: { skills: [] } }),
   ...ofOneAgent("GET /api/agents/:id/a2a/messages"),
-  ...ofOneAgent("GET /agents/:id/.well-known/agent-card.json")
+  ...ofOneAgent("GET /agents/:id/.well-known/agent-card.json").map((row) =>
+    row.status === 401 ? { ...row, status: 404, code: "agent_not_found" } : row
+  )
 ]

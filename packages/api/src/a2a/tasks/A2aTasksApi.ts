@@ -45,12 +45,17 @@ import { AgentCard } from "./AgentCard.ts"
 /** The agent of the path and the caller, who may communicate with it. */
 export class CurrentA2aPeer extends Context.Tag("@berth/CurrentA2aPeer")<CurrentA2aPeer, A2aPeer>() {}
 
-/** By session, API key or gateway token: 401 without one, then 404 where the caller may not communicate. */
-export class A2aPeerAuth extends HttpApiMiddleware.Tag<A2aPeerAuth>()("A2aPeerAuth", {
+const peerAuth = {
   provides: CurrentA2aPeer,
   failure: Schema.Union(AuthenticationErrors, AgentNotFoundBody),
   security: { session: sessionCookie }
-}) {}
+}
+
+/** By session, API key or gateway token: 401 without one, then 404 where the caller may not communicate. */
+export class A2aPeerAuth extends HttpApiMiddleware.Tag<A2aPeerAuth>()("A2aPeerAuth", peerAuth) {}
+
+/** The same, and 404 without a credential too. */
+export class AgentCardAuth extends HttpApiMiddleware.Tag<AgentCardAuth>()("AgentCardAuth", peerAuth) {}
 
 const agentPath = Schema.Struct({ id: AgentId })
 const taskPath = Schema.Struct({ id: AgentId, taskId: Schema.String })
@@ -224,6 +229,6 @@ export class A2aTasksApi extends HttpApiGroup.make("a2aTasks")
 /** Cards of agents. */
 export class AgentCardsApi extends HttpApiGroup.make("agentCards")
   .add(card)
-  .middlewareEndpoints(A2aPeerAuth)
+  .middlewareEndpoints(AgentCardAuth)
   .annotateEndpointsContext(acceptApiKeys("chat"))
   .addError(InternalFailureBody) {}

@@ -1,6 +1,8 @@
-import { A2aPeerAuth } from "@berth/api/a2a/tasks/A2aTasksApi"
+import { A2aPeerAuth, AgentCardAuth } from "@berth/api/a2a/tasks/A2aTasksApi"
 import { A2aPeers } from "@berth/domain/a2a/tasks/A2aPeers"
+import { AgentNotFound } from "@berth/domain/agents/AgentErrors"
 import { GatewayTokenAccess } from "@berth/domain/instances/GatewayTokenAccess"
+import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { HttpRouter, HttpServerRequest } from "@effect/platform"
 import { Effect, Layer, Option } from "effect"
@@ -8,14 +10,13 @@ import { readBearerToken } from "../../http/InternalAuthHttp.ts"
 import { classifyBearerToken, RequestCredentials } from "../../http/RequestCredentials.ts"
 
 /** A gateway token is the one of the instance of the agent in the path. */
-export const layer = Layer.effect(
-  A2aPeerAuth,
+const makePeerAuth = <E>(withoutCredential: () => E) =>
   Effect.gen(function* () {
     const credentials = yield* RequestCredentials
     const gateway = yield* GatewayTokenAccess
     const peers = yield* A2aPeers
 
-    return A2aPeerAuth.of({
+    return {
       session: () =>
         Effect.gen(function* () {
           const request = yield* HttpServerRequest.HttpServerRequest
@@ -24,11 +25,21 @@ export const layer = Layer.effect(
           const token = Option.filter(readBearerToken(request), (given) => classifyBearerToken(given) === "session")
           const byToken = yield* Effect.transposeMapOption(token, (given) => gateway.authenticate(id, given))
           const { user } = yield* Option.match(Option.flatten(byToken), {
-            onNone: () => credentials.require,
+            onNone: () => Effect.flatMap(credentials.find, Effect.mapError(withoutCredential)),
             onSome: ({ mark, user }) => credentials.accept({ user, proof: { by: "token", mark } })
           })
           return yield* peers.find(user, id)
         })
-    })
+    }
   })
+
+export const layer = Layer.merge(
+  Layer.effect(
+    A2aPeerAuth,
+    makePeerAuth(() => new AuthenticationRequired())
+  ),
+  Layer.effect(
+    AgentCardAuth,
+    makePeerAuth(() => new AgentNotFound())
+  )
 )
