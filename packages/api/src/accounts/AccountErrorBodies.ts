@@ -9,7 +9,7 @@ import {
   UserNotFound
 } from "@berth/domain/accounts/AccountErrors"
 import { Schema } from "effect"
-import { errorBody, extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import { plainErrorBody, fieldsErrorBody, reasonErrorBody } from "../http/ErrorBody.ts"
 
 export const EmailInvalidBody = plainErrorBody(EmailInvalid, {
   status: 400,
@@ -26,12 +26,11 @@ export const DisplayNameInvalidBody = plainErrorBody(DisplayNameInvalid, {
   error: "Invalid name",
   message: "name: must have 1 to 200 characters and no control characters."
 })
-export const PasswordRejectedBody = errorBody(PasswordRejected, {
+export const PasswordRejectedBody = reasonErrorBody(PasswordRejected, {
   status: 400,
   error: "Password refused",
-  message: ({ reason }) => `password: ${reason}`,
-  example: new PasswordRejected({ reason: "must have at least 8 characters." }),
-  read: (message) => new PasswordRejected({ reason: message.replace(/^password: /, "") })
+  prefix: "password: ",
+  example: "must have at least 8 characters."
 })
 export const ReferralCodeInvalidBody = plainErrorBody(ReferralCodeInvalid, {
   status: 400,
@@ -47,20 +46,15 @@ const FieldProblem = Schema.Union(
 )
 const encodeProblem = Schema.encodeSync(FieldProblem)
 /** Each problem is the body that it has alone. */
-export const AccountFieldsInvalidBody = extendedErrorBody(
-  AccountFieldsInvalid,
-  Schema.Struct({ problems: Schema.Array(FieldProblem) }),
-  {
-    status: 400,
-    error: "Invalid fields",
-    message: ({ problems }) => problems.map((problem) => encodeProblem(problem).message).join(" "),
-    members: ({ problems }) => ({ problems }),
-    example: new AccountFieldsInvalid({
-      problems: [new EmailInvalid(), new PasswordRejected({ reason: "must have at least 8 characters" })]
-    }),
-    read: (_, { problems }) => new AccountFieldsInvalid({ problems })
+export const AccountFieldsInvalidBody = fieldsErrorBody(AccountFieldsInvalid, {
+  status: 400,
+  error: "Invalid fields",
+  message: ({ problems }) => problems.map((problem) => encodeProblem(problem).message).join(" "),
+  members: Schema.Struct({ problems: Schema.Array(FieldProblem) }),
+  example: {
+    problems: [new EmailInvalid(), new PasswordRejected({ reason: "must have at least 8 characters" })]
   }
-)
+})
 export const UserNotFoundBody = plainErrorBody(UserNotFound, {
   status: 404,
   error: "User not found",

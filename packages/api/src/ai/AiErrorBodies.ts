@@ -10,7 +10,7 @@ import {
 import { ProviderName, TaskType } from "@berth/domain/ai/models/Model"
 import { HttpApiMiddleware, HttpApiSecurity } from "@effect/platform"
 import { Data, Schema } from "effect"
-import { plainErrorBody, extendedErrorBody } from "../http/ErrorBody.ts"
+import { plainErrorBody, extendedErrorBody, fieldsErrorBody } from "../http/ErrorBody.ts"
 import { InternalKeyRequiredBody } from "../http/InternalAuth.ts"
 
 /** The `Host` header names none of the allowed hosts. */
@@ -44,31 +44,28 @@ export const AiServiceUnavailableBody = extendedErrorBody(
   }
 )
 
-export const ModelsUnavailableBody = extendedErrorBody(ModelsUnavailable, Schema.Struct({ taskType: TaskType }), {
+export const ModelsUnavailableBody = fieldsErrorBody(ModelsUnavailable, {
   status: 404,
   error: "No models available",
   message: (failure) => failure.message,
-  members: ({ taskType }) => ({ taskType }),
-  example: new ModelsUnavailable({ taskType: "vision" }),
-  read: (_, { taskType }) => new ModelsUnavailable({ taskType })
+  members: Schema.Struct({ taskType: TaskType }),
+  example: { taskType: "vision" }
 })
 
-export const ModelNotFoundBody = extendedErrorBody(ModelNotFound, Schema.Struct({ model: Schema.String }), {
+export const ModelNotFoundBody = fieldsErrorBody(ModelNotFound, {
   status: 404,
   error: "Model not found",
   message: (failure) => failure.message,
-  members: ({ model }) => ({ model }),
-  example: new ModelNotFound({ model: "openai/gpt-0" }),
-  read: (_, { model }) => new ModelNotFound({ model })
+  members: Schema.Struct({ model: Schema.String }),
+  example: { model: "openai/gpt-0" }
 })
 
-export const ProviderNotFoundBody = extendedErrorBody(ProviderNotFound, Schema.Struct({ provider: Schema.String }), {
+export const ProviderNotFoundBody = fieldsErrorBody(ProviderNotFound, {
   status: 404,
   error: "Provider not found",
   message: (failure) => failure.message,
-  members: ({ provider }) => ({ provider }),
-  example: new ProviderNotFound({ provider: "acme" }),
-  read: (_, { provider }) => new ProviderNotFound({ provider })
+  members: Schema.Struct({ provider: Schema.String }),
+  example: { provider: "acme" }
 })
 
 export const MessagesMissingBody = plainErrorBody(MessagesMissing, {
@@ -77,18 +74,13 @@ export const MessagesMissingBody = plainErrorBody(MessagesMissing, {
   message: new MessagesMissing().message
 })
 
-export const TokenCountInvalidBody = extendedErrorBody(
-  TokenCountInvalid,
-  Schema.Struct({ field: Schema.Literal("inputTokens", "outputTokens") }),
-  {
-    status: 400,
-    error: "Invalid token count",
-    message: (failure) => failure.message,
-    members: ({ field }) => ({ field }),
-    example: new TokenCountInvalid({ field: "inputTokens" }),
-    read: (_, { field }) => new TokenCountInvalid({ field })
-  }
-)
+export const TokenCountInvalidBody = fieldsErrorBody(TokenCountInvalid, {
+  status: 400,
+  error: "Invalid token count",
+  message: (failure) => failure.message,
+  members: Schema.Struct({ field: Schema.Literal("inputTokens", "outputTokens") }),
+  example: { field: "inputTokens" }
+})
 
 export const ProviderFailureKindBody = Schema.Literal(
   "unreachable",

@@ -1,5 +1,5 @@
 import { Data, Schema } from "effect"
-import { extendedErrorBody } from "../http/ErrorBody.ts"
+import { fieldsErrorBody } from "../http/ErrorBody.ts"
 import { pageNumber } from "../http/Pagination.ts"
 import { ModelName, payload } from "../http/Payload.ts"
 import { ImageUrl } from "./ChatContent.ts"
@@ -199,11 +199,10 @@ export type ResponseInputQuery = typeof ResponseInputQuery.Type
 /** No stored answer of the caller has this id. */
 export class ResponseNotFound extends Data.TaggedError("ResponseNotFound")<{ readonly response: string }> {}
 
-export const ResponseNotFoundBody = extendedErrorBody(ResponseNotFound, Schema.Struct({ response: Schema.String }), {
+export const ResponseNotFoundBody = fieldsErrorBody(ResponseNotFound, {
   status: 404,
   error: "Response not found",
   message: "No stored response has this id. Send the earlier items in `input`.",
-  members: ({ response }) => ({ response }),
-  example: new ResponseNotFound({ response: "resp_01jn8z5t7v" }),
-  read: (_, { response }) => new ResponseNotFound({ response })
+  members: Schema.Struct({ response: Schema.String }),
+  example: { response: "resp_01jn8z5t7v" }
 })

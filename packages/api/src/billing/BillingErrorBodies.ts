@@ -28,7 +28,8 @@ import {
   errorClassSchema,
   errorFields,
   exampleTraceId,
-  extendedErrorBody
+  extendedErrorBody,
+  reasonErrorBody
 } from "../http/ErrorBody.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 
@@ -190,12 +191,11 @@ export const OwnKeyProviderUnknownBody = plainErrorBody(OwnKeyProviderUnknown, {
   error: "Unknown provider",
   message: `provider: must be one of ${modelCredentialKeys.join(", ")}.`
 })
-export const ApiKeyInvalidBody = errorBody(ApiKeyInvalid, {
+export const ApiKeyInvalidBody = reasonErrorBody(ApiKeyInvalid, {
   status: 400,
   error: "Invalid key",
-  message: ({ reason }) => `apiKey: ${reason}`,
-  example: new ApiKeyInvalid({ reason: "is too short." }),
-  read: (message) => new ApiKeyInvalid({ reason: message.replace(/^apiKey: /, "") })
+  prefix: "apiKey: ",
+  example: "is too short."
 })
 export const ModelKeyRejectedBody = errorBody(ModelKeyRejected, {
   status: 400,

@@ -112,17 +112,39 @@ export const errorBody = <E>(constructor: ErrorConstructor<E>, options: ErrorBod
 export const plainErrorBody = <E>(constructor: new () => E, options: Omit<ErrorBodyOptions<E>, "read">) =>
   errorBody(constructor, { ...options, read: () => new constructor() })
 
-/** The same for an error whose reason is its message. `example` is a reason. */
+/** The same for an error whose reason, after a constant prefix, is its message. `example` is a reason. */
 export const reasonErrorBody = <E extends { readonly reason: string }>(
   constructor: new (fields: { readonly reason: string }) => E,
-  { example, ...options }: Pick<ErrorBodyOptions<E>, "status" | "error"> & { readonly example: string }
+  {
+    example,
+    prefix = "",
+    ...options
+  }: Pick<ErrorBodyOptions<E>, "status" | "error"> & { readonly example: string; readonly prefix?: string }
 ) =>
   errorBody(constructor, {
     ...options,
-    message: ({ reason }) => reason,
+    message: ({ reason }) => `${prefix}${reason}`,
     example: new constructor({ reason: example }),
-    read: (reason) => new constructor({ reason })
+    read: (message) => new constructor({ reason: message.slice(prefix.length) })
   })
+
+/** The same for an error whose fields are members of its body. `example` has their values. */
+export const fieldsErrorBody = <M extends object, I extends object, E extends M>(
+  constructor: new (fields: M) => E,
+  {
+    example,
+    members,
+    ...options
+  }: Omit<ErrorBodyOptions<E>, "read" | "example"> & { readonly members: Schema.Schema<M, I>; readonly example: M }
+) => {
+  const pickMembers = Schema.validateSync(members)
+  return extendedErrorBody(constructor, members, {
+    ...options,
+    members: pickMembers,
+    example: new constructor(example),
+    read: (_, body) => new constructor(pickMembers(body))
+  })
+}
 
 /** A domain error in the lifecycle group's shape. */
 export const lifecycleErrorBody = <E>(constructor: ErrorConstructor<E>, options: ErrorBodyOptions<E>) =>

@@ -1,5 +1,5 @@
 import { Data, Schema } from "effect"
-import { errorBody, extendedErrorBody, plainErrorBody } from "./ErrorBody.ts"
+import { errorBody, plainErrorBody, fieldsErrorBody } from "./ErrorBody.ts"
 
 /*
  * Errors before the endpoint is known or the body is read. Every path can return them.
@@ -32,18 +32,13 @@ export const RouteNotFoundBody = plainErrorBody(RouteNotFound, {
   error: "Not found",
   message: "No route has this path. /openapi.json lists the routes."
 })
-export const MethodNotAllowedBody = extendedErrorBody(
-  MethodNotAllowed,
-  Schema.Struct({ allowed: Schema.Array(Schema.String) }),
-  {
-    status: 405,
-    error: "Method not allowed",
-    message: ({ allowed }) => `This path takes ${allowed.join(", ")}.`,
-    members: ({ allowed }) => ({ allowed }),
-    example: new MethodNotAllowed({ allowed: ["GET", "PUT"] }),
-    read: (_, { allowed }) => new MethodNotAllowed({ allowed })
-  }
-)
+export const MethodNotAllowedBody = fieldsErrorBody(MethodNotAllowed, {
+  status: 405,
+  error: "Method not allowed",
+  message: ({ allowed }) => `This path takes ${allowed.join(", ")}.`,
+  members: Schema.Struct({ allowed: Schema.Array(Schema.String) }),
+  example: { allowed: ["GET", "PUT"] }
+})
 export const BodyTooLargeBody = errorBody(BodyTooLarge, {
   status: 413,
   error: "Body too large",

@@ -13,7 +13,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/p
 import { Schema } from "effect"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
 import { recordOf } from "../http/OpenApiExamples.ts"
-import { extendedErrorBody, plainErrorBody, reasonErrorBody } from "../http/ErrorBody.ts"
+import { plainErrorBody, reasonErrorBody, fieldsErrorBody } from "../http/ErrorBody.ts"
 import {
   BodyMalformedBody,
   BodyTooLargeBody,
@@ -33,26 +33,20 @@ export const AttachmentNotFoundBody = plainErrorBody(AttachmentNotFound, {
   error: "Attachment not found",
   message: "This agent has no attachment with this id, or another conversation has it."
 })
-export const AttachmentLimitReachedBody = extendedErrorBody(
-  AttachmentLimitReached,
-  Schema.Struct({ limit: Schema.Int }),
-  {
-    status: 429,
-    error: "Too many attachments",
-    message: ({ limit }) =>
-      `Your attachments have ${limit} bytes, which is the limit. Delete conversations that hold some.`,
-    members: ({ limit }) => ({ limit }),
-    example: new AttachmentLimitReached({ limit: attachmentLimits.ownerBytes }),
-    read: (_, { limit }) => new AttachmentLimitReached({ limit })
-  }
-)
-export const ImagesNotSupportedBody = extendedErrorBody(ImagesNotSupported, Schema.Struct({ model: Schema.String }), {
+export const AttachmentLimitReachedBody = fieldsErrorBody(AttachmentLimitReached, {
+  status: 429,
+  error: "Too many attachments",
+  message: ({ limit }) =>
+    `Your attachments have ${limit} bytes, which is the limit. Delete conversations that hold some.`,
+  members: Schema.Struct({ limit: Schema.Int }),
+  example: { limit: attachmentLimits.ownerBytes }
+})
+export const ImagesNotSupportedBody = fieldsErrorBody(ImagesNotSupported, {
   status: 400,
   error: "Images not supported",
   message: ({ model }) => `The model ${model} accepts no images. Choose another model, or send no images.`,
-  members: ({ model }) => ({ model }),
-  example: new ImagesNotSupported({ model: "openai/gpt-4" }),
-  read: (_, { model }) => new ImagesNotSupported({ model })
+  members: Schema.Struct({ model: Schema.String }),
+  example: { model: "openai/gpt-4" }
 })
 
 /** Whether a path is that of uploads, which have a limit of their own. */

@@ -10,7 +10,7 @@ import {
   TitleInvalid
 } from "@berth/domain/interaction/ConversationErrors"
 import { Data, Duration, Schema } from "effect"
-import { errorBody, plainErrorBody, extendedErrorBody } from "../http/ErrorBody.ts"
+import { plainErrorBody, extendedErrorBody, fieldsErrorBody, reasonErrorBody } from "../http/ErrorBody.ts"
 import { toRetryAfterSeconds } from "../limits/RateLimits.ts"
 
 export const ChatSessionNotFoundBody = plainErrorBody(ChatSessionNotFound, {
@@ -18,43 +18,36 @@ export const ChatSessionNotFoundBody = plainErrorBody(ChatSessionNotFound, {
   error: "Session not found",
   message: "You have no conversation with this id."
 })
-export const MessageInvalidBody = errorBody(MessageInvalid, {
+export const MessageInvalidBody = reasonErrorBody(MessageInvalid, {
   status: 400,
   error: "Invalid message",
-  message: ({ reason }) => `message: ${reason}`,
-  example: new MessageInvalid({ reason: "must not be empty." }),
-  read: (message) => new MessageInvalid({ reason: message.replace(/^message: /, "") })
+  prefix: "message: ",
+  example: "must not be empty."
 })
-export const TitleInvalidBody = errorBody(TitleInvalid, {
+export const TitleInvalidBody = reasonErrorBody(TitleInvalid, {
   status: 400,
   error: "Invalid title",
-  message: ({ reason }) => `title: ${reason}`,
-  example: new TitleInvalid({ reason: "must have 1 to 200 characters." }),
-  read: (message) => new TitleInvalid({ reason: message.replace(/^title: /, "") })
+  prefix: "title: ",
+  example: "must have 1 to 200 characters."
 })
 export const RunningAgentNotFoundBody = plainErrorBody(RunningAgentNotFound, {
   status: 404,
   error: "No running agent",
   message: "You have no running agent. Provision one, or start your instance."
 })
-export const MessageUnansweredBody = errorBody(MessageUnanswered, {
+export const MessageUnansweredBody = reasonErrorBody(MessageUnanswered, {
   status: 500,
   error: "The agent did not answer",
-  message: ({ reason }) => `The message was not answered: ${reason}`,
-  example: new MessageUnanswered({ reason: "the instance does not respond" }),
-  read: (message) =>
-    new MessageUnanswered({
-      reason: message.replace(/^The message was not answered: /, "")
-    })
+  prefix: "The message was not answered: ",
+  example: "the instance does not respond"
 })
 /** The one error of POST /api/chat for an unanswered message. */
 export class ChatFailed extends Data.TaggedError("ChatFailed")<{ readonly reason: string }> {}
-export const ChatFailedBody = errorBody(ChatFailed, {
+export const ChatFailedBody = reasonErrorBody(ChatFailed, {
   status: 500,
   error: "failed to send",
-  message: ({ reason }) => `The message could not be answered: ${reason}`,
-  example: new ChatFailed({ reason: "you have no running agent" }),
-  read: (message) => new ChatFailed({ reason: message.replace(/^The message could not be answered: /, "") })
+  prefix: "The message could not be answered: ",
+  example: "you have no running agent"
 })
 
 /** Maps the errors of a message to the one of POST /api/chat. */
@@ -117,16 +110,11 @@ export const ResumedAnswerLimitReachedBody = extendedErrorBody(
   }
 )
 
-export const ChatSessionLimitReachedBody = extendedErrorBody(
-  ChatSessionLimitReached,
-  Schema.Struct({ limit: Schema.Int }),
-  {
-    status: 429,
-    error: "Too many conversations",
-    message: ({ limit }) =>
-      `You have ${limit} conversations, which is the limit. POST /api/instance/:userId/reset-memory deletes them.`,
-    members: ({ limit }) => ({ limit }),
-    example: new ChatSessionLimitReached({ limit: 1000 }),
-    read: (_, { limit }) => new ChatSessionLimitReached({ limit })
-  }
-)
+export const ChatSessionLimitReachedBody = fieldsErrorBody(ChatSessionLimitReached, {
+  status: 429,
+  error: "Too many conversations",
+  message: ({ limit }) =>
+    `You have ${limit} conversations, which is the limit. POST /api/instance/:userId/reset-memory deletes them.`,
+  members: Schema.Struct({ limit: Schema.Int }),
+  example: { limit: 1000 }
+})

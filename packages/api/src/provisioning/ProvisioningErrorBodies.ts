@@ -7,7 +7,7 @@ import {
   UnclaimedLimitScope
 } from "@berth/domain/provisioning/ProvisioningErrors"
 import { Duration, Schema } from "effect"
-import { extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import { extendedErrorBody, plainErrorBody, fieldsErrorBody } from "../http/ErrorBody.ts"
 import { Issue } from "../http/RequestErrors.ts"
 import { toRetryAfterSeconds } from "../limits/RateLimits.ts"
 
@@ -16,20 +16,15 @@ export const ChannelTokenMissingBody = plainErrorBody(ChannelTokenMissing, {
   error: "Channel token missing",
   message: "Give at least one of platformAToken, platformBToken and platformCBotToken."
 })
-export const ProvisioningFieldInvalidBody = extendedErrorBody(
-  ProvisioningFieldInvalid,
-  Schema.Struct({ issues: Schema.Array(Issue) }),
-  {
-    status: 400,
-    error: "Invalid field",
-    message: ({ issues }) => issues.map(({ message, path }) => `${path}: ${message}`).join("; "),
-    members: ({ issues }) => ({ issues }),
-    example: new ProvisioningFieldInvalid({
-      issues: [{ path: "platformAToken", message: "must have 1 to 8192 characters" }]
-    }),
-    read: (_, { issues }) => new ProvisioningFieldInvalid({ issues })
+export const ProvisioningFieldInvalidBody = fieldsErrorBody(ProvisioningFieldInvalid, {
+  status: 400,
+  error: "Invalid field",
+  message: ({ issues }) => issues.map(({ message, path }) => `${path}: ${message}`).join("; "),
+  members: Schema.Struct({ issues: Schema.Array(Issue) }),
+  example: {
+    issues: [{ path: "platformAToken", message: "must have 1 to 8192 characters" }]
   }
-)
+})
 export const UnclaimedLimitReachedBody = extendedErrorBody(
   UnclaimedLimitReached,
   Schema.Struct({

@@ -9,7 +9,7 @@ import {
   SkillRunLimitReached
 } from "@berth/domain/schedules/SchedulesErrors"
 import { Schema } from "effect"
-import { errorBody, extendedErrorBody, plainErrorBody, reasonErrorBody } from "../http/ErrorBody.ts"
+import { errorBody, plainErrorBody, reasonErrorBody, fieldsErrorBody } from "../http/ErrorBody.ts"
 
 export const ScheduleNotFoundBody = plainErrorBody(ScheduleNotFound, {
   status: 404,
@@ -21,32 +21,21 @@ export const ScheduleInvalidBody = reasonErrorBody(ScheduleInvalid, {
   error: "Schedule invalid",
   example: "cron: must have five fields."
 })
-export const ScheduleLimitReachedBody = extendedErrorBody(
-  ScheduleLimitReached,
-  Schema.Struct({ current: Schema.Number, limit: Schema.Number }),
-  {
-    status: 429,
-    error: "Schedule limit reached",
-    message: ({ current, limit }) =>
-      `Your plan allows ${limit} schedules per agent and this one has ${current}. Delete one or choose a larger plan.`,
-    members: ({ current, limit }) => ({ current, limit }),
-    example: new ScheduleLimitReached({ current: 10, limit: 10 }),
-    read: (_, { current, limit }) => new ScheduleLimitReached({ current, limit })
-  }
-)
-export const SkillRunLimitReachedBody = extendedErrorBody(
-  SkillRunLimitReached,
-  Schema.Struct({ limit: Schema.Number }),
-  {
-    status: 429,
-    error: "Too many runs in progress",
-    message: ({ limit }) =>
-      `${limit} runs of this agent's skills have not ended. Wait for some of them or cancel them.`,
-    members: ({ limit }) => ({ limit }),
-    example: new SkillRunLimitReached({ limit: 5 }),
-    read: (_, { limit }) => new SkillRunLimitReached({ limit })
-  }
-)
+export const ScheduleLimitReachedBody = fieldsErrorBody(ScheduleLimitReached, {
+  status: 429,
+  error: "Schedule limit reached",
+  message: ({ current, limit }) =>
+    `Your plan allows ${limit} schedules per agent and this one has ${current}. Delete one or choose a larger plan.`,
+  members: Schema.Struct({ current: Schema.Number, limit: Schema.Number }),
+  example: { current: 10, limit: 10 }
+})
+export const SkillRunLimitReachedBody = fieldsErrorBody(SkillRunLimitReached, {
+  status: 429,
+  error: "Too many runs in progress",
+  message: ({ limit }) => `${limit} runs of this agent's skills have not ended. Wait for some of them or cancel them.`,
+  members: Schema.Struct({ limit: Schema.Number }),
+  example: { limit: 5 }
+})
 export const HeartbeatNotChangeableBody = plainErrorBody(HeartbeatNotChangeable, {
   status: 400,
   error: "Heartbeat not changeable here",

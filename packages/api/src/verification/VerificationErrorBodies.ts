@@ -5,7 +5,7 @@ import {
   VerificationUnavailable
 } from "@berth/domain/verification/VerificationErrors"
 import { Schema } from "effect"
-import { extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import { plainErrorBody, fieldsErrorBody } from "../http/ErrorBody.ts"
 
 const faultMessages: Record<VerificationFault, string> = {
   challenge_missing: "No challenge is open: it was never issued, is expired, or was used. Request a new one.",
@@ -25,18 +25,13 @@ const faultMessages: Record<VerificationFault, string> = {
   counter_not_increased: "The authenticator's counter was used before."
 }
 
-export const VerificationRejectedBody = extendedErrorBody(
-  VerificationRejected,
-  Schema.Struct({ fault: VerificationFault }),
-  {
-    status: 400,
-    error: "Verification rejected",
-    message: ({ fault }) => faultMessages[fault],
-    members: ({ fault }) => ({ fault }),
-    example: new VerificationRejected({ fault: "signature_invalid" }),
-    read: (_, { fault }) => new VerificationRejected({ fault })
-  }
-)
+export const VerificationRejectedBody = fieldsErrorBody(VerificationRejected, {
+  status: 400,
+  error: "Verification rejected",
+  message: ({ fault }) => faultMessages[fault],
+  members: Schema.Struct({ fault: VerificationFault }),
+  example: { fault: "signature_invalid" }
+})
 export const VerificationUnavailableBody = plainErrorBody(VerificationUnavailable, {
   status: 500,
   error: "Verification unavailable",

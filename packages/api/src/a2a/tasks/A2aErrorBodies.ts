@@ -9,7 +9,7 @@ import {
   PushNotificationNotFound
 } from "@berth/domain/a2a/tasks/A2aTaskErrors"
 import { Data, Option, Schema } from "effect"
-import { errorBody, extendedErrorBody, plainErrorBody, reasonErrorBody } from "../../http/ErrorBody.ts"
+import { errorBody, plainErrorBody, reasonErrorBody, fieldsErrorBody } from "../../http/ErrorBody.ts"
 
 /** The version of the protocol. */
 export const a2aVersion = "1.0"
@@ -47,13 +47,12 @@ export const A2aVersionUnsupportedBody = errorBody(A2aVersionUnsupported, {
   example: new A2aVersionUnsupported({ requested: "0.3" }),
   read: () => new A2aVersionUnsupported({ requested: "" })
 })
-export const A2aTaskLimitReachedBody = extendedErrorBody(A2aTaskLimitReached, Schema.Struct({ limit: Schema.Int }), {
+export const A2aTaskLimitReachedBody = fieldsErrorBody(A2aTaskLimitReached, {
   status: 429,
   error: "Too many tasks",
   message: ({ limit }) => `You have ${limit} tasks in progress at this agent. Wait for some of them.`,
-  members: ({ limit }) => ({ limit }),
-  example: new A2aTaskLimitReached({ limit: 20 }),
-  read: (_, { limit }) => new A2aTaskLimitReached({ limit })
+  members: Schema.Struct({ limit: Schema.Int }),
+  example: { limit: 20 }
 })
 export const PushNotificationNotFoundBody = plainErrorBody(PushNotificationNotFound, {
   status: 404,

@@ -9,7 +9,7 @@ import {
   LiveStreamsUnavailable
 } from "@berth/domain/provisioning/live-streams/LiveStreamErrors"
 import { Duration, Schema } from "effect"
-import { errorBody, extendedErrorBody, plainErrorBody } from "../../http/ErrorBody.ts"
+import { errorBody, extendedErrorBody, plainErrorBody, fieldsErrorBody } from "../../http/ErrorBody.ts"
 import { toRetryAfterSeconds } from "../../limits/RateLimits.ts"
 
 export const LiveStreamNotFoundBody = plainErrorBody(LiveStreamNotFound, {
@@ -39,18 +39,13 @@ export const LiveReloadInvalidBody = errorBody(LiveReloadInvalid, {
   example: new LiveReloadInvalid({ reason: "_HLS_msn must be a whole number" }),
   read: (message) => new LiveReloadInvalid({ reason: message.slice(reloadPrefix.length, -1) })
 })
-export const LiveRangeUnsatisfiableBody = extendedErrorBody(
-  LiveRangeUnsatisfiable,
-  Schema.Struct({ length: Schema.Number.annotations({ description: "Bytes of the file" }) }),
-  {
-    status: 416,
-    error: "Range not satisfiable",
-    message: ({ length }) => `Range: must begin before the end of the file, which has ${length} bytes.`,
-    members: ({ length }) => ({ length }),
-    example: new LiveRangeUnsatisfiable({ length: 1024 }),
-    read: (_, { length }) => new LiveRangeUnsatisfiable({ length })
-  }
-)
+export const LiveRangeUnsatisfiableBody = fieldsErrorBody(LiveRangeUnsatisfiable, {
+  status: 416,
+  error: "Range not satisfiable",
+  message: ({ length }) => `Range: must begin before the end of the file, which has ${length} bytes.`,
+  members: Schema.Struct({ length: Schema.Number.annotations({ description: "Bytes of the file" }) }),
+  example: { length: 1024 }
+})
 export const LiveReloadTimedOutBody = plainErrorBody(LiveReloadTimedOut, {
   status: 503,
   error: "Segment not available",
