@@ -46,6 +46,8 @@ const tool = (status: "running" | "succeeded"): TurnEvent => ({
 const words = Array.from({ length: 1_000 }, (_, n) => (n % 20 === 19 ? `word ${n}.\n\n` : `word ${n} `))
 const thousand = words.map(delta)
 
+const flood = words.join("").repeat(5)
+
 const code = '```ts\n// A <script> is text.\nconst answer: number = 42 + Math.max(1, "two".length)\n```'
 
 /** Messages choose their answers. */
@@ -58,6 +60,7 @@ const chat = (_userId: string, { message }: Turn): Stream.Stream<TurnEvent> => {
       Stream.schedule(Stream.fromIterable(thousand), Schedule.spaced("2 millis")),
       Stream.make(done(words.join("")))
     )
+  if (message === "flood") return Stream.make(delta(flood), done(flood))
   if (message === "long") return Stream.concat(Stream.fromIterable(thousand), Stream.make(done("The end of it")))
   return Stream.make(delta("Echo: "), delta(message), done(`Echo: ${message}`))
 }
@@ -91,14 +94,16 @@ const visiting = (
       .pipe(withBehavior({ chat }))
   })
 
-/** A script that counts frames, renders of the growing answer, blocks that a complete one renders, and measurements of the text field. */
+/** A script that counts frames, renders of the growing answer, the most text that one of them adds, blocks that a complete answer renders, and measurements of the text field. */
 const countRenders = `{
-  const counted = (globalThis.counted = { blocks: 0, fields: 0, frames: 0, renders: 0 })
+  const counted = (globalThis.counted = { blocks: 0, fields: 0, frames: 0, most: 0, renders: 0 })
   const growing = ".turn-agent[aria-busy=true]"
   const next = () => { counted.frames += 1; requestAnimationFrame(next) }
   requestAnimationFrame(next)
   new MutationObserver((changes) => {
     const elementOf = (node) => node instanceof Element ? node : node.parentElement
+    const added = changes.flatMap(({ addedNodes }) => [...addedNodes]).filter((node) => node.matches?.(growing + " .markdown"))
+    counted.most = Math.max(counted.most, added.reduce((sum, { textContent }) => sum + textContent.length, 0))
     if (changes.some(({ target }) => elementOf(target)?.closest(growing))) counted.renders += 1
     for (const { addedNodes, target } of changes) {
       if (elementOf(target)?.closest(growing)) continue
@@ -115,7 +120,13 @@ const countRenders = `{
   }
 }`
 
-const Counted = Schema.Struct({ blocks: Schema.Int, fields: Schema.Int, frames: Schema.Int, renders: Schema.Int })
+const Counted = Schema.Struct({
+  blocks: Schema.Int,
+  fields: Schema.Int,
+  frames: Schema.Int,
+  most: Schema.Int,
+  renders: Schema.Int
+})
 
 const chatOf = ({ agent }: OwnerWithAgent) => `/dashboard/agents/${agent.id}/chat`
 
@@ -379,7 +390,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
     )
 
     it.effect(
-      "The chat renders an answer of a thousand deltas once per frame at most, its stored text not again, and its text field not at all",
+      "The chat renders answers once per frame at most, two thousand characters at once, stored text not again, and its text field not at all",
       () =>
         Effect.gen(function* () {
           const owner = yield* createOwnerWithAgent()
@@ -400,6 +411,13 @@ describeWithTool(browserTool, "The chat of the console", () => {
             assert.isAtMost(renders, Math.min(frames, 500) + 5)
             // The sent message and the end change the field; each of its renders measures it twice or more.
             assert.isAtMost(fields, 8)
+
+            await message.fill("flood")
+            await message.press("Enter")
+            await page.locator(".answer-facts", { hasText: "sandbox/echo" }).nth(1).waitFor()
+            const flooded = Schema.decodeUnknownSync(Counted)(await page.evaluate("counted"))
+            assert.isAbove(flooded.most, 1_000)
+            assert.isAtMost(flooded.most, 2_500)
           })
         })
     )

@@ -73,8 +73,12 @@ const remove = (sessionId: string, key: string) =>
     readLiveAnswers(sessionId).filter((answer) => answer.key !== key)
   )
 
-/** Runs with the next frame; a hidden page has none. */
-const schedule = (work: () => void) => (document.hidden ? setTimeout(work, 200) : requestAnimationFrame(work))
+/** Text that one frame shows at most, so that a fast answer never blocks the page. */
+const frameCharacters = 2_000
+
+/** Resolves with the next frame; a hidden page has none. */
+const nextFrame = () =>
+  new Promise<unknown>((resolve) => (document.hidden ? setTimeout(resolve, 200) : requestAnimationFrame(resolve)))
 
 let lastKey = 0
 
@@ -105,21 +109,22 @@ const follow = async (
   let blocks = noBlocks
   const tools = new Map<string, ToolActivityJson>()
   let waiting = ""
-  let isScheduled = false
-  const show = () => {
-    isScheduled = false
-    if (waiting === "") return
-    blocks = appendText(blocks, waiting)
-    waiting = ""
-    grow(sessionId, key, blocks)
+  let showing: Promise<void> | undefined
+  const show = async () => {
+    do {
+      await nextFrame()
+      const length = document.hidden ? waiting.length : frameCharacters
+      blocks = appendText(blocks, waiting.slice(0, length))
+      waiting = waiting.slice(length)
+      grow(sessionId, key, blocks)
+    } while (waiting !== "")
+    showing = undefined
   }
   try {
     await receiveAnswer(source, {
       onText: (text) => {
         waiting += text
-        if (isScheduled) return
-        isScheduled = true
-        schedule(show)
+        showing ??= show()
       },
       onTool: (activity) => {
         tools.set(activity.id, activity)
@@ -133,6 +138,7 @@ const follow = async (
     if (!(cause instanceof StreamLost))
       change(sessionId, key, { failure: { message: describe(cause), traceId: undefined } })
   }
+  await showing
   await settle().catch(() => undefined)
   remove(sessionId, key)
 }
