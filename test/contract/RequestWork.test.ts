@@ -175,25 +175,25 @@ const prepare = Effect.gen(function* () {
     openChat,
     /** With the limits of a request: operations and statements. */
     requests: [
-      ["GET /health/live", read("/health/live"), 45, 0],
-      ["GET /api/auth/session", read("/api/auth/session"), 89, 1],
+      ["GET /health/live", read("/health/live"), 42, 0],
+      ["GET /api/auth/session", read("/api/auth/session"), 80, 1],
       [
         "GET /api/auth/session, 401",
         () =>
           send(`${webUrl}/api/auth/session`, { method: "GET", headers: { authorization: "Bearer x" }, status: 401 }),
-        227,
+        215,
         1
       ],
-      ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 148, 0],
+      ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 107, 0],
       [
         "POST /api/v1/gateway by card",
         plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),
-        590,
+        440,
         3
       ],
-      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 213, 0],
-      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 216, 0],
-      ["POST /v1/chat/completions, streamed", () => completion(1), 306, 0],
+      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 201, 0],
+      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 204, 0],
+      ["POST /v1/chat/completions, streamed", () => completion(1), 294, 0],
       ["POST /api/agent, streamed", () => turn(1), 1545, 8]
     ] as const,
     /** With the limits of a further delta that arrives alone: operations, and bytes of the whole process. */

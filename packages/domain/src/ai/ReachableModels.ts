@@ -1,4 +1,4 @@
-import { Effect, HashSet, Option, Ref } from "effect"
+import { Effect, Either, HashSet, Option, Ref } from "effect"
 import type { UserId } from "../shared/UserId.ts"
 import type { ChatRequest } from "./calls/ChatRequest.ts"
 import { hasImage } from "./chat/ContentPart.ts"
@@ -62,10 +62,15 @@ export const makeModelChoice = Effect.gen(function* () {
         : reachWithKeys(listed, owner)
     )
 
-  const resolveWithin = ({ models, own }: ReachableModels, asked: string) =>
-    Effect.tap(resolveModel(models, asked, preferOwnKeyModels(models, own)), (resolution) =>
-      resolution.isFallback ? logFallback(resolution) : Effect.void
-    )
+  const resolveWithin = (
+    { models, own }: ReachableModels,
+    asked: string
+  ): Effect.Effect<ModelResolution, ModelsUnavailable> => {
+    const resolved = resolveModel(models, asked, preferOwnKeyModels(models, own))
+    return Either.isRight(resolved) && resolved.right.isFallback
+      ? Effect.zipLeft(resolved, logFallback(resolved.right))
+      : resolved
+  }
 
   const choose = (
     reachable: ReachableModels,

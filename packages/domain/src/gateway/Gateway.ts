@@ -10,6 +10,7 @@ import type { CallPayer } from "./calls/PaymentMethod.ts"
 import { CallQuotes } from "./calls/CallQuotes.ts"
 import { convertUnitsToUsd } from "../shared/Money.ts"
 import { limitInput } from "./calls/PluginPrices.ts"
+import { scopedDirectly } from "../shared/DirectScope.ts"
 import { withExportedSpan } from "../shared/SpanExport.ts"
 import type { User } from "../shared/User.ts"
 import { CallUnpaid, makeTracelessCallUnpaid, type PaymentInProgress } from "./GatewayErrors.ts"
@@ -41,7 +42,7 @@ const releaseOnFailure = <A, E, R>(effect: Effect.Effect<A, E, R | Scope.Scope>)
 
 /** Ends what `effect` holds once the whole answer is there. */
 const collected = <E, R>(effect: Effect.Effect<OpenedGatewayCall, E, R | Scope.Scope>) =>
-  Effect.scoped(
+  scopedDirectly(
     Effect.flatMap(effect, (call) =>
       Effect.map(collectResult(call.events), (result): OpenedGatewayCall => ({
         ...call,

@@ -1,4 +1,4 @@
-import { Cause, Clock, Effect, FiberRef, HashMap, LogLevel } from "effect"
+import { Cause, Clock, Context, Effect, FiberRef, HashMap, LogLevel } from "effect"
 
 /**
  * Hot path: one line with annotations of its own, built only when its level is logged. It is passed to the loggers as a fiber
@@ -7,20 +7,18 @@ import { Cause, Clock, Effect, FiberRef, HashMap, LogLevel } from "effect"
 export const logInfoWith = (message: string, annotations: Readonly<Record<string, unknown>>): Effect.Effect<void> =>
   Effect.withFiberRuntime((fiber) => {
     if (LogLevel.greaterThan(fiber.getFiberRef(FiberRef.currentMinimumLogLevel), LogLevel.Info)) return Effect.void
-    return Clock.clockWith((clock) => {
-      const entry = {
-        message: [message],
-        logLevel: LogLevel.Info,
-        cause: Cause.empty,
-        date: new Date(clock.unsafeCurrentTimeMillis()),
-        fiberId: fiber.id(),
-        context: fiber.getFiberRefs(),
-        spans: fiber.getFiberRef(FiberRef.currentLogSpan),
-        annotations: HashMap.mutate(fiber.getFiberRef(FiberRef.currentLogAnnotations), (all) => {
-          for (const [name, value] of Object.entries(annotations)) HashMap.set(all, name, value)
-        })
-      }
-      for (const logger of fiber.getFiberRef(FiberRef.currentLoggers)) logger.log(entry)
-      return Effect.void
-    })
+    const entry = {
+      message: [message],
+      logLevel: LogLevel.Info,
+      cause: Cause.empty,
+      date: new Date(Context.get(fiber.currentDefaultServices, Clock.Clock).unsafeCurrentTimeMillis()),
+      fiberId: fiber.id(),
+      context: fiber.getFiberRefs(),
+      spans: fiber.getFiberRef(FiberRef.currentLogSpan),
+      annotations: HashMap.mutate(fiber.getFiberRef(FiberRef.currentLogAnnotations), (all) => {
+        for (const [name, value] of Object.entries(annotations)) HashMap.set(all, name, value)
+      })
+    }
+    for (const logger of fiber.getFiberRef(FiberRef.currentLoggers)) logger.log(entry)
+    return Effect.void
   })

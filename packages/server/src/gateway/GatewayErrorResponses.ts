@@ -25,7 +25,8 @@ import type { ScopeMissing } from "@berth/domain/sessions/ApiKeyScope"
 import type { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpApiError, HttpServerResponse } from "@effect/platform"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
-import { toBodyErrorResponse, type BodyFailure } from "../http/RequestBody.ts"
+import type { BodyFailure } from "../http/ListenerRequest.ts"
+import { toBodyErrorResponse } from "../http/RequestBody.ts"
 
 export type GatewayFailure =
   | RateLimitExceeded

@@ -69,13 +69,14 @@ const makeAnswer = Effect.gen(function* () {
   const answer = (request: Request) =>
     Effect.gen(function* () {
       const user = Option.map(yield* credentials.find, (found) => found.user)
-      const { address } = yield* Caller
-      yield* limiter.take(
-        "gateway",
-        Option.match(user, {
-          onNone: () => normalizeClientAddress(Option.getOrElse(address, () => "unknown")),
-          onSome: ({ id }) => id
-        })
+      yield* useService(Caller, ({ address }) =>
+        limiter.take(
+          "gateway",
+          Option.match(user, {
+            onNone: () => normalizeClientAddress(Option.getOrElse(address, () => "unknown")),
+            onSome: ({ id }) => id
+          })
+        )
       )
       const payment = yield* Either.mapLeft(
         choosePaymentMethod({

@@ -9,7 +9,8 @@ import { PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { maximumAudioBytes } from "@berth/domain/gateway/speech/SpeechLimits"
 import { HttpApiError, type HttpServerRequest } from "@effect/platform"
 import { Effect, Either, Predicate, Schema } from "effect"
-import { type BodyFailure, defaultBodyLimit } from "../http/RequestBody.ts"
+import type { BodyFailure } from "../http/ListenerRequest.ts"
+import { defaultBodyLimit } from "../http/RequestBody.ts"
 import { acceptsEventStream } from "../http/SseResponse.ts"
 import type { CallContent } from "./CallContent.ts"
 import { readSpeechRequest } from "./SpeechRequest.ts"
@@ -63,11 +64,12 @@ const inputOf = (plugin: PluginId, content: CallContent): Effect.Effect<PluginIn
   if (content.bytes.length > defaultBodyLimit) return new BodyTooLarge({ limit: defaultBodyLimit })
   if (content._tag === "Form") return new MediaTypeUnsupported({ supported: ["application/json"] })
   switch (plugin) {
-    case "generate-text":
-      return Effect.map(
-        isPlainCall(content.value) ? Effect.succeed(content.value) : decoded(TextBody, content.value),
-        (body) => ({ plugin, request: makeChatRequest(body) })
-      )
+    case "generate-text": {
+      const toInput = (body: typeof TextBody.Type): PluginInput => ({ plugin, request: makeChatRequest(body) })
+      return isPlainCall(content.value)
+        ? Effect.succeed(toInput(content.value))
+        : Effect.map(decoded(TextBody, content.value), toInput)
+    }
     case "agent":
       return Effect.map(decoded(AgentBody, content.value), ({ agentId, messages }) => ({
         plugin,

@@ -5,7 +5,7 @@ import type { Recording, SpeechInput } from "@berth/domain/gateway/speech/Speech
 import { validateRecording, makeAudioFilename, maximumAudioBytes } from "@berth/domain/gateway/speech/SpeechLimits"
 import { HttpApiError } from "@effect/platform"
 import { Effect, Schema } from "effect"
-import type { BodyFailure } from "../http/RequestBody.ts"
+import type { BodyFailure } from "../http/ListenerRequest.ts"
 import type { CallContent } from "./CallContent.ts"
 import type { MultipartForm } from "./MultipartForm.ts"
 

@@ -18,7 +18,7 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
 import { Caller, type CallerContext } from "@berth/domain/sessions/Caller"
 import { HttpApp, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Clock, Context, Effect, Either, Exit, FiberRef, HashMap, Option, Scope, Tracer } from "effect"
+import { Context, Effect, Either, Exit, FiberRef, HashMap, Option, Scope, Tracer } from "effect"
 import type { ResolveCaller } from "./RequestCaller.ts"
 import { makeDefectHandler } from "./DefectHandler.ts"
 import { wrapErrorBody, type ReshapeError } from "./ErrorEnvelope.ts"
@@ -27,7 +27,6 @@ import { IdempotencyMiddleware } from "./IdempotencyMiddleware.ts"
 import { findInstanceSite, InstanceHost, type InstanceSite } from "./InstanceHost.ts"
 import { isOwnOrigin } from "./OriginPolicy.ts"
 import {
-  type BodyFailure,
   expectsContinue,
   hasLongUnreadBody,
   isCoded,
@@ -39,7 +38,7 @@ import {
 } from "./RequestBody.ts"
 import { makeCrossOriginHeaders } from "./CrossOriginHeaders.ts"
 import { type MinimumRate, readBody } from "./BodyReader.ts"
-import type { ListenerRequest } from "./ListenerRequest.ts"
+import type { BodyFailure, ListenerRequest } from "./ListenerRequest.ts"
 import { acceptRequestId } from "./RequestId.ts"
 import { RequestRouter } from "./RequestRouter.ts"
 import { addServices, requestSpans } from "./RequestSpan.ts"
@@ -49,7 +48,6 @@ import { findErrorMembers, type KnownRoute, listMethods, findRoute } from "./Rou
 import { securityHeaders } from "./SecurityHeaders.ts"
 import { makeCredentialHeaders } from "./ResponseHeaders.ts"
 import { SessionCookie } from "./SecretCookies.ts"
-import { currentTraceId } from "./TraceId.ts"
 import { makeUploadSlots } from "./UploadSlots.ts"
 import { WebSettings } from "./WebSettings.ts"
 
@@ -280,17 +278,17 @@ export const makeHttpPipeline = <R, P = never>(
       router.find(method, url) ?? (method === "HEAD" ? router.find("GET", url) : undefined)
 
     /** Presents the response; errors get the members of their path and the trace id. */
-    const presentResponse = (answered: AnsweredRequest, path: string, routes: Site["routes"]) =>
-      answered.response.status < 400
-        ? Effect.succeed(present(answered, Option.none()))
-        : Effect.map(currentTraceId, (traceId) =>
-            wrapErrorBody(
-              present(answered, traceId),
-              findErrorMembers(routes, path),
-              traceId,
-              options.reshapeErrors?.(path)
-            )
-          )
+    const presentResponse = (
+      answered: AnsweredRequest,
+      path: string,
+      routes: Site["routes"],
+      { traceId }: Tracer.Span
+    ): Response => {
+      if (answered.response.status < 400) return present(answered, Option.none())
+      const trace = Option.some(traceId)
+      const members = findErrorMembers(routes, path)
+      return wrapErrorBody(present(answered, trace), members, trace, options.reshapeErrors?.(path))
+    }
 
     const respond = (
       request: ListenerRequest,
@@ -298,7 +296,8 @@ export const makeHttpPipeline = <R, P = never>(
       span: Tracer.Span
     ): Effect.Effect<Response, unknown, unknown> =>
       Effect.gen(function* () {
-        const startedAt = yield* Clock.currentTimeNanos
+        const clock = yield* Effect.clock
+        const startedAt = clock.unsafeCurrentTimeNanos()
         const path = pathOf(request.url)
         const site = instanceTable === undefined ? Option.none() : findInstanceSite(request.headers["host"], settings)
         const host =
@@ -315,13 +314,13 @@ export const makeHttpPipeline = <R, P = never>(
         yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
 
         const plain = Option.isSome(early) ? early.value : yield* handle(request, caller, path, route, found, scope)
-        const presented = yield* presentResponse({ request, route, response: plain, site }, path, host.routes)
+        const presented = presentResponse({ request, route, response: plain, site }, path, host.routes, span)
         yield* recordRequest({
           request,
           path,
           route,
           response: presented,
-          startedAt,
+          nanos: clock.unsafeCurrentTimeNanos() - startedAt,
           requestId,
           user: yield* caller.user
         })

@@ -1,13 +1,26 @@
+import type { BodyMalformed, BodyTooLarge, MediaTypeUnsupported, RequestTimeout } from "@berth/api/http/TransportErrors"
 import { Cookies, Headers, HttpIncomingMessage, type HttpMethod, HttpServerRequest } from "@effect/platform"
-import { Effect, Inspectable, Option, Stream } from "effect"
+import { Effect, Either, Inspectable, Option, Stream } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 
 type Message = HttpServerRequest.HttpServerRequest
 
+export type BodyFailure = BodyTooLarge | BodyMalformed | MediaTypeUnsupported | RequestTimeout
+
+export interface ParsedBody {
+  readonly bytes: Uint8Array
+  /** Of JSON; undefined for a form. */
+  readonly value: unknown
+}
+
 /** The ways to read a body. */
-export type RequestContent = Pick<Message, "json" | "text" | "arrayBuffer" | "urlParamsBody">
+export interface RequestContent extends Pick<Message, "json" | "text" | "arrayBuffer" | "urlParamsBody"> {
+  /** The body or its refusal, which the other ways die with. */
+  readonly parsed: Effect.Effect<Either.Either<ParsedBody, BodyFailure>>
+}
 
 const unread: RequestContent = {
+  parsed: Effect.succeed(Either.right({ bytes: new Uint8Array(), value: null })),
   json: Effect.succeed(null),
   text: Effect.succeed(""),
   arrayBuffer: Effect.sync(() => new ArrayBuffer(0)),

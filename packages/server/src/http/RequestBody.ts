@@ -9,16 +9,14 @@ import {
   RequestTimeoutBody
 } from "@berth/api/http/TransportErrors"
 import { Headers, HttpServerError, type HttpServerRequest, UrlParams } from "@effect/platform"
-import { Effect, Either, Exit, Option } from "effect"
+import { Cause, Effect, Either, Option } from "effect"
 import { IncomingMessage } from "node:http"
 import { makeErrorResponse } from "./ErrorResponse.ts"
-import type { ListenerRequest, RequestContent } from "./ListenerRequest.ts"
+import { type BodyFailure, ListenerRequest, type ParsedBody, type RequestContent } from "./ListenerRequest.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 
 /** Limit of JSON bodies. */
 export const defaultBodyLimit = 1024 * 1024
-
-export type BodyFailure = BodyTooLarge | BodyMalformed | MediaTypeUnsupported | RequestTimeout
 
 export const isBodyFailure = (value: unknown): value is BodyFailure =>
   value instanceof BodyTooLarge ||
@@ -139,19 +137,32 @@ const findFormFault = (bytes: Buffer): string | undefined => {
   return bytes.includes("%00") || bytes.includes(0) ? "holds U+0000" : undefined
 }
 
-/** Dies with a failure of the body, which the pipeline turns into its response. */
-const orRefuse = <A>(content: Effect.Effect<A, BodyFailure>) =>
-  Effect.catchAll(content, (failure) => Effect.die(failure))
+type ReadBody<A> = Effect.Effect<Either.Either<A, BodyFailure>>
 
-/** The body of a request: read when its route first uses it, after the checks of headers, and read once. */
-const once = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E> => {
-  let known: Exit.Exit<A, E> | undefined
+/** Dies with a failure of the body, which the pipeline turns into its response. */
+const orRefuse = <A>(content: ReadBody<A>): Effect.Effect<A> =>
+  Effect.flatMap(content, (read) => (Either.isLeft(read) ? Effect.die(read.left) : Effect.succeed(read.right)))
+
+/** The parsed body of a request: read when its route first uses it, after the checks of headers, and read once. */
+const parseOnce = <A>(
+  read: Effect.Effect<Buffer, BodyFailure>,
+  parse: (body: Buffer) => Either.Either<A, BodyFailure>
+): ReadBody<A> => {
+  let known: ReadBody<A> | undefined
   const first = Effect.matchCauseEffect(read, {
-    onFailure: (cause) => (known = Exit.failCause(cause)),
-    onSuccess: (value) => (known = Exit.succeed(value))
+    onFailure: (cause) =>
+      (known = Either.match(Cause.failureOrCause(cause), {
+        onLeft: (failure) => Effect.succeed(Either.left(failure)),
+        onRight: Effect.failCause
+      })),
+    onSuccess: (body) => (known = Effect.succeed(parse(body)))
   })
   return Effect.suspend(() => known ?? first)
 }
+
+/** The body of a request, or its refusal. */
+export const readParsedBody = (request: HttpServerRequest.HttpServerRequest): ReadBody<ParsedBody> =>
+  request instanceof ListenerRequest ? request.content.parsed : Effect.dieMessage("A request of no listener")
 
 /** Sets the content of a request, which its route checks for media type and parses as it reads it. */
 export const setLazyContent = (
@@ -159,64 +170,72 @@ export const setLazyContent = (
   route: Option.Option<KnownRoute>,
   read: Effect.Effect<Buffer, BodyFailure>
 ): void => {
-  const bytes = once(read)
   const accepted = Option.match(route, {
     onNone: (): ReadonlyArray<string> => [],
     onSome: ({ bodyTypes }) => bodyTypes
   })
   const type = mediaTypeOf(request.headers["content-type"] ?? "")
   if (accepted.length === 0) {
-    request.content = makeContent(request, orRefuse(bytes))
+    request.content = makeContent(request, parseOnce(read, Either.right))
     return
   }
   // Built when it is needed: an error captures a stack trace.
   const unsupported = () => new MediaTypeUnsupported({ supported: accepted })
   if (type === formType && accepted.includes(formType)) {
-    const form = Effect.flatMap(bytes, (body) => {
+    const form = parseOnce(read, (body) => {
       const reason = findFormFault(body)
-      return reason === undefined ? Effect.succeed(body) : new BodyMalformed({ reason })
+      return reason === undefined ? Either.right(body) : Either.left(new BodyMalformed({ reason }))
     })
-    request.content = makeContent(request, orRefuse(form))
+    request.content = makeContent(request, form)
     return
   }
   if (type === multipartType && accepted.includes(multipartType)) {
     const refused = Effect.dieSync(unsupported)
+    const parsed = parseOnce(read, (bytes) => Either.right({ bytes, value: undefined }))
     request.content = {
+      parsed,
       json: refused,
       text: refused,
       urlParamsBody: refused,
-      arrayBuffer: toArrayBuffer(orRefuse(bytes))
+      arrayBuffer: Effect.map(orRefuse(parsed), ({ bytes }) => toArrayBuffer(bytes))
     }
     return
   }
   const isSupported = isAccepted(type, accepted) && isPlain(request)
-  const json = once(
-    Effect.flatMap(bytes, (body): Effect.Effect<unknown, BodyFailure> =>
-      body.length === 0 || isSupported ? parseJsonBody(body) : unsupported()
-    )
+  const parsed = parseOnce(read, (bytes) =>
+    bytes.length === 0 || isSupported
+      ? Either.map(parseJsonBody(bytes), (value) => ({ bytes, value }))
+      : Either.left(unsupported())
   )
-  request.content = { ...makeContent(request, orRefuse(Effect.zipRight(json, bytes))), json: orRefuse(json) }
+  request.content = {
+    ...makeContent(
+      request,
+      Effect.map(parsed, (body) => Either.map(body, ({ bytes }) => bytes))
+    ),
+    parsed,
+    json: Effect.map(orRefuse(parsed), ({ value }) => value)
+  }
   // Whatever the name of the JSON subtype.
   request.headers = Headers.set(request.headers, "content-type", jsonType)
 }
 
 /** Without a copy where the body is all of its buffer, as nearly all bodies are. */
-const toArrayBuffer = (bytes: Effect.Effect<Buffer>) =>
-  Effect.map(bytes, (body) =>
-    body.buffer instanceof ArrayBuffer && body.buffer.byteLength === body.byteLength
-      ? body.buffer
-      : new Uint8Array(body).buffer
-  )
+const toArrayBuffer = (body: Buffer): ArrayBuffer =>
+  body.buffer instanceof ArrayBuffer && body.buffer.byteLength === body.byteLength
+    ? body.buffer
+    : new Uint8Array(body).buffer
 
-const makeContent = (request: ListenerRequest, bytes: Effect.Effect<Buffer>): RequestContent => {
-  const text = Effect.map(bytes, (body) => body.toString("utf8"))
+const makeContent = (request: ListenerRequest, body: ReadBody<Buffer>): RequestContent => {
+  const bytes = orRefuse(body)
+  const text = Effect.map(bytes, (read) => read.toString("utf8"))
   return {
+    parsed: Effect.map(body, (read) => Either.map(read, (form) => ({ bytes: form, value: undefined }))),
     json: Effect.mapError(
       Effect.flatMap(bytes, parseJsonBody),
       (cause) => new HttpServerError.RequestError({ request, reason: "Decode", cause })
     ),
     text,
-    arrayBuffer: toArrayBuffer(bytes),
-    urlParamsBody: Effect.map(text, (body) => UrlParams.fromInput(new URLSearchParams(body)))
+    arrayBuffer: Effect.map(bytes, toArrayBuffer),
+    urlParamsBody: Effect.map(text, (read) => UrlParams.fromInput(new URLSearchParams(read)))
   }
 }

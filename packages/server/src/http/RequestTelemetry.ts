@@ -1,5 +1,5 @@
 import type { HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Clock, Effect, Metric, MetricBoundaries, MetricKey, MetricLabel, Option } from "effect"
+import { Effect, Metric, MetricBoundaries, MetricKey, MetricLabel, Option } from "effect"
 import { logInfoWith } from "@berth/domain/shared/AnnotatedLog"
 import { runtimeSpansPath } from "@berth/api/runtime/RuntimeContract"
 import type { KnownRoute } from "./RouteTable.ts"
@@ -78,38 +78,38 @@ export const countRefusal = (code: unknown): void =>
 
 /** Counts and logs a request; health checks and telemetry are only counted. Paths are logged without their query, which can hold a secret. */
 export const recordRequest = ({
+  nanos,
   path,
   request,
   requestId,
   response,
   route,
-  startedAt,
   user
 }: {
   readonly request: HttpServerRequest.HttpServerRequest
   readonly path: string
   readonly route: Option.Option<KnownRoute>
   readonly response: HttpServerResponse.HttpServerResponse
-  readonly startedAt: bigint
+  /** From the request to its response. */
+  readonly nanos: bigint
   readonly requestId: string
   readonly user: Option.Option<UserId>
-}) =>
-  Effect.flatMap(Clock.currentTimeNanos, (now) => {
-    const seconds = Number(now - startedAt) / nanosPerSecond
-    const metrics = metricsOf({
-      method: request.method,
-      route: Option.match(route, { onNone: () => "none", onSome: (it) => it.path }),
-      status: String(response.status)
-    })
-    metrics.requests.unsafeUpdate(1, [])
-    metrics.duration.unsafeUpdate(seconds, [])
-    if (path.startsWith("/health/") || path === "/metrics" || path === runtimeSpansPath) return Effect.void
-    return logInfoWith("Request", {
-      method: request.method,
-      path,
-      status: response.status,
-      ms: Math.round(seconds * 10_000) / 10,
-      requestId,
-      ...Option.match(user, { onNone: () => ({}), onSome: (userId) => ({ userId }) })
-    })
+}): Effect.Effect<void> => {
+  const seconds = Number(nanos) / nanosPerSecond
+  const metrics = metricsOf({
+    method: request.method,
+    route: Option.match(route, { onNone: () => "none", onSome: (it) => it.path }),
+    status: String(response.status)
   })
+  metrics.requests.unsafeUpdate(1, [])
+  metrics.duration.unsafeUpdate(seconds, [])
+  if (path.startsWith("/health/") || path === "/metrics" || path === runtimeSpansPath) return Effect.void
+  return logInfoWith("Request", {
+    method: request.method,
+    path,
+    status: response.status,
+    ms: Math.round(seconds * 10_000) / 10,
+    requestId,
+    ...Option.match(user, { onNone: () => ({}), onSome: (userId) => ({ userId }) })
+  })
+}

@@ -112,13 +112,11 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
         })
       })
 
-    const quote = Effect.fnUntraced(function* (
-      input: PluginInput,
+    const quoteOther = Effect.fnUntraced(function* (
+      input: Exclude<PluginInput, { plugin: "generate-text" }>,
       caller: Option.Option<User>
-    ): Effect.fn.Return<CallQuote, PluginFailed | PluginInputInvalid | ImagesNotSupported> {
+    ): Effect.fn.Return<CallQuote, PluginInputInvalid> {
       switch (input.plugin) {
-        case "generate-text":
-          return yield* quoteText(input, caller)
         case "agent":
           return fixed(input, null, yield* tasks.usesOwnKeys({ caller, agentId: input.agentId }))
         case "tts": {
@@ -132,7 +130,15 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
           return fixed(input, costUsd, yield* hasOwnKey(model, caller))
         }
       }
-    }, withExportedSpan("CallQuotes.quote"))
+    })
+
+    const quote = (
+      input: PluginInput,
+      caller: Option.Option<User>
+    ): Effect.Effect<CallQuote, PluginFailed | PluginInputInvalid | ImagesNotSupported> =>
+      withExportedSpan("CallQuotes.quote")(
+        input.plugin === "generate-text" ? quoteText(input, caller) : quoteOther(input, caller)
+      )
 
     return { quote }
   })

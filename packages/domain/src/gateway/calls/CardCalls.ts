@@ -1,4 +1,4 @@
-import { Cause, DateTime, Effect, Fiber, Option, Ref, type Scope } from "effect"
+import { Cause, DateTime, Effect, Fiber, Option, Ref, Scope } from "effect"
 import { readerFromValues } from "../../ai/streams/ChunkReader.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import type { BudgetExceeded } from "../../billing/budgets/Budget.ts"
@@ -6,6 +6,7 @@ import type { ReservationId, UnitsExhausted } from "../../billing/units/Reservat
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdempotentExecution, RequestCharge } from "../../limits/IdempotentExecution.ts"
 import { noUnits, type Units } from "../../shared/Money.ts"
+import { useService } from "../../shared/ServiceUse.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 import type { User } from "../../shared/User.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
@@ -75,8 +76,8 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
     const openStream = (call: CardCall, id: ReservationId) =>
       Effect.gen(function* () {
         const { input, isStreamed, user } = call
-        const recordCharge = yield* RequestCharge
-        const spentUsd = yield* Ref.make(0)
+        const recordCharge = yield* useService(RequestCharge, Effect.succeed)
+        const spentUsd = Ref.unsafeMake(0)
         // Hot path: plain variables, since an answer has hundreds of deltas and one fiber at a time passes them on.
         const texts: Array<string> = []
         let model: string | undefined = undefined
@@ -84,13 +85,15 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         let isSettled = false
 
         // Registered before the run is opened, so that the run has ended and its cost is complete.
-        yield* Effect.addFinalizer(() => {
+        const finish = Effect.suspend(() => {
           if (isSettled) return Effect.void
           const isDelivered = isStreamed && texts.length > 0
           return Effect.flatMap(Ref.get(spentUsd), (spent) =>
             settleOpenEnd(call, id, spent, texts.join(""), isFailed && !isDelivered, model)
           )
         })
+        // `Effect.addFinalizer` captures the fiber's state, which costs more than the finalizer.
+        yield* useService(Scope.Scope, (scope) => Scope.addFinalizer(scope, finish))
 
         if (isStreamed)
           yield* ledger.meter(
@@ -102,7 +105,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
 
         const settleAt = (event: ModelDelta | PluginResult | undefined) =>
           event?.type === "done"
-            ? Effect.tap(
+            ? Effect.map(
                 Effect.zipRight(
                   recordCharge,
                   settle(call, id, countUsedUnits(call, event), event.answeredBy?.model ?? model)

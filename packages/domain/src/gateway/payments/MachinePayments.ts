@@ -1,4 +1,4 @@
-import { Clock, Data, DateTime, Duration, Effect, Either, Option, Redacted } from "effect"
+import { Data, DateTime, Duration, Effect, Either, Option, Redacted } from "effect"
 import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
 import { countPayment } from "../../billing/PaymentMetrics.ts"
 import { awaitClaim, whileRenewed } from "../../limits/Lease.ts"
@@ -52,11 +52,14 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
     const tokens = yield* Tokens
 
     /** Issues a challenge for a request. Stores nothing. */
-    const challenge = Effect.fnUntraced(function* (request: PaidRequest) {
-      const seed = Redacted.value(yield* tokens.make).slice(0, seedLength)
-      const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-      return makeChallenge(digests, terms, request, { expires: now + Duration.toSeconds(challengeLifetime), seed })
-    }, withExportedSpan("MachinePayments.challenge"))
+    const challenge = (request: PaidRequest): Effect.Effect<Challenge> =>
+      Effect.clockWith((clock) =>
+        Effect.map(tokens.make, (token) => {
+          const seed = Redacted.value(token).slice(0, seedLength)
+          const now = Math.floor(clock.unsafeCurrentTimeMillis() / 1000)
+          return makeChallenge(digests, terms, request, { expires: now + Duration.toSeconds(challengeLifetime), seed })
+        })
+      ).pipe(withExportedSpan("MachinePayments.challenge"))
 
     /** Why the values of `Authorization` pay for nothing, whatever the request; none if they hold a credential. */
     const findMissingCredential = (authorization: ReadonlyArray<string>) =>

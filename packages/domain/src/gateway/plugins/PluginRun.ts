@@ -4,13 +4,7 @@ import type { ChatEnding, ChatOpening } from "../../ai/calls/ChatRequest.ts"
 import type { ToolCall } from "../../ai/chat/ModelChat.ts"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { ProviderFailed, ProviderFailureKind } from "../../ai/models/ModelErrors.ts"
-import {
-  type ChunkReader,
-  prependReader,
-  readerFromStream,
-  readLast,
-  streamFromReader
-} from "../../ai/streams/ChunkReader.ts"
+import { type ChunkReader, prependReader, readerFromStream, streamFromReader } from "../../ai/streams/ChunkReader.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 
 /** A plugin did not complete. `reason` is a sentence for the caller, without secrets; `kind` and `retryAfter` are a provider's. */
@@ -83,10 +77,14 @@ const isDelta = <End extends Ended>(event: ModelDelta | End): event is ModelDelt
 /** Reads an answer to its result. */
 export const collectResult = <Result extends Ended, E>(
   events: ChunkReader<ModelDelta | Result, E>
-): Effect.Effect<Result, E | PluginFailed> =>
-  Effect.flatMap(readLast(events), (last) =>
-    last === undefined || !isEnd(last) ? Effect.fail(incomplete) : Effect.succeed(last)
-  )
+): Effect.Effect<Result, E | PluginFailed> => {
+  const next: Effect.Effect<Result, E | PluginFailed> = Effect.flatMap(events, (read) => {
+    if (read === null) return Effect.fail(incomplete)
+    const last = read.at(-1)
+    return last !== undefined && isEnd(last) ? Effect.succeed(last) : next
+  })
+  return next
+}
 
 /** Replaces the last event. Deltas pass in whole chunks, those of the last chunk before `onEnd` runs. */
 export const mapEnd =

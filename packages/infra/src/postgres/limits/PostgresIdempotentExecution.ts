@@ -2,6 +2,7 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { IdempotencyClaimId } from "@berth/domain/limits/IdempotencyKeys"
 import { IdempotencyClaimLost, IdempotentExecution, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { useService } from "@berth/domain/shared/ServiceUse"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Layer, Option, Redacted, Schema } from "effect"
 import { digestIdempotencyKey } from "./PostgresIdempotencyKeys.ts"
@@ -50,13 +51,16 @@ const make = Effect.gen(function* () {
         })
       )
     },
-    reference: Effect.flatMap(
+    reference: useService(
       RequestClaim,
       Option.match({
         onNone: (): Effect.Effect<string> => ids.next("req"),
-        onSome: ({ id, key }) => Effect.map(hold(digestIdempotencyKey(key), id), ({ firstClaimId }) => firstClaimId)
+        onSome: ({ id, key }) =>
+          Effect.map(hold(digestIdempotencyKey(key), id), ({ firstClaimId }) => firstClaimId).pipe(
+            Effect.withSpan("IdempotentExecution.reference")
+          )
       })
-    ).pipe(Effect.withSpan("IdempotentExecution.reference"))
+    )
   })
 })
 
