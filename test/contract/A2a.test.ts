@@ -31,7 +31,7 @@ const envelope = (from: OwnerWithAgent, to: OwnerWithAgent, changes: Readonly<Re
 })
 
 const post = (as: OwnerWithAgent, to: string, json: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: `/api/a2a/${to}/messages`, as, json }))
+  App.web({ method: "POST", path: `/api/a2a/${to}/messages`, as, json })
 const send = (from: OwnerWithAgent, to: OwnerWithAgent, changes: Readonly<Record<string, unknown>> = {}) =>
   post(from, to.agent.id, envelope(from, to, changes))
 
@@ -45,14 +45,12 @@ const converse = (from: OwnerWithAgent, to: OwnerWithAgent, changes: Readonly<Re
   })
 
 const agentCall = (owner: OwnerWithAgent, method: string, path: string, json?: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({
-      method,
-      path: `/api/agents/${owner.agent.id}/a2a${path}`,
-      as: owner,
-      ...(json === undefined ? {} : { json })
-    })
-  )
+  App.web({
+    method,
+    path: `/api/agents/${owner.agent.id}/a2a${path}`,
+    as: owner,
+    ...(json === undefined ? {} : { json })
+  })
 const allow = (receiver: OwnerWithAgent, ...senders: ReadonlyArray<string>) =>
   agentCall(receiver, "PUT", "/allow", { allow: senders })
 
@@ -204,11 +202,10 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
   it.effect("A sender is one of the caller's agents, by session, API key of the scope chat, or gateway token", () =>
     Effect.gen(function* () {
       const { alice, bob } = yield* pair
-      const { web } = yield* App.TestApp
       const forged = yield* post(bob, bob.agent.id, envelope(alice, bob))
       assert.deepInclude([forged.status, forged.body["code"]], "a2a_sender_not_owned")
       const { key } = yield* createApiKey(alice, "chat")
-      const byKey = yield* web({
+      const byKey = yield* App.web({
         method: "POST",
         path: `/api/a2a/${bob.agent.id}/messages`,
         headers: { authorization: `Bearer ${key}` },
@@ -216,11 +213,11 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       })
       assert.strictEqual(byKey.status, 202, byKey.text)
       const tokenOf = (owner: OwnerWithAgent) =>
-        Effect.map(web({ method: "GET", path: `/api/instance/${owner.user.id}/token`, as: owner }), ({ body }) =>
+        Effect.map(App.web({ method: "GET", path: `/api/instance/${owner.user.id}/token`, as: owner }), ({ body }) =>
           String(body["token"])
         )
       const byToken = (token: string, json: unknown) =>
-        web({
+        App.web({
           method: "POST",
           path: `/api/a2a/${bob.agent.id}/messages`,
           headers: { authorization: `Bearer ${token}` },
@@ -252,9 +249,8 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
         delegation: { depth: 1, path: [alice.agent.id], budgetUnits: 3 },
         ...changes
       })
-      const { web } = yield* App.TestApp
       const path = `/api/agents/${bob.agent.id}/config`
-      yield* web({ method: "PUT", path, as: bob, json: { skills: ["calculator"] } })
+      yield* App.web({ method: "PUT", path, as: bob, json: { skills: ["calculator"] } })
       const notOffered = yield* send(alice, bob, delegate())
       assert.deepInclude(notOffered.body, { code: "offered_skill_not_found" })
       assert.strictEqual((yield* agentCall(bob, "PUT", "/skills", { skills: ["none"] })).status, 404)
@@ -317,9 +313,8 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
             }
           ]
         ])
-        const { web } = yield* App.TestApp
         const traceId = "0af7651916cd43dd8448eb211c80319c"
-        const answer = yield* web({
+        const answer = yield* App.web({
           method: "POST",
           path: "/api/agent",
           as: alice,
@@ -495,13 +490,12 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
   it.effect("A message by the gateway token of an instance continues the chain of the message being answered", () =>
     Effect.gen(function* () {
       const { alice, bob } = yield* senders
-      const { web } = yield* App.TestApp
       const token = String(
-        (yield* web({ method: "GET", path: `/api/instance/${bob.user.id}/token`, as: bob })).body["token"]
+        (yield* App.web({ method: "GET", path: `/api/instance/${bob.user.id}/token`, as: bob })).body["token"]
       )
       const back = () =>
         Effect.map(
-          web({
+          App.web({
             method: "POST",
             path: `/api/a2a/${alice.agent.id}/messages`,
             headers: { authorization: `Bearer ${token}` },

@@ -114,9 +114,7 @@ const collect = (events: AsyncIterable<StreamResponse>) =>
   })
 
 const allow = (receiver: OwnerWithAgent, ...senders: ReadonlyArray<string>) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "PUT", path: `/api/agents/${receiver.agent.id}/a2a/allow`, as: receiver, json: { allow: senders } })
-  )
+  App.web({ method: "PUT", path: `/api/agents/${receiver.agent.id}/a2a/allow`, as: receiver, json: { allow: senders } })
 
 /** An agent that says "one ", and "two" once the gate is open. */
 const withGate =
@@ -138,15 +136,13 @@ const withGate =
     )
 
 const raw = (as: OwnerWithAgent, to: OwnerWithAgent, method: string, path: string, json?: unknown, version = "1.0") =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({
-      method,
-      path: `/agents/${to.agent.id}/a2a${path}`,
-      as,
-      headers: version === "" ? {} : { "a2a-version": version },
-      ...(json === undefined ? {} : { json })
-    })
-  )
+  App.web({
+    method,
+    path: `/agents/${to.agent.id}/a2a${path}`,
+    as,
+    headers: version === "" ? {} : { "a2a-version": version },
+    ...(json === undefined ? {} : { json })
+  })
 const rpc = (as: OwnerWithAgent, to: OwnerWithAgent, method: string, params: unknown, version = "1.0") =>
   raw(as, to, "POST", "", { jsonrpc: "2.0", id: 7, method, params }, version)
 
@@ -373,8 +369,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
           client.deleteTaskPushNotificationConfig({ tenant: "", taskId: task.id, id: "other" })
         )
         assert.deepStrictEqual(yield* names, ["mine"])
-        const { web } = yield* App.TestApp
-        const removed = yield* web({
+        const removed = yield* App.web({
           method: "DELETE",
           path: `/agents/${owner.agent.id}/a2a/tasks/${task.id}/pushNotificationConfigs/other`,
           as: owner,
@@ -494,10 +489,9 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
     it.effect(`${binding}: an agent that does not allow the caller answers as one that does not exist`, () =>
       Effect.gen(function* () {
         const [receiver, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
-        const { web } = yield* App.TestApp
-        const card = web({ method: "GET", path: cardPath(receiver), as: stranger })
+        const card = App.web({ method: "GET", path: cardPath(receiver), as: stranger })
         const none = { ...receiver, agent: { ...receiver.agent, id: AgentId.make("agt_0") } }
-        const anonymous = yield* web({ method: "GET", path: cardPath(receiver) })
+        const anonymous = yield* App.web({ method: "GET", path: cardPath(receiver) })
         assert.strictEqual((yield* card).status, 404)
         assert.strictEqual(withoutTraceId(anonymous), withoutTraceId(yield* card))
         const ask = (to: OwnerWithAgent) => rpc(stranger, to, "GetTask", { id: "tsk_0" })
@@ -520,10 +514,10 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
 
   it.effect("The card of an agent names its interfaces, schemes and skills, and is revalidated by its tag", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.TestApp
+      const { appUrl } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const get = (headers: Readonly<Record<string, string>> = {}) =>
-        web({ method: "GET", path: cardPath(owner), as: owner, headers })
+        App.web({ method: "GET", path: cardPath(owner), as: owner, headers })
       const card = yield* get()
       const url = new URL(`/agents/${owner.agent.id}/a2a`, appUrl).href
       assert.deepInclude(card.body, {
@@ -542,13 +536,12 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
 
   it.effect("An agent takes the gateway token of its own instance, and no other", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const ask = (as: OwnerWithAgent) =>
         Effect.gen(function* () {
-          const { body } = yield* web({ method: "GET", path: `/api/instance/${as.user.id}/token`, as })
+          const { body } = yield* App.web({ method: "GET", path: `/api/instance/${as.user.id}/token`, as })
           const headers = { authorization: `Bearer ${String(body["token"])}` }
-          return (yield* web({ method: "GET", path: cardPath(owner), headers })).status
+          return (yield* App.web({ method: "GET", path: cardPath(owner), headers })).status
         })
       assert.deepStrictEqual([yield* ask(owner), yield* ask(stranger)], [200, 401])
     })
@@ -580,9 +573,8 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         assert.deepStrictEqual([status, body["jsonrpc"], body["id"]], [200, "2.0", 7], text)
         assert.propertyVal(body["error"], "code", code, text)
       }
-      const { web } = yield* App.TestApp
       const path = `/agents/${owner.agent.id}/a2a`
-      const malformed = yield* web({
+      const malformed = yield* App.web({
         method: "POST",
         path,
         as: owner,
@@ -590,7 +582,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         headers: { "content-type": "application/json" }
       })
       assert.propertyVal(malformed.body["error"], "code", -32700, malformed.text)
-      const invalid = yield* web({ method: "POST", path, as: owner, json: [] })
+      const invalid = yield* App.web({ method: "POST", path, as: owner, json: [] })
       assert.propertyVal(invalid.body["error"], "code", -32600, invalid.text)
       yield* exhaustUnits(owner)
       const unpaid = yield* rpc(owner, owner, "SendMessage", { message })

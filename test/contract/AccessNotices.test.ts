@@ -18,8 +18,7 @@ import * as App from "../support/TestApp.ts"
 const password = "correct horse battery"
 const nextPassword = "another horse battery"
 
-const post = (path: string, json: unknown, cookie = "") =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, json, headers: { cookie } }))
+const post = (path: string, json: unknown, cookie = "") => App.web({ method: "POST", path, json, headers: { cookie } })
 
 /** A signed-in user with a password and an unverified address. */
 const unverifiedUser = Effect.gen(function* () {
@@ -111,9 +110,8 @@ layer(issuerAppLayer(), { excludeTestServices: true })("A new access method of a
       yield* linkWallet(cookie)
       assert.lengthOf(yield* noticesTo(email), 1)
       assert.isEmpty(yield* noticesTo(fresh))
-      const { web } = yield* App.TestApp
       const token = yield* findVerificationToken(fresh)
-      yield* web({ method: "GET", path: `/api/auth/verify-email?token=${encodeURIComponent(token)}` })
+      yield* App.web({ method: "GET", path: `/api/auth/verify-email?token=${encodeURIComponent(token)}` })
       yield* linkWallet(cookie)
       assert.lengthOf(yield* noticesTo(email), 1)
       assert.lengthOf(yield* noticesTo(fresh), 1)
@@ -122,11 +120,10 @@ layer(issuerAppLayer(), { excludeTestServices: true })("A new access method of a
 
   it.effect("A new access method is reported with any preferences, and never to an unverified address", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const [owner, stranger] = [yield* verifiedUser, yield* unverifiedUser]
       const notifications = { email: false, security: false }
-      yield* web({ method: "PATCH", path: "/api/settings", as: owner, json: { notifications } })
+      yield* App.web({ method: "PATCH", path: "/api/settings", as: owner, json: { notifications } })
       for (const { cookie } of [owner, stranger]) yield* linkWallet(cookie)
       assert.lengthOf(yield* noticesTo(owner.email), 1)
       assert.isEmpty(yield* noticesTo(stranger.email))

@@ -72,8 +72,7 @@ const probe = HttpLayerRouter.serve(
 const Issued = Schema.Struct({ token: Schema.String, expiresAt: Schema.DateTimeUtc })
 const tokenOf = (as: App.SignedIn) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const answer = yield* web({ method: "POST", path: "/api/auth/token", as })
+    const answer = yield* App.web({ method: "POST", path: "/api/auth/token", as })
     assert.strictEqual(answer.status, 200, answer.text)
     return { ...(yield* Schema.decodeUnknown(Issued)(answer.body)), answer }
   })
@@ -93,13 +92,13 @@ const statusOf = (token: string) => Effect.map(ask(`Bearer ${token}`), ({ status
 layer(probe, { excludeTestServices: true })("An access token", (it) => {
   it.effect("An access token is issued for a session with no-store and verifies with the published keys", () =>
     Effect.gen(function* () {
-      const { appUrl, logLines, web } = yield* App.TestApp
+      const { appUrl, logLines } = yield* App.TestApp
       const me = yield* App.signInNewUser()
       const { answer, expiresAt, token } = yield* tokenOf(me)
       assert.strictEqual(answer.headers["cache-control"], "no-store")
       const left = DateTime.distance(yield* DateTime.now, expiresAt)
       assert.isTrue(left > 14 * 60_000 && left <= 15 * 60_000, String(left))
-      const published = yield* web({ method: "GET", path: "/.well-known/jwks.json" })
+      const published = yield* App.web({ method: "GET", path: "/.well-known/jwks.json" })
       assert.strictEqual(published.headers["cache-control"], "public, max-age=300")
       const { keys } = yield* Schema.decodeUnknown(
         Schema.Struct({
@@ -156,13 +155,12 @@ layer(probe, { excludeTestServices: true })("An access token", (it) => {
 
   it.effect("An access token ends with its session while tokens of other sessions stay valid", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const me = yield* App.signInNewUser()
       const elsewhere = yield* App.openSession(me.user)
       const [here, there] = [(yield* tokenOf(me)).token, (yield* tokenOf(elsewhere)).token]
       assert.deepStrictEqual([yield* statusOf(here), yield* statusOf(there)], [200, 200])
-      yield* web({ method: "POST", path: "/api/auth/signout", as: me })
+      yield* App.web({ method: "POST", path: "/api/auth/signout", as: me })
       assert.deepStrictEqual([yield* statusOf(here), yield* statusOf(there)], [401, 200])
       yield* sql`update sessions set expires_at = now() - interval '1 second' where user_id = ${me.user.id}`
       assert.strictEqual(yield* statusOf(there), 401)

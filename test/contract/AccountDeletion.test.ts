@@ -17,29 +17,23 @@ const path = "/api/settings"
 
 /** A signed-in user with a password. */
 const member = Effect.gen(function* () {
-  const { web } = yield* App.TestApp
   const json = { email: `${yield* uniqueName("member")}@example.com`, password }
-  const { body } = yield* web({ method: "POST", path: "/api/register", json })
+  const { body } = yield* App.web({ method: "POST", path: "/api/register", json })
   return { id: String(body["id"]), email: json.email, cookie: yield* signIn(json.email) }
 })
 
 const signIn = (email: string) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const answer = yield* web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password } })
+    const answer = yield* App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password } })
     assert.strictEqual(answer.status, 200, answer.text)
     return String(answer.headers["set-cookie"]).split(";")[0] ?? ""
   })
 
 const remove = (cookie: string, json?: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "DELETE", path, headers: { cookie }, ...(json === undefined ? {} : { json }) })
-  )
+  App.web({ method: "DELETE", path, headers: { cookie }, ...(json === undefined ? {} : { json }) })
 
 const statusOf = (cookie: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    Effect.map(web({ method: "GET", path, headers: { cookie } }), ({ status }) => status)
-  )
+  Effect.map(App.web({ method: "GET", path, headers: { cookie } }), ({ status }) => status)
 
 /** The user's sign-ins were so long ago. */
 const signedInBefore = (id: string, interval: string) =>
@@ -102,12 +96,11 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
 
   it.effect("DELETE /api/settings deletes the account with a confirmation within ten minutes of a password check", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { cookie, id } = yield* member
       yield* signedInBefore(id, "1 hour")
       assertError(yield* remove(cookie, confirmed), tooOld)
       const json = { currentPassword: password, newPassword: "another horse battery" }
-      const changed = yield* web({ method: "POST", path: "/api/settings/password", headers: { cookie }, json })
+      const changed = yield* App.web({ method: "POST", path: "/api/settings/password", headers: { cookie }, json })
       assert.strictEqual(changed.status, 200, changed.text)
       assert.strictEqual((yield* remove(cookie, confirmed)).status, 200)
     })
@@ -147,11 +140,10 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
 
   it.effect("DELETE /api/settings rejects requests without a session and pages of another origin", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { cookie } = yield* member
       assertError(yield* remove("", confirmed), { status: 401, code: "unauthorized" })
       const headers = { cookie, origin: "https://evil.example" }
-      assertError(yield* web({ method: "DELETE", path, headers, json: { password } }), {
+      assertError(yield* App.web({ method: "DELETE", path, headers, json: { password } }), {
         status: 403,
         code: "origin_not_allowed"
       })
@@ -161,15 +153,14 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
 
   it.effect("DELETE /api/settings frees the email at once for a new account without data of the old one", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { cookie, email, id } = yield* member
       assert.strictEqual((yield* remove(cookie, confirmed)).status, 200)
       const json = { email, password }
-      assertError(yield* web({ method: "POST", path: "/api/auth/callback/credentials", json }), {
+      assertError(yield* App.web({ method: "POST", path: "/api/auth/callback/credentials", json }), {
         status: 401,
         code: "credentials_invalid"
       })
-      const again = yield* web({ method: "POST", path: "/api/register", json })
+      const again = yield* App.web({ method: "POST", path: "/api/register", json })
       assert.strictEqual(again.status, 200, again.text)
       assert.notStrictEqual(again.body["id"], id)
       assert.strictEqual(yield* statusOf(cookie), 401)
@@ -202,7 +193,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
 
   it.effect("DELETE /api/settings makes a request 401 that finds its rows deleted", () =>
     Effect.gen(function* () {
-      const { logLines, web } = yield* App.TestApp
+      const { logLines } = yield* App.TestApp
       const sql = yield* SqlClient
       const { run } = yield* Transaction
       const owner = yield* createOwnerWithAgent()
@@ -210,7 +201,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
         Effect.gen(function* () {
           yield* sql`select pg_advisory_xact_lock(hashtextextended(${`agents of ${owner.user.id}`}, 0))`
           const fiber = yield* Effect.forkDaemon(
-            web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "Too late" } })
+            App.web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "Too late" } })
           )
           yield* untilLocked(1)
           assert.strictEqual((yield* remove(owner.cookie, confirmed)).status, 200)
@@ -224,7 +215,6 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
 
   it.effect("DELETE /api/settings ends a reply in progress, which is not stored", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const owner = yield* createOwnerWithAgent()
       const { withBehavior } = yield* AgentManagerTest
@@ -237,7 +227,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
       yield* withBehavior({ chat })(
         Effect.gen(function* () {
           const asking = yield* Effect.forkDaemon(
-            web({
+            App.web({
               method: "POST",
               path: "/api/agent",
               as: owner,
@@ -265,7 +255,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
 
   it.effect("DELETE /api/settings ends concurrent requests, which leave no rows", () =>
     Effect.gen(function* () {
-      const { logLines, web } = yield* App.TestApp
+      const { logLines } = yield* App.TestApp
       const sql = yield* SqlClient
       for (let round = 0; round < 4; round++) {
         const owner = yield* createOwnerWithAgent()
@@ -290,7 +280,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
                 const statuses: Array<readonly [string, number]> = []
                 // Until the account is gone, however long that takes.
                 while (statuses.at(-1)?.[1] !== 401) {
-                  const answer = yield* web({ method: "GET", path, ...call, as: owner })
+                  const answer = yield* App.web({ method: "GET", path, ...call, as: owner })
                   statuses.push([`${call.method} ${call.path} ${answer.text}`, answer.status])
                   answered += 1
                 }

@@ -105,14 +105,13 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
 
   it.effect("GET /api/ops/users/:id returns the account without secrets and conversations, and audits the read", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent("pro")
       const { id } = owner.user
       const planted = { action: "set-credential", key: "openai", value: "sk-planted-key-of-the-owner" }
-      yield* web({ method: "POST", path: "/api/agent", as: owner, json: planted })
+      yield* App.web({ method: "POST", path: "/api/agent", as: owner, json: planted })
       const token = Redacted.value(yield* (yield* InstanceRepository).ensureGatewayToken(id))
-      yield* web({ method: "POST", path: "/api/chat", as: owner, json: { message: "a planted message" } })
-      yield* web({
+      yield* App.web({ method: "POST", path: "/api/chat", as: owner, json: { message: "a planted message" } })
+      yield* App.web({
         method: "PATCH",
         path: `/api/agents/${owner.agent.id}/config`,
         as: owner,
@@ -148,12 +147,11 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
 
   it.effect("PUT /api/ops/users/:id/plan sets and ends a plan by hand, with its rights and an audit entry", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser()
       const given = yield* setPlan(owner.user, "pro")
       assert.strictEqual(given.status, 200, given.text)
       assert.deepInclude(given.body, { id: owner.user.id, plan: "pro" })
-      const provisioned = yield* web({
+      const provisioned = yield* App.web({
         method: "POST",
         path: "/api/agents/provision",
         as: owner,
@@ -162,7 +160,12 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
       assert.strictEqual(provisioned.status, 201, provisioned.text)
       assert.deepInclude((yield* setPlan(owner.user, "free")).body, { plan: "free" })
       assert.deepInclude((yield* setPlan(owner.user, "free")).body, { plan: "free" })
-      const refused = yield* web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "Two" } })
+      const refused = yield* App.web({
+        method: "POST",
+        path: "/api/agents/provision",
+        as: owner,
+        json: { name: "Two" }
+      })
       assert.strictEqual(refused.status, 402)
       const change = (before: string, after: string) => ({
         action: "user.change_plan",
@@ -223,12 +226,11 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
 
   it.effect("A response kept for an Idempotency-Key is refused once its administrator is none", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const users = yield* UserRepository
       const [former, owner] = [yield* signInAdministrator, yield* App.signInNewUser()]
       const rename = (email: Email) => Effect.orDie(users.update(former.user.id, { email }))
       const credit = (key: string) =>
-        web({
+        App.web({
           method: "POST",
           path: `/api/ops/users/${owner.user.id}/credits`,
           as: former,

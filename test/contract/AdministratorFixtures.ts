@@ -20,8 +20,7 @@ export const signInAdministrator = Effect.gen(function* () {
 
 export const asAdministrator = (call: App.AppCall) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    return yield* web({ ...call, as: yield* signInAdministrator })
+    return yield* App.web({ ...call, as: yield* signInAdministrator })
   })
 
 /** The audit entries of a user, newest first. */

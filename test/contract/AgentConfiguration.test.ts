@@ -10,13 +10,9 @@ import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
 layer(App.layer(), { excludeTestServices: true })("AgentConfiguration", (it) => {
   const put = (owner: OwnerWithAgent, json: unknown) =>
-    Effect.flatMap(App.TestApp, ({ web }) =>
-      web({ method: "PUT", path: `/api/agents/${owner.agent.id}/config`, as: owner, json })
-    )
+    App.web({ method: "PUT", path: `/api/agents/${owner.agent.id}/config`, as: owner, json })
   const read = (owner: OwnerWithAgent) =>
-    Effect.flatMap(App.TestApp, ({ web }) =>
-      web({ method: "GET", path: `/api/agents/${owner.agent.id}/config`, as: owner })
-    )
+    App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/config`, as: owner })
 
   /** Works off what the outbox has for an owner; answers how much that was. */
   const workOff = (owner: OwnerWithAgent) =>
@@ -73,11 +69,10 @@ layer(App.layer(), { excludeTestServices: true })("AgentConfiguration", (it) => 
 
   it.effect("DELETE of an agent is 200 when its instance is unavailable, and a job reconfigures the instance", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const { withBehavior } = yield* AgentManagerTest
       const gone = yield* withBehavior({ reconfigure: () => new InstanceUnavailable({ reason: "it hangs" }) })(
-        web({ method: "DELETE", path: `/api/agents/provision/${owner.agent.id}`, as: owner })
+        App.web({ method: "DELETE", path: `/api/agents/provision/${owner.agent.id}`, as: owner })
       )
       assert.deepStrictEqual([gone.status, gone.body], [200, { success: true }])
       assert.strictEqual((yield* read(owner)).status, 404)

@@ -20,13 +20,9 @@ const observations = (options: App.TestAppOptions, name: string) =>
     ) => Effect.flatMap(AgentManagerTest, ({ withBehavior }) => withBehavior(script)(effect))
 
     const statsOf = (owner: App.SignedIn & { readonly agent: { readonly id: string } }) =>
-      Effect.flatMap(App.TestApp, ({ web }) =>
-        web({ method: "GET", path: `/api/agents/${owner.agent.id}/stats`, as: owner })
-      )
+      App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/stats`, as: owner })
     const say = (owner: App.SignedIn & { readonly agent: { readonly id: string } }) =>
-      Effect.flatMap(App.TestApp, ({ web }) =>
-        web({ method: "POST", path: "/api/agent", as: owner, json: { message: "hello", agentId: owner.agent.id } })
-      )
+      App.web({ method: "POST", path: "/api/agent", as: owner, json: { message: "hello", agentId: owner.agent.id } })
 
     it.effect("GET stats returns mock figures of the stored messages when the backend is unreachable", () =>
       Effect.gen(function* () {
@@ -98,9 +94,8 @@ const observations = (options: App.TestAppOptions, name: string) =>
 
     it.effect("GET instance stats returns N/A for an instance that is down", () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
-        const asked = web({ method: "GET", path: `/api/instance/${owner.user.id}/stats`, as: owner })
+        const asked = App.web({ method: "GET", path: `/api/instance/${owner.user.id}/stats`, as: owner })
         const { body, status } = yield* withManager({ stats: () => Effect.succeed(Option.none()) }, asked)
         assert.strictEqual(status, 200)
         assert.deepInclude(body, { userId: owner.user.id, cpu: "N/A", memory: "N/A" })
@@ -109,9 +104,8 @@ const observations = (options: App.TestAppOptions, name: string) =>
 
     it.effect("GET instance storage returns the plan's limit without a use for an instance that is down", () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent("starter")
-        const asked = web({ method: "GET", path: `/api/instance/${owner.user.id}/storage`, as: owner })
+        const asked = App.web({ method: "GET", path: `/api/instance/${owner.user.id}/storage`, as: owner })
         const { body, status } = yield* withManager({ measureStorage: () => Effect.succeedNone }, asked)
         assert.strictEqual(status, 200)
         assert.deepStrictEqual(body, { usedBytes: null, limitBytes: 1024 ** 3 })
@@ -120,7 +114,6 @@ const observations = (options: App.TestAppOptions, name: string) =>
 
     it.effect("GET logs passes level, limit, owner and agent to the backend", () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
         const asked: Array<readonly [string, RuntimeLogQuery]> = []
         const answer = yield* withManager(
@@ -131,7 +124,7 @@ const observations = (options: App.TestAppOptions, name: string) =>
                 return { entries: [fakeLogEntry, { ...fakeLogEntry, id: "log_2", agentId: owner.agent.id }], total: 7 }
               })
           },
-          web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs?limit=2&level=error`, as: owner })
+          App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs?limit=2&level=error`, as: owner })
         )
         assert.deepStrictEqual(asked, [[owner.user.id, { agentId: owner.agent.id, level: "error", limit: 2 }]])
         assert.deepInclude(answer.body, { total: 7, limit: 2 })
@@ -158,12 +151,12 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
   (it) => {
     it.effect("The backend rejects an invalid limit of logs, and a request without the internal key", () =>
       Effect.gen(function* () {
-        const { backend, internalKey } = yield* App.TestApp
+        const { internalKey } = yield* App.TestApp
         const path = "/internal/instances/usr_1/logs?limit=many"
         const headers = { authorization: `Bearer ${internalKey}` }
-        assert.strictEqual((yield* backend({ method: "GET", path, headers })).status, 400)
-        assert.strictEqual((yield* backend({ method: "GET", path })).status, 401)
-        assert.strictEqual((yield* backend({ method: "GET", path: "/internal/instances/usr_1/stats" })).status, 401)
+        assert.strictEqual((yield* App.backend({ method: "GET", path, headers })).status, 400)
+        assert.strictEqual((yield* App.backend({ method: "GET", path })).status, 401)
+        assert.strictEqual((yield* App.backend({ method: "GET", path: "/internal/instances/usr_1/stats" })).status, 401)
       })
     )
   }

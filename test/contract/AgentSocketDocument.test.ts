@@ -36,8 +36,7 @@ const strictly = { onExcessProperty: "error" } as const
 
 layer(App.shared, { excludeTestServices: true })("The description of the agents' WebSocket", (it) => {
   const document = Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const { body, status, text } = yield* web({ method: "GET", path: "/asyncapi.json" })
+    const { body, status, text } = yield* App.web({ method: "GET", path: "/asyncapi.json" })
     assert.strictEqual(status, 200)
     return { ...(yield* Schema.decodeUnknown(Document)(body)), body, text }
   })

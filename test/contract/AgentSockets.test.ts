@@ -144,7 +144,6 @@ layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) =>
 
   it.scoped("An agent's WebSocket resumes behind any event, on another socket and across routes", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const { frames, messageId } = yield* chat(yield* socketOf(owner), "hello")
       for (let after = 0; after <= frames.length; after++) {
@@ -155,7 +154,7 @@ layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) =>
         assert.deepStrictEqual(client.frames.filter(of(messageId)), frames.slice(after))
       }
       const headers = { accept: "text/event-stream", "last-event-id": `${messageId}:2` }
-      const streamed = yield* web({ method: "POST", path: "/api/agent", as: owner, json: {}, headers })
+      const streamed = yield* App.web({ method: "POST", path: "/api/agent", as: owner, json: {}, headers })
       assert.include(streamed.text, `id: ${messageId}:3`)
     })
   )
@@ -263,7 +262,6 @@ layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) =>
 
   it.scoped("An agent's WebSocket closes when the session ends or the agent is deleted", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [leaving, staying, deleting] = [
         yield* createOwnerWithAgent(),
         yield* createOwnerWithAgent(),
@@ -273,10 +271,10 @@ layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) =>
       const [first, second] = [yield* socketOf(leaving), yield* socketOf({ ...leaving, ...again })]
       const other = yield* socketOf(staying)
       const third = yield* socketOf(deleting)
-      yield* web({ method: "POST", path: "/api/auth/signout", as: leaving })
+      yield* App.web({ method: "POST", path: "/api/auth/signout", as: leaving })
       assert.deepInclude(yield* first.closed, { code: 4401 })
       const path = `/api/agents/provision/${deleting.agent.id}`
-      assert.strictEqual((yield* web({ method: "DELETE", path, as: deleting })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "DELETE", path, as: deleting })).status, 200)
       assert.deepInclude(yield* third.closed, { code: 4404 })
       yield* chat(second, "still there?")
       yield* chat(other, "still there?")
@@ -328,7 +326,6 @@ layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) =>
 
   it.effect("An agent's WebSocket is 426 for no handshake, and 400 for a handshake without a key", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const path = `/agents/${owner.agent.id}/ws`
       const withoutConnection = {
@@ -344,7 +341,7 @@ layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) =>
         { ...handshake, upgrade: "h2c" }
       ]
       for (const headers of calls) {
-        const answer = yield* web({ method: "GET", path, as: owner, headers })
+        const answer = yield* App.web({ method: "GET", path, as: owner, headers })
         assertError(answer, { status: 426, code: "upgrade_required" })
         assert.deepInclude(answer.headers, {
           connection: "Upgrade",
@@ -358,19 +355,18 @@ layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) =>
         { ...handshake, "sec-websocket-key": "short" },
         { ...handshake, "sec-websocket-key": `${key}, ${key}` }
       ])
-        assertError(yield* web({ method: "GET", path, as: owner, headers }), {
+        assertError(yield* App.web({ method: "GET", path, as: owner, headers }), {
           status: 400,
           code: "handshake_key_invalid"
         })
-      assertError(yield* web({ method: "POST", path, as: owner }), { status: 405, code: "method_not_allowed" })
+      assertError(yield* App.web({ method: "POST", path, as: owner }), { status: 405, code: "method_not_allowed" })
     })
   )
 
   it.effect("An agent's WebSocket leaves requests for other upgrades to their routes", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const headers = { connection: "upgrade, http2-settings", upgrade: "h2c", "http2-settings": "" }
-      assert.strictEqual((yield* web({ method: "GET", path: "/health/live", headers })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "GET", path: "/health/live", headers })).status, 200)
     })
   )
 
@@ -436,13 +432,13 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
 
   it.effect("The gateway token opens no socket of another owner's agent, and appears in no request log", () =>
     Effect.gen(function* () {
-      const { logLines, web } = yield* App.TestApp
+      const { logLines } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const token = yield* tokenOf(stranger)
       const headers = { authorization: `Bearer ${token}` }
       assertError(yield* readSocketRefusal(yield* callTo(owner, { headers })), { status: 401, code: "unauthorized" })
       const path = `/agents/${owner.agent.id}/ws?token=${token}`
-      assert.strictEqual((yield* web({ method: "GET", path })).status, 401)
+      assert.strictEqual((yield* App.web({ method: "GET", path })).status, 401)
       assert.notInclude((yield* logLines).join("\n"), token)
       assert.notInclude(recordedAttributes(), token)
     })

@@ -16,10 +16,9 @@ const currentTraceParent = Effect.map(Effect.currentSpan, ({ spanId, traceId }) 
 /** A call of the skill `a2a-send` by the runtime of the agent's owner, in a turn. Returns its text, or the reason of its failure. */
 export const callInTurn = (owner: OwnerWithAgent, messageId: string, call: Readonly<Record<string, unknown>>) =>
   Effect.gen(function* () {
-    const { backend } = yield* App.TestApp
     const token = Redacted.value(yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id))
     const trace = yield* Effect.orElseSucceed(currentTraceParent, () => ({}))
-    const { body, text } = yield* backend({
+    const { body, text } = yield* App.backend({
       method: "POST",
       path: runtimeA2aPath,
       headers: { ...trace, authorization: `Bearer ${token}` },

@@ -49,21 +49,17 @@ const pathOf = ({ agent }: OwnerWithAgent, rest: string) => `/api/agents/${agent
 
 const openChallenge = (owner: OwnerWithAgent, type: Type) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const answer = yield* web({ method: "GET", path: pathOf(owner, `verify?type=${type}`), as: owner })
+    const answer = yield* App.web({ method: "GET", path: pathOf(owner, `verify?type=${type}`), as: owner })
     assert.strictEqual(answer.status, 200, answer.text)
     return String(answer.body["message"])
   })
 
 const verify = (owner: OwnerWithAgent, verificationType: Type, fields: Readonly<Record<string, unknown>>) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: pathOf(owner, "verify"), as: owner, json: { verificationType, ...fields } })
-  )
+  App.web({ method: "POST", path: pathOf(owner, "verify"), as: owner, json: { verificationType, ...fields } })
 
 const recordOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const { body } = yield* web({ method: "GET", path: pathOf(owner, "verification"), as: owner })
+    const { body } = yield* App.web({ method: "GET", path: pathOf(owner, "verification"), as: owner })
     return body
   })
 
@@ -110,25 +106,25 @@ const signWith = (key: { readonly signMessage: (input: { message: string }) => P
 /** Registers a new authenticator for the owner's agent. */
 const registerAuthenticator = (owner: OwnerWithAgent, changes: ResponseChanges = {}) =>
   Effect.gen(function* () {
-    const { appUrl, web } = yield* App.TestApp
+    const { appUrl } = yield* App.TestApp
     const call = { method: "POST", path: pathOf(owner, "verify/webauthn"), as: owner }
-    const { body } = yield* web(call)
+    const { body } = yield* App.web(call)
     const authenticator = makeSoftwareAuthenticator(appUrl)
     const options = body["options"]
     const challenge =
       typeof options === "object" && options !== null && "challenge" in options ? String(options.challenge) : ""
     const credential = authenticator.register(challenge, changes)
-    const answer = yield* web({ ...call, json: { credential } })
+    const answer = yield* App.web({ ...call, json: { credential } })
     return { answer, authenticator, credential, options }
   })
 
 layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification of agents", (it) => {
   it.effect("A challenge names the host, the agent, the user and the type, and a new one replaces it", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.TestApp
+      const { appUrl } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const call = { method: "GET", path: pathOf(owner, "verify?type=ens"), as: owner }
-      const [first, second] = [yield* web(call), yield* web(call)]
+      const [first, second] = [yield* App.web(call), yield* App.web(call)]
       assert.sameMembers(Object.keys(first.body), ["message", "nonce", "expiresAt"])
       const message = String(first.body["message"])
       for (const part of [appUrl.host, owner.agent.id, owner.user.id, "Type: ens", String(first.body["nonce"])])
@@ -142,7 +138,6 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
   it.effect("An attestation of a linked wallet verifies the agent, and DELETE removes the verification", () =>
     Effect.gen(function* () {
       const { base } = yield* Chains
-      const { web } = yield* App.TestApp
       const owner = yield* ownerWithWallet
       const uid = yield* base.attest(owner.wallet.address)
       const answer = yield* verify(owner, "eas", { attestationUid: uid.toUpperCase().replace("0X", "0x") })
@@ -150,11 +145,11 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
       const { success, ...verified } = answer.body
       assert.isTrue(success)
       assert.deepInclude(verified, { verified: true, verificationType: "eas", attestationUid: uid })
-      const detail = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}`, as: owner })
+      const detail = yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}`, as: owner })
       assert.deepInclude(detail.body["agent"], verified)
       assert.deepStrictEqual(yield* recordOf(owner), { ...verified, verifierAddress: base.attester })
       for (const _ of ["first", "again"]) {
-        const removed = yield* web({ method: "DELETE", path: pathOf(owner, "verify"), as: owner })
+        const removed = yield* App.web({ method: "DELETE", path: pathOf(owner, "verify"), as: owner })
         assert.deepStrictEqual([removed.status, removed.body], [200, { success: true }])
         assert.deepStrictEqual(yield* recordOf(owner), unverified)
       }
@@ -325,10 +320,9 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
   it.effect("A primary ENS name that belongs to the signing wallet verifies the agent, once", () =>
     Effect.gen(function* () {
       const { ethereum } = yield* Chains
-      const { web } = yield* App.TestApp
       const [owner, key] = [yield* createOwnerWithAgent(), makePrivateKey()]
       const evidence = { method: "GET", path: pathOf(owner, "verification/evidence"), as: owner }
-      assert.deepStrictEqual((yield* web(evidence)).body, { walletAddress: null, ensName: null })
+      assert.deepStrictEqual((yield* App.web(evidence)).body, { walletAddress: null, ensName: null })
       yield* ethereum.setPrimaryName(key.address, "ada.eth")
       yield* ethereum.setAddress("ada.eth", key.address)
       const message = yield* openChallenge(owner, "ens")
@@ -341,7 +335,7 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
         attestationUid: null,
         verifierAddress: key.address
       })
-      assert.deepStrictEqual((yield* web(evidence)).body, { walletAddress: key.address, ensName: "ada.eth" })
+      assert.deepStrictEqual((yield* App.web(evidence)).body, { walletAddress: key.address, ensName: "ada.eth" })
       const replayed = yield* verify(owner, "ens", claim)
       assert.deepStrictEqual([replayed.status, replayed.body["fault"]], [400, "challenge_missing"])
     })
@@ -463,7 +457,6 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
 
   it.effect("A replayed assertion and a counter that did not increase are rejected", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const { authenticator } = yield* registerAuthenticator(owner)
       const used = authenticator.sign(yield* openChallenge(owner, "webauthn"), { counter: 7 })
@@ -479,7 +472,7 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
       }
       const next = authenticator.sign(message, { counter: 8 })
       assert.strictEqual((yield* verify(owner, "webauthn", { signature: next })).status, 200)
-      yield* web({ method: "DELETE", path: pathOf(owner, "verify"), as: owner })
+      yield* App.web({ method: "DELETE", path: pathOf(owner, "verify"), as: owner })
       const removed = authenticator.sign(yield* openChallenge(owner, "webauthn"), { counter: 9 })
       yield* assertRejected(owner, yield* verify(owner, "webauthn", { signature: removed }), "credential_unknown")
     })
@@ -507,17 +500,16 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
 
   it.effect("An attestation with certificates, a used challenge and a known credential do not register", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       for (const changes of [{ format: "apple" }, { format: "packed", hasCertificates: true }])
         yield* assertRejected(owner, (yield* registerAuthenticator(owner, changes)).answer, "credential_invalid")
       const { authenticator, credential } = yield* registerAuthenticator(owner)
       const call = { method: "POST", path: pathOf(owner, "verify/webauthn"), as: owner }
-      yield* assertRejected(owner, yield* web({ ...call, json: { credential } }), "challenge_missing")
+      yield* assertRejected(owner, yield* App.web({ ...call, json: { credential } }), "challenge_missing")
       const start = { method: "POST", path: pathOf(other, "verify/webauthn"), as: other }
-      const { text } = yield* web(start)
+      const { text } = yield* App.web(start)
       const challenge = /"challenge":"([^"]+)"/.exec(text)?.[1] ?? ""
-      const again = yield* web({ ...start, json: { credential: authenticator.register(challenge) } })
+      const again = yield* App.web({ ...start, json: { credential: authenticator.register(challenge) } })
       yield* assertRejected(other, again, "credential_invalid")
     })
   )

@@ -31,8 +31,7 @@ const listPayments = (owner: OwnerWithAgent) =>
 const createPayer = (given: unknown = limits) =>
   Effect.gen(function* () {
     const owner = yield* createOwnerWithAgent()
-    const { web } = yield* App.TestApp
-    const { body } = yield* web({ method: "POST", path: "/api/wallet", as: owner, json: { action: "create" } })
+    const { body } = yield* App.web({ method: "POST", path: "/api/wallet", as: owner, json: { action: "create" } })
     const address = WalletAddress.make(String(body["address"]))
     const chain = yield* WalletChainTest.WalletChainTest
     yield* chain.setBalance(address, 10n ** 18n)
@@ -47,14 +46,13 @@ layer(App.layer({ overrides: WalletChainTest.layer }), { excludeTestServices: tr
     it.effect("Limits are zero until the owner's session sets them, and API keys cannot", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
-        const { web } = yield* App.TestApp
         const path = `/api/agents/${owner.agent.id}/wallet-limits`
-        assert.deepStrictEqual((yield* web({ method: "GET", path, as: owner })).body, { limits: zero })
+        assert.deepStrictEqual((yield* App.web({ method: "GET", path, as: owner })).body, { limits: zero })
         const { headers } = yield* createApiKey(owner, "agents")
         for (const call of [{ method: "PUT", json: limits }, { method: "GET" }])
-          assertError(yield* web({ ...call, path, headers }), { status: 403, code: "scope_missing" })
+          assertError(yield* App.web({ ...call, path, headers }), { status: 403, code: "scope_missing" })
         assert.deepStrictEqual((yield* setLimits(owner, limits)).body, { limits })
-        assert.deepStrictEqual((yield* web({ method: "GET", path, as: owner })).body, { limits })
+        assert.deepStrictEqual((yield* App.web({ method: "GET", path, as: owner })).body, { limits })
         for (const invalid of ["-1", "1.5", "1e3", 7, "", "1000000000000001", "01", null])
           assertError(yield* setLimits(owner, { ...limits, perDay: invalid }), { status: 400, code: "invalid_request" })
       })

@@ -19,9 +19,7 @@ const namesInHead = ({ headers }: HttpCallResponse) => ({ model: headers["x-mode
 const lastOf = (answer: HttpCallResponse) => parseEvents(answer).at(-1)
 
 const send = (owner: OwnerWithAgent, path: string, headers = {}) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path, as: owner, json: { message: "hello" }, headers })
-  )
+  App.web({ method: "POST", path, as: owner, json: { message: "hello" }, headers })
 
 const breaking = (beginning: ReadonlyArray<TurnEvent> = []) =>
   Effect.map(AgentManagerTest, ({ withBehavior }) =>
@@ -71,12 +69,11 @@ layer(App.shared, { excludeTestServices: true })("The model that answered", (it)
 
   it.effect("The model that answered is stored with the reply, as is the failure of a message", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       yield* send(owner, "/api/agent")
       const break_ = yield* breaking()
       yield* break_(send(owner, "/api/agent"))
-      const { body } = yield* web({
+      const { body } = yield* App.web({
         method: "GET",
         path: `/api/agent?action=session&sessionId=${owner.conversation}`,
         as: owner
@@ -146,19 +143,18 @@ layer(App.shared, { excludeTestServices: true })("The model that answered", (it)
 
   it.effect("The model that answered is the one of a fallback, not the one that was requested", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.TestApp
       const as = yield* App.signInNewUser("pro")
       const json = { ...helloRequest, model: "anthropic/claude-opus-4-6" }
       const names = { model: "openai/gpt-4", provider: "openai" }
       const calls = [
-        backend({ method: "POST", path: "/api/ai/chat", json }),
-        backend({ method: "POST", path: "/v1/chat/completions", json }),
-        backend({ method: "POST", path: "/v1/chat/completions", json: { ...json, stream: true } }),
+        App.backend({ method: "POST", path: "/api/ai/chat", json }),
+        App.backend({ method: "POST", path: "/v1/chat/completions", json }),
+        App.backend({ method: "POST", path: "/v1/chat/completions", json: { ...json, stream: true } }),
         gatewayCall({ as, json })
       ]
       for (const call of calls) assert.deepStrictEqual(namesInHead(yield* withFallback(call)), names)
       const pieces = yield* withFallback(
-        backend({ method: "POST", path: "/api/ai/chat", json: { ...json, stream: true } })
+        App.backend({ method: "POST", path: "/api/ai/chat", json: { ...json, stream: true } })
       )
       assert.deepStrictEqual(namesInHead(pieces), names)
       assert.deepInclude(lastOf(pieces)?.data, names)
@@ -168,9 +164,7 @@ layer(App.shared, { excludeTestServices: true })("The model that answered", (it)
 
 layer(App.shared, { excludeTestServices: true })("The warning of an agent's model", (it) => {
   const provision = (as: App.SignedIn, json: object, headers = {}) =>
-    Effect.flatMap(App.TestApp, ({ web }) =>
-      web({ method: "POST", path: "/api/agents/provision", as, json: { name: "An agent", ...json }, headers })
-    )
+    App.web({ method: "POST", path: "/api/agents/provision", as, json: { name: "An agent", ...json }, headers })
   const unknown = { model: "custom", config: { customModel: 'acme/"never"' } }
   const withModels =
     (models: ReadonlyArray<Model>) =>
@@ -211,10 +205,9 @@ layer(App.shared, { excludeTestServices: true })("The warning of an agent's mode
 
   it.effect("The warning is sent with a changed configuration, and when no model answers", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const change = (json: object) =>
-        web({ method: "PUT", path: `/api/agents/${owner.agent.id}/config`, as: owner, json })
+        App.web({ method: "PUT", path: `/api/agents/${owner.agent.id}/config`, as: owner, json })
       const changed = yield* change({ model: "custom", customModel: "acme/never" })
       assert.strictEqual(changed.status, 200, changed.text)
       assert.match(String(changed.headers["warning"]), /^199 - "No configured provider serves acme\/never: /)
@@ -231,19 +224,23 @@ layer(App.shared, { excludeTestServices: true })("The warning of an agent's mode
 
   it.effect("The warning is shown in the console for the agent of the address", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
-      const dashboard = web({ method: "GET", path: `/dashboard/agents/${owner.agent.id}/chat`, as: owner })
-      yield* web({
+      const dashboard = App.web({ method: "GET", path: `/dashboard/agents/${owner.agent.id}/chat`, as: owner })
+      yield* App.web({
         method: "PUT",
         path: `/api/agents/${owner.agent.id}/config`,
         as: owner,
         json: { model: "custom", customModel: "acme/never" }
       })
       assert.include((yield* dashboard).text, "No configured provider serves acme/never")
-      const read = web({ method: "GET", path: `/api/agents/${owner.agent.id}/config`, as: owner })
+      const read = App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/config`, as: owner })
       assert.match(String((yield* read).headers["warning"]), /^199 - "No configured provider serves acme\/never: /)
-      yield* web({ method: "PUT", path: `/api/agents/${owner.agent.id}/config`, as: owner, json: { model: "gpt-4" } })
+      yield* App.web({
+        method: "PUT",
+        path: `/api/agents/${owner.agent.id}/config`,
+        as: owner,
+        json: { model: "gpt-4" }
+      })
       assert.notInclude((yield* dashboard).text, "No configured provider")
       assert.notProperty((yield* read).headers, "warning")
     })
@@ -267,7 +264,6 @@ layer(App.shared, { excludeTestServices: true })("The last event of a broken str
 
   it.effect("The last event of a broken stream has a code and a trace id, of the gateway and the AI layer", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.TestApp
       const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("pro")
       const half = withBehavior({
@@ -280,10 +276,10 @@ layer(App.shared, { excludeTestServices: true })("The last event of a broken str
       assertTraced(lastOf(yield* half(gatewayCall({ as, headers: streamed })))?.data, "plugin_failed")
       const json = { ...helloRequest, model: "openai/gpt-4", stream: true }
       assertTraced(
-        lastOf(yield* half(backend({ method: "POST", path: "/api/ai/chat", json })))?.data,
+        lastOf(yield* half(App.backend({ method: "POST", path: "/api/ai/chat", json })))?.data,
         "provider_failed"
       )
-      const { text } = yield* half(backend({ method: "POST", path: "/v1/chat/completions", json }))
+      const { text } = yield* half(App.backend({ method: "POST", path: "/v1/chat/completions", json }))
       assert.match(text, /data: \{"error":\{.*"code":"provider_unreachable"\},"traceId":"[0-9a-f]{32}"\}/)
     })
   )

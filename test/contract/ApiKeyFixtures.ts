@@ -15,8 +15,7 @@ export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 /** Creates an API key by the session of its owner. */
 export const createApiKey = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const created = yield* web({ method: "POST", path: "/api/keys", as, json: { name: "test", scopes } })
+    const created = yield* App.web({ method: "POST", path: "/api/keys", as, json: { name: "test", scopes } })
     assert.strictEqual(created.status, 201, created.text)
     const key = String(created.body["key"])
     return { id: String(created.body["id"]), key, headers: bearer(key) } satisfies CreatedKey
@@ -24,8 +23,7 @@ export const createApiKey = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeySc
 
 export const revokeApiKey = (as: App.SignedIn, { id }: CreatedKey) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    assert.strictEqual((yield* web({ method: "DELETE", path: `/api/keys/${id}`, as })).status, 200)
+    assert.strictEqual((yield* App.web({ method: "DELETE", path: `/api/keys/${id}`, as })).status, 200)
   })
 
 export const expireApiKey = ({ id }: CreatedKey) =>

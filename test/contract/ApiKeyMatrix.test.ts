@@ -77,8 +77,9 @@ const open = routes.filter(({ isAuthenticated, scope }) => scope === null && !is
 
 const messageOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    return String((yield* web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hi" } })).body["id"])
+    return String(
+      (yield* App.web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hi" } })).body["id"]
+    )
   })
 
 const decodeSchedule = Schema.decodeUnknownSync(Schema.Struct({ schedule: Schema.Struct({ id: Schema.String }) }))
@@ -86,38 +87,39 @@ const decodeRun = Schema.decodeUnknownSync(Schema.Struct({ id: Schema.String }))
 
 const scheduleOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
     const json = { cron: "0 9 * * *", prompt: "hi" }
-    const { body } = yield* web({ method: "POST", path: `/api/agents/${owner.agent.id}/schedules`, as: owner, json })
+    const { body } = yield* App.web({
+      method: "POST",
+      path: `/api/agents/${owner.agent.id}/schedules`,
+      as: owner,
+      json
+    })
     return decodeSchedule(body).schedule.id
   })
 
 /** A run of the skill `calculator`, which is enabled. */
 const runOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
     const path = `/api/agents/${owner.agent.id}`
-    yield* web({ method: "PUT", path: `${path}/config`, as: owner, json: { skills: ["calculator"] } })
+    yield* App.web({ method: "PUT", path: `${path}/config`, as: owner, json: { skills: ["calculator"] } })
     const json = { input: { arguments: { expression: "1" } } }
-    const { body } = yield* web({ method: "POST", path: `${path}/skills/calculator/runs`, as: owner, json })
+    const { body } = yield* App.web({ method: "POST", path: `${path}/skills/calculator/runs`, as: owner, json })
     return decodeRun(body).id
   })
 
 /** A skill that the owner has uploaded. */
 const uploadedSkillOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
     const json = { files: [{ path: "SKILL.md", content: "---\nname: uploaded\ndescription: Counts.\n---\n" }] }
-    yield* web({ method: "POST", path: `/api/agents/${owner.agent.id}/skills`, as: owner, json })
+    yield* App.web({ method: "POST", path: `/api/agents/${owner.agent.id}/skills`, as: owner, json })
     return "uploaded"
   })
 
 /** A text file that the owner has uploaded. */
 const attachmentOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
     const path = `/api/agents/${owner.agent.id}/attachments?name=a.txt`
-    const { body } = yield* web({ method: "POST", path, as: owner, body: "a" })
+    const { body } = yield* App.web({ method: "POST", path, as: owner, body: "a" })
     return Schema.decodeUnknownSync(Schema.Struct({ attachment: Schema.Struct({ id: Schema.String }) }))(body)
       .attachment.id
   })
@@ -125,9 +127,8 @@ const attachmentOf = (owner: OwnerWithAgent) =>
 /** A response that is stored for the owner. */
 const responseOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
     const json = { model: "openai/gpt-4", input: "hello" }
-    return String((yield* web({ method: "POST", path: "/v1/responses", as: owner, json })).body["id"])
+    return String((yield* App.web({ method: "POST", path: "/v1/responses", as: owner, json })).body["id"])
   })
 
 /** The path of a route to what the owner has. */
@@ -214,12 +215,11 @@ layer(Layer.provideMerge(keys, App.layer()), { excludeTestServices: true })("API
       `${nameOf(route)} accepts keys of the scope ${route.scope}, of their owner alone, while they are valid`,
       () =>
         Effect.gen(function* () {
-          const { web } = yield* App.TestApp
           const owner = yield* route.scope === "admin" ? makeAdministrator : createOwnerWithAgent()
           const stranger = yield* createOwnerWithAgent()
           const { method } = route
           const path = yield* pathFor(route, owner)
-          const send = (headers: Readonly<Record<string, string>>) => web({ method, path, headers })
+          const send = (headers: Readonly<Record<string, string>>) => App.web({ method, path, headers })
 
           const anonymous = yield* send({})
           assert.strictEqual(anonymous.status, anonymousStatuses.get(nameOf(route)) ?? 401, anonymous.text)
@@ -250,7 +250,7 @@ layer(Layer.provideMerge(keys, App.layer()), { excludeTestServices: true })("API
 
           if (route.path.includes("/:") && route.scope !== "admin" && !readsBodyFirst.has(nameOf(route))) {
             const foreign = yield* send((yield* createApiKey(stranger, ...scopesOf(route))).headers)
-            const bySession = yield* web({ method, path, as: stranger })
+            const bySession = yield* App.web({ method, path, as: stranger })
             assert.deepStrictEqual(outcome(foreign), outcome(bySession), foreign.text)
             assert.include([403, 404], foreign.status)
             assert.notStrictEqual(readErrorCode(foreign), "scope_missing")
@@ -266,10 +266,9 @@ layer(Layer.provideMerge(keys, App.layer()), { excludeTestServices: true })("API
   for (const route of sessionOnly)
     it.effect(`${nameOf(route)} refuses keys of every scope`, () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const { expired, owner, valid } = yield* Keys
         const path = yield* pathFor(route, owner)
-        const send = (headers: Readonly<Record<string, string>>) => web({ method: route.method, path, headers })
+        const send = (headers: Readonly<Record<string, string>>) => App.web({ method: route.method, path, headers })
         for (const headers of [valid.headers, { ...valid.headers, cookie: owner.cookie }]) {
           const refused = yield* send(headers)
           assert.deepStrictEqual(outcome(refused), [403, "scope_missing"], refused.text)
@@ -283,11 +282,10 @@ layer(Layer.provideMerge(keys, App.layer()), { excludeTestServices: true })("API
 
   it.effect("A key of an administrator with the scope admin opens no route of a session", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* makeAdministrator
       const { headers } = yield* createApiKey(owner, ...ApiKeyScope.literals)
       for (const route of sessionOnly) {
-        const refused = yield* web({ method: route.method, path: yield* pathFor(route, owner), headers })
+        const refused = yield* App.web({ method: route.method, path: yield* pathFor(route, owner), headers })
         assert.deepStrictEqual(outcome(refused), [403, "scope_missing"], nameOf(route))
       }
     })
@@ -296,10 +294,9 @@ layer(Layer.provideMerge(keys, App.layer()), { excludeTestServices: true })("API
   for (const route of open)
     it.effect(`${nameOf(route)} ignores keys, valid or not`, () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const { expired, owner, valid } = yield* Keys
         const path = yield* pathFor(route, owner)
-        const send = (headers: Readonly<Record<string, string>>) => web({ method: route.method, path, headers })
+        const send = (headers: Readonly<Record<string, string>>) => App.web({ method: route.method, path, headers })
         const anonymous = yield* send({})
         for (const headers of [valid.headers, expired.headers, bearer("berth_x")]) {
           const answer = yield* send(headers)

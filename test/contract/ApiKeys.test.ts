@@ -18,12 +18,11 @@ import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 import * as s from "./ResponseShapes.ts"
 
 const call = (method: string, path: string, as: App.SignedIn, json?: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method, path, as, ...(json === undefined ? {} : { json }) }))
+  App.web({ method, path, as, ...(json === undefined ? {} : { json }) })
 
 const create = (as: App.SignedIn, json: unknown) => call("POST", "/api/keys", as, json)
 
-const agentsBy = (headers: Readonly<Record<string, string>>) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "GET", path: "/api/agents", headers }))
+const agentsBy = (headers: Readonly<Record<string, string>>) => App.web({ method: "GET", path: "/api/agents", headers })
 
 const recorded = recordSpans()
 
@@ -169,8 +168,7 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
       const owner = yield* App.signInNewUser()
       yield* Effect.orDie(users.update(owner.user.id, { email: Email.make(App.testAdminEmail) }))
       const key = yield* createApiKey(owner, "admin")
-      const { web } = yield* App.TestApp
-      const search = web({ method: "GET", path: "/api/ops/users", headers: key.headers })
+      const search = App.web({ method: "GET", path: "/api/ops/users", headers: key.headers })
       assert.strictEqual((yield* search).status, 200)
       yield* Effect.orDie(users.update(owner.user.id, { email: owner.user.email }))
       const forbidden = yield* search
@@ -180,13 +178,13 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
 
   it.effect("API keys appear in no log line and no span, except by id", () =>
     Effect.gen(function* () {
-      const { logLines, web } = yield* App.TestApp
+      const { logLines } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const key = yield* createApiKey(owner, "agents", "chat")
       yield* agentsBy(key.headers)
-      yield* web({ method: "GET", path: `/api/agents?key=${key.key}` })
-      yield* web({ method: "GET", path: `/agents/${owner.agent.id}/ws?token=${key.key}` })
-      yield* web({ method: "GET", path: "/api/settings", headers: key.headers })
+      yield* App.web({ method: "GET", path: `/api/agents?key=${key.key}` })
+      yield* App.web({ method: "GET", path: `/agents/${owner.agent.id}/ws?token=${key.key}` })
+      yield* App.web({ method: "GET", path: "/api/settings", headers: key.headers })
       yield* expireApiKey(key)
       yield* agentsBy(key.headers)
       const lines = yield* logLines
@@ -235,13 +233,12 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
 
   it.effect("API keys are not accepted in a query", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const { key } = yield* createApiKey(owner, "agents", "chat")
       for (const name of ["token", "key", "access_token"]) {
-        const socket = yield* web({ method: "GET", path: `/agents/${owner.agent.id}/ws?${name}=${key}` })
+        const socket = yield* App.web({ method: "GET", path: `/agents/${owner.agent.id}/ws?${name}=${key}` })
         assert.strictEqual(socket.status, 401, socket.text)
-        const listed = yield* web({ method: "GET", path: `/api/agents?${name}=${key}` })
+        const listed = yield* App.web({ method: "GET", path: `/api/agents?${name}=${key}` })
         assert.deepStrictEqual(listed.body["agents"], [])
       }
     })
@@ -249,10 +246,9 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
 
   it.effect("API keys change skills and credentials only with the scope agents too", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const act = (headers: Readonly<Record<string, string>>, json: unknown) =>
-        web({ method: "POST", path: "/api/agent", headers, json })
+        App.web({ method: "POST", path: "/api/agent", headers, json })
       const [chat, both] = [yield* createApiKey(owner, "chat"), yield* createApiKey(owner, "chat", "agents")]
       for (const json of [
         { action: "update-skill", skillId: "time", enabled: true },
@@ -286,19 +282,17 @@ layer(App.layer(), { excludeTestServices: true })("A bearer token", (it) => {
 
   it.effect("A bearer token that is invalid is ignored by pages and by routes without authentication", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       for (const path of ["/login", "/pricing", "/openapi.json", "/.well-known/jwks.json", "/health/live"])
-        assert.strictEqual((yield* web({ method: "GET", path, headers: bearer("wrong") })).status, 200, path)
+        assert.strictEqual((yield* App.web({ method: "GET", path, headers: bearer("wrong") })).status, 200, path)
     })
   )
 
   it.effect("A bearer token of a session that ended is 401", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser()
-      const { web } = yield* App.TestApp
-      const issued = yield* web({ method: "POST", path: "/api/auth/token", as: owner })
+      const issued = yield* App.web({ method: "POST", path: "/api/auth/token", as: owner })
       const headers = bearer(String(issued.body["token"]))
-      const billing = web({ method: "GET", path: "/api/billing", headers })
+      const billing = App.web({ method: "GET", path: "/api/billing", headers })
       assert.strictEqual((yield* billing).status, 200)
       yield* (yield* Sessions).revokeAll(owner.user.id)
       assert.strictEqual((yield* billing).status, 401)

@@ -23,29 +23,23 @@ const upload = (
   as: App.SignedIn = owner,
   headers: Readonly<Record<string, string>> = {}
 ) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({
-      method: "POST",
-      path: `/api/agents/${owner.agent.id}/attachments?name=${encodeURIComponent(name)}`,
-      as,
-      headers: { "content-type": "application/octet-stream", ...headers },
-      body
-    })
-  )
+  App.web({
+    method: "POST",
+    path: `/api/agents/${owner.agent.id}/attachments?name=${encodeURIComponent(name)}`,
+    as,
+    headers: { "content-type": "application/octet-stream", ...headers },
+    body
+  })
 
 const Uploaded = Schema.Struct({ attachment: Schema.Struct({ id: Schema.String }) })
 const uploadId = (owner: OwnerWithAgent, name: string, body: string | Uint8Array) =>
   Effect.map(upload(owner, name, body), (answer) => Schema.decodeUnknownSync(Uploaded)(answer.body).attachment.id)
 
 const read = (owner: OwnerWithAgent, id: string, as: App.SignedIn = owner) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "GET", path: `/api/agents/${owner.agent.id}/attachments/${id}`, as })
-  )
+  App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/attachments/${id}`, as })
 
 const send = (owner: OwnerWithAgent, json: Readonly<Record<string, unknown>>) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/agent", as: owner, json: { sessionId: owner.conversation, ...json } })
-  )
+  App.web({ method: "POST", path: "/api/agent", as: owner, json: { sessionId: owner.conversation, ...json } })
 
 const Page = Schema.Struct({
   session: Schema.Struct({
@@ -148,15 +142,14 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
         ]
       )
       assert.isUndefined(second?.images)
-      const { web } = yield* App.TestApp
       const path = `/api/agent?action=session&sessionId=${owner.conversation}`
-      const { session } = Schema.decodeUnknownSync(Page)((yield* web({ method: "GET", path, as: owner })).body)
+      const { session } = Schema.decodeUnknownSync(Page)((yield* App.web({ method: "GET", path, as: owner })).body)
       assert.deepStrictEqual(session.messages[0]?.attachments, [
         { id: image, name: "dot.png", mediaType: "image/png", size: png.length },
         { id: text, name: "notes.md", mediaType: "text/plain", size: 17 }
       ])
       assert.deepStrictEqual(session.messages[1]?.attachments, [])
-      yield* web({ method: "DELETE", path: `/api/agent/sessions/${owner.conversation}`, as: owner })
+      yield* App.web({ method: "DELETE", path: `/api/agent/sessions/${owner.conversation}`, as: owner })
       assert.strictEqual(yield* countStored(owner), 0)
     })
   )
@@ -167,9 +160,9 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
       const stranger = yield* createOwnerWithAgent()
       const foreign = yield* uploadId(stranger, "a.txt", "secret")
       const [first, second] = [yield* uploadId(owner, "a.txt", "first"), yield* uploadId(owner, "b.txt", "second")]
-      const { appUrl, web } = yield* App.TestApp
+      const { appUrl } = yield* App.TestApp
       const post = (...attachments: ReadonlyArray<string>) =>
-        web({ method: "POST", path: "/api/chat", as: owner, json: { message: "", attachments } })
+        App.web({ method: "POST", path: "/api/chat", as: owner, json: { message: "", attachments } })
       const socket = yield* connectSocket({
         host: `127.0.0.1:${appUrl.port}`,
         path: `/agents/${owner.agent.id}/ws`,
@@ -306,8 +299,7 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
       assertError(refused, { status: 429, code: "attachment_limit_reached" })
       assert.strictEqual(refused.body["limit"], attachmentLimits.ownerBytes)
       assert.strictEqual((yield* upload(yield* createOwnerWithAgent(), "c.txt", "c")).status, 201)
-      const { web } = yield* App.TestApp
-      const deleted = yield* web({ method: "DELETE", path: `/api/agents/provision/${owner.agent.id}`, as: owner })
+      const deleted = yield* App.web({ method: "DELETE", path: `/api/agents/provision/${owner.agent.id}`, as: owner })
       assert.strictEqual(deleted.status, 200, deleted.text)
       assert.strictEqual(yield* countStored(owner), 0)
       assert.strictEqual((yield* upload(another, "c.txt", "c")).status, 201)
@@ -321,8 +313,7 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
       const [sent] = [yield* uploadId(owner, "a.txt", "a"), yield* uploadId(owner, "b.txt", "b")]
       assert.strictEqual((yield* send(owner, { message: "Read", attachments: [sent] })).status, 200)
       assert.strictEqual(yield* countStored(owner), 2)
-      const { web } = yield* App.TestApp
-      const deleted = yield* web({ method: "DELETE", path: "/api/settings", as: owner, json: { confirm: true } })
+      const deleted = yield* App.web({ method: "DELETE", path: "/api/settings", as: owner, json: { confirm: true } })
       assert.strictEqual(deleted.status, 200, deleted.text)
       assert.strictEqual(yield* countStored(owner), 0)
     })

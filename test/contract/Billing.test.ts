@@ -94,9 +94,8 @@ const sessionsOf = ({ books }: FakeStripe, userId: string) =>
 /** A buyer with a saved card, after one payment. */
 const buyerWithCard = Effect.gen(function* () {
   const fake = yield* Processor
-  const { web } = yield* App.TestApp
   const one = yield* buyer
-  const needed = yield* web(act(one.token, { action: "buy-credits", pack: "50" }))
+  const needed = yield* App.web(act(one.token, { action: "buy-credits", pack: "50" }))
   const session = fake.sessionAt(String(needed.body["checkoutUrl"]))
   const customerId = session.customer ?? ""
   fake.saveCard(customerId)
@@ -119,7 +118,6 @@ const settleOpen = (fake: FakeStripe) => {
 layer(Live, { excludeTestServices: true })("billing", (it) => {
   it.effect("GET /api/billing/usage sums the owner's own charges by day, agent and model", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const sql = yield* SqlClient
       const { reserve, settle } = yield* UnitLedger
@@ -128,7 +126,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         [owner, "two"],
         [other, "three"]
       ] as const)
-        assert.strictEqual((yield* web({ method: "POST", path: "/api/agent", as, json: { message } })).status, 200)
+        assert.strictEqual((yield* App.web({ method: "POST", path: "/api/agent", as, json: { message } })).status, 200)
       const charge = Effect.fnUntraced(function* (cause: string) {
         const id = Option.getOrThrow(yield* reserve(owner.user, Units(5), cause))
         yield* settle(id, Units(5))
@@ -137,9 +135,9 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       yield* charge("gateway:1")
       yield* sql`
         update reservations set created_at = created_at - interval '20 days' where id = ${yield* charge("gateway:2")}`
-      const { body } = yield* web({ method: "POST", path: "/api/auth/token", as: owner })
+      const { body } = yield* App.web({ method: "POST", path: "/api/auth/token", as: owner })
       const read = (query: string) =>
-        web({
+        App.web({
           method: "GET",
           path: `/api/billing/usage${query}`,
           headers: { authorization: `Bearer ${String(body["token"])}` }
@@ -160,7 +158,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       assert.deepStrictEqual((yield* read("")).body, usage)
       // Charges keep their agent and their model when the conversation goes.
       const path = `/api/agent/sessions/${owner.conversation}`
-      assert.strictEqual((yield* web({ method: "DELETE", path, as: owner })).status, 204)
+      assert.strictEqual((yield* App.web({ method: "DELETE", path, as: owner })).status, 204)
       const { body: afterwards } = yield* read("")
       assert.deepStrictEqual(afterwards, usage)
       const { body: longer } = yield* read("?days=1000")
@@ -177,7 +175,6 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     "GET /api/billing/usage names the models of gateway calls, streams, completions, embeddings and speech",
     () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
         const { withBehavior } = yield* ModelProvidersTest
         const called = withBehavior({ chat: () => textAnswer("Hi") })
@@ -191,10 +188,10 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
           ["/v1/embeddings", { model: "openai/text-embedding-3-small", input: "hi" }],
           ["/v1/audio/speech", { model: "tts-1", voice: "alloy", input: "hi" }]
         ] as const)
-          assert.strictEqual((yield* called(web({ method: "POST", path, headers, json }))).status, 200, path)
-        const { body } = yield* web({ method: "POST", path: "/api/auth/token", as: owner })
+          assert.strictEqual((yield* called(App.web({ method: "POST", path, headers, json }))).status, 200, path)
+        const { body } = yield* App.web({ method: "POST", path: "/api/auth/token", as: owner })
         const authorization = { authorization: `Bearer ${String(body["token"])}` }
-        const usage = yield* web({ method: "GET", path: "/api/billing/usage", headers: authorization })
+        const usage = yield* App.web({ method: "GET", path: "/api/billing/usage", headers: authorization })
         const models = Schema.decodeUnknownSync(UsedModels)(usage.body["models"])
         assert.sameDeepMembers(
           [...models],
@@ -209,17 +206,16 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("Billing is readable with an access token only", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const one = yield* buyer
       for (const path of ["/api/billing", "/api/billing/history", "/api/billing/usage"]) {
-        assertError(yield* web({ method: "GET", path }), { status: 401, code: "access_token_required" })
-        assertError(yield* web({ method: "GET", path, as: one }), { status: 401, code: "access_token_required" })
+        assertError(yield* App.web({ method: "GET", path }), { status: 401, code: "access_token_required" })
+        assertError(yield* App.web({ method: "GET", path, as: one }), { status: 401, code: "access_token_required" })
       }
-      assertError(yield* web({ method: "POST", path: "/api/billing", as: one, json: { action: "get-usage" } }), {
+      assertError(yield* App.web({ method: "POST", path: "/api/billing", as: one, json: { action: "get-usage" } }), {
         status: 401,
         code: "access_token_required"
       })
-      const answer = yield* web({
+      const answer = yield* App.web({
         method: "GET",
         path: "/api/billing",
         headers: { authorization: `Bearer ${one.token}` }
@@ -237,14 +233,13 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         byokEnabled: s.equalTo(false),
         usage: { dailyUnits: s.equalTo(50), used: s.equalTo(0), remaining: s.equalTo(50) }
       })
-      const usage = yield* web(act(one.token, { action: "get-usage" }))
+      const usage = yield* App.web(act(one.token, { action: "get-usage" }))
       s.assertShape(usage.body, { dailyUnits: s.equalTo(50), used: s.equalTo(0), remaining: s.equalTo(50) })
     })
   )
 
   it.effect("Billing rejects unknown requests", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { token } = yield* buyer
       for (const [json, code] of [
         [{}, "invalid_request"],
@@ -260,22 +255,22 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         [{ action: "enable-byok", provider: "openai", apiKey: wrongKey }, "model_key_rejected"],
         [{ action: "portal" }, "purchase_not_found"]
       ] as const)
-        assertError(yield* web(act(token, json)), { status: 400, code })
+        assertError(yield* App.web(act(token, json)), { status: 400, code })
     })
   )
 
   it.effect("Billing stores an own key that its provider accepts, and deletes it", () =>
     Effect.gen(function* () {
-      const { logLines, web } = yield* App.TestApp
+      const { logLines } = yield* App.TestApp
       const { token } = yield* buyer
       const isEnabled = Effect.map(
-        web({ method: "GET", path: "/api/billing", headers: { authorization: `Bearer ${token}` } }),
+        App.web({ method: "GET", path: "/api/billing", headers: { authorization: `Bearer ${token}` } }),
         ({ body }) => body["byokEnabled"]
       )
-      const enabled = yield* web(act(token, { action: "enable-byok", provider: "Gemini", apiKey: "key-hunter2" }))
+      const enabled = yield* App.web(act(token, { action: "enable-byok", provider: "Gemini", apiKey: "key-hunter2" }))
       s.assertShape(enabled.body, { success: s.equalTo(true), message: s.nonEmptyText })
       assert.isTrue(yield* isEnabled)
-      const disabled = yield* web(act(token, { action: "disable-byok" }))
+      const disabled = yield* App.web(act(token, { action: "disable-byok" }))
       s.assertShape(disabled.body, { success: s.equalTo(true), message: s.nonEmptyText })
       assert.isFalse(yield* isEnabled)
       assert.notInclude((yield* logLines).join("\n"), "hunter2")
@@ -284,7 +279,6 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("Billing sells a plan at one checkout, also for repeated requests", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const second = yield* Second
       const fake = yield* Processor
       const one = yield* buyer
@@ -292,7 +286,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const json = { action: "create-checkout", plan: "starter" }
       const answers = yield* Effect.all(
         Array.from({ length: 20 }, (_, index) =>
-          index % 2 === 0 ? web(act(one.token, json)) : second.web(act(there, json))
+          index % 2 === 0 ? App.web(act(one.token, json)) : second.web(act(there, json))
         ),
         { concurrency: "unbounded" }
       )
@@ -311,10 +305,9 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("Billing changes the current plan, and sells no second one", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const fake = yield* Processor
       const one = yield* buyer
-      const checkout = (plan: string) => web(act(one.token, { action: "create-checkout", plan }))
+      const checkout = (plan: string) => App.web(act(one.token, { action: "create-checkout", plan }))
       fake.completeCheckout(String((yield* checkout("starter")).body["url"]))
       const same = yield* checkout("starter")
       assert.include(String(same.body["url"]), "/p/session/")
@@ -328,19 +321,18 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         [["scale", 7_900]]
       )
       // A link alone changes nothing: somebody else could have made it.
-      const link = yield* web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: one })
+      const link = yield* App.web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: one })
       assert.strictEqual(link.headers["location"], "/pricing?error=other_currency")
-      const portal = yield* web(act(one.token, { action: "portal" }))
+      const portal = yield* App.web(act(one.token, { action: "portal" }))
       assert.include(String(portal.body["url"]), "/p/session/")
     })
   )
 
   it.effect("POST /api/billing keeps a dearer plan until the paid period ends when a cheaper one is chosen", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const fake = yield* Processor
       const one = yield* buyer
-      const checkout = (plan: string) => web(act(one.token, { action: "create-checkout", plan }))
+      const checkout = (plan: string) => App.web(act(one.token, { action: "create-checkout", plan }))
       fake.completeCheckout(String((yield* checkout("scale")).body["url"]))
       const scheduled = yield* checkout("starter")
       assert.strictEqual(scheduled.body["url"], "http://localhost:3000/dashboard", scheduled.text)
@@ -356,11 +348,10 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("POST /api/billing expires an older plan checkout, also of another currency, when a newer one starts", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const fake = yield* Processor
       const one = yield* buyer
-      const older = yield* web(act(one.token, { action: "create-checkout", plan: "starter" }))
-      const link = yield* web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: one })
+      const older = yield* App.web(act(one.token, { action: "create-checkout", plan: "starter" }))
+      const link = yield* App.web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: one })
       assert.throws(() => fake.completeCheckout(String(older.body["url"])))
       fake.completeCheckout(link.headers["location"] ?? "")
       const plans = [...fake.books.subscriptions.values()].flatMap(({ metadata }) =>
@@ -372,10 +363,9 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("Billing requests a card when none is saved, and charges the saved one the next time", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const fake = yield* Processor
       const one = yield* buyer
-      const buy = web(act(one.token, { action: "buy-credits", pack: "200" }))
+      const buy = App.web(act(one.token, { action: "buy-credits", pack: "200" }))
       const needed = yield* buy
       assertError(needed, { status: 402, code: "payment_required" })
       assert.strictEqual(needed.body["error"], "payment_required")
@@ -391,7 +381,6 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("Billing charges requests with one key once, over two servers, and each request without a key", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const second = yield* Second
       const fake = yield* Processor
       const one = yield* buyerWithCard
@@ -401,20 +390,20 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const clicks = (length: number, headers: Readonly<Record<string, string>>) =>
         Effect.all(
           Array.from({ length }, (_, index) =>
-            index % 2 === 0 ? web(act(one.token, json, headers)) : second.web(act(there, json, headers))
+            index % 2 === 0 ? App.web(act(one.token, json, headers)) : second.web(act(there, json, headers))
           ),
           { concurrency: "unbounded" }
         )
       const unnamed = yield* clicks(3, {})
       assert.deepStrictEqual([...new Set(unnamed.map(({ text }) => text))], ['{"success":true,"credits":5,"price":5}'])
-      assert.strictEqual((yield* web(act(one.token, json))).status, 200)
+      assert.strictEqual((yield* App.web(act(one.token, json))).status, 200)
       assert.deepStrictEqual(chargesOf(fake, one.user.id), [500, 500, 500, 500])
       const named = yield* clicks(20, { "idempotency-key": "order-1" })
       assert.deepStrictEqual([...new Set(named.map(({ text }) => text))], ['{"success":true,"credits":5,"price":5}'])
       fake.setResponseDelay(0)
       assert.deepStrictEqual(chargesOf(fake, one.user.id), [500, 500, 500, 500, 500])
       assert.strictEqual(yield* creditsOf(one), 25)
-      const reused = yield* web(
+      const reused = yield* App.web(
         act(one.token, { action: "buy-credits", pack: "500" }, { "idempotency-key": "order-1" })
       )
       assertError(reused, { status: 422, code: "idempotency_key_reused" })
@@ -423,11 +412,10 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("Billing returns the reason of a declined card, and charges the next one", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const fake = yield* Processor
       const one = yield* buyerWithCard
       fake.saveCard(one.customerId, { declines: "insufficient_funds" })
-      const buy = web(act(one.token, { action: "buy-credits", pack: "50" }))
+      const buy = App.web(act(one.token, { action: "buy-credits", pack: "50" }))
       const declined = yield* buy
       assertError(declined, { status: 402, code: "payment_required" })
       assert.strictEqual(declined.body["declineCode"], "insufficient_funds")
@@ -440,12 +428,11 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("Billing books a payment once although its response was lost", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const fake = yield* Processor
       const sql = yield* SqlClient
       const [heard, unheard, refused] = [yield* buyerWithCard, yield* buyerWithCard, yield* buyerWithCard]
       const buy = ({ token }: { readonly token: string }) =>
-        web(act(token, { action: "buy-credits", pack: "50" }, { "idempotency-key": "unheard" }))
+        App.web(act(token, { action: "buy-credits", pack: "50" }, { "idempotency-key": "unheard" }))
       fake.trouble("does it and is cut", { path: "/v1/payment_intents" })
       for (const one of [heard, unheard])
         assertError(yield* buy(one), { status: 503, code: "card_processor_unavailable" })
@@ -472,7 +459,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         assert.deepStrictEqual(chargesOf(fake, one.user.id), [500])
       }
       assert.strictEqual(yield* creditsOf(refused), 0)
-      const { body } = yield* web({
+      const { body } = yield* App.web({
         method: "GET",
         path: "/api/billing/history?limit=1",
         headers: { authorization: `Bearer ${unheard.token}` }
@@ -499,13 +486,12 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("Billing keeps a pending bank debit until the processor has decided it", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const fake = yield* Processor
       const sql = yield* SqlClient
       const settle = settleOpen(fake)
       const [succeeds, fails] = [yield* buyerWithCard, yield* buyerWithCard]
       const buy = ({ token }: { readonly token: string }) =>
-        web(act(token, { action: "buy-credits", pack: "50" }, { "idempotency-key": "debit" }))
+        App.web(act(token, { action: "buy-credits", pack: "50" }, { "idempotency-key": "debit" }))
       for (const one of [succeeds, fails]) {
         fake.saveCard(one.customerId, { isBankDebit: true })
         assertError(yield* buy(one), { status: 503, code: "card_processor_unavailable" })
@@ -539,12 +525,11 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("Billing creates a new customer when the processor has deleted the former one", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const fake = yield* Processor
       const one = yield* buyer
       const customerAt = (answer: { readonly body: Readonly<Record<string, unknown>> }, name: "url" | "checkoutUrl") =>
         fake.sessionAt(String(answer.body[name])).customer ?? ""
-      const checkout = web(act(one.token, { action: "create-checkout", plan: "pro" }))
+      const checkout = App.web(act(one.token, { action: "create-checkout", plan: "pro" }))
       const first = customerAt(yield* checkout, "url")
       fake.books.deleteCustomer(first)
       const sql = yield* SqlClient
@@ -558,8 +543,8 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       // As with another account at the processor: it has never known the customer.
       const [second = ""] = replaced
       fake.books.customers.delete(second)
-      assertError(yield* web(act(one.token, { action: "portal" })), { status: 400, code: "purchase_not_found" })
-      const needed = yield* web(act(one.token, { action: "buy-credits", pack: "50" }))
+      assertError(yield* App.web(act(one.token, { action: "portal" })), { status: 400, code: "purchase_not_found" })
+      const needed = yield* App.web(act(one.token, { action: "buy-credits", pack: "50" }))
       assertError(needed, { status: 402, code: "payment_required" })
       assert.notInclude([first, second], customerAt(needed, "checkoutUrl"))
     })
@@ -567,12 +552,11 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("Billing redirects links to checkouts, and back with errors", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const fake = yield* Processor
       const one = yield* buyer
       const get = (path: string, as?: App.SignedIn) =>
         Effect.map(
-          web({ method: "GET", path: `/api/cardProcessor/${path}`, ...(as === undefined ? {} : { as }) }),
+          App.web({ method: "GET", path: `/api/cardProcessor/${path}`, ...(as === undefined ? {} : { as }) }),
           (answer) => {
             assert.strictEqual(answer.status, 302, answer.text)
             return answer.headers["location"] ?? ""
@@ -597,17 +581,16 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("Billing ends the subscriptions of a deleted account by a job that names its customers", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const fake = yield* Processor
       const one = yield* buyer
-      const { body } = yield* web(act(one.token, { action: "create-checkout", plan: "pro" }))
+      const { body } = yield* App.web(act(one.token, { action: "create-checkout", plan: "pro" }))
       const session = fake.sessionAt(String(body["url"]))
       fake.completeCheckout(String(body["url"]))
       const sql = yield* SqlClient
       // A customer that Berth did not create, known from an event.
       const other = `cus_zz${session.customer}`
       yield* Effect.orDie(sql`insert into card_payers ${sql.insert({ id: other, userId: one.user.id, moment: "{}" })}`)
-      const deleted = yield* web({ method: "DELETE", path: "/api/settings", as: one, json: { confirm: true } })
+      const deleted = yield* App.web({ method: "DELETE", path: "/api/settings", as: one, json: { confirm: true } })
       assert.strictEqual(deleted.status, 200, deleted.text)
       const jobs = yield* Effect.orDie(
         sql<{ readonly payload: unknown }>`
@@ -622,18 +605,17 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("Billing sells storage once", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const fake = yield* Processor
       const one = yield* buyer
       const call = { method: "POST", path: "/api/cardProcessor/storage-upgrade" }
-      assertError(yield* web(call), { status: 401, code: "unauthorized" })
+      assertError(yield* App.web(call), { status: 401, code: "unauthorized" })
       const submit = { method: "POST", path: "/dashboard/files", headers: { accept: "text/html" } }
-      assert.strictEqual((yield* web(submit)).headers.location, "/login?callbackUrl=%2Fdashboard%2Ffiles")
-      const page = yield* web({ ...submit, as: one })
+      assert.strictEqual((yield* App.web(submit)).headers.location, "/login?callbackUrl=%2Fdashboard%2Ffiles")
+      const page = yield* App.web({ ...submit, as: one })
       const [, opened = ""] = /^0;url=(.+)$/.exec(String(page.headers["refresh"])) ?? []
       assert.strictEqual(fake.sessionAt(opened).amount_total, 3_900)
       assert.include(page.text, `href="${opened.replaceAll("&", "&amp;")}"`)
-      const url = String((yield* web({ ...call, as: one })).body["url"])
+      const url = String((yield* App.web({ ...call, as: one })).body["url"])
       const session = fake.sessionAt(url)
       assert.deepStrictEqual(
         [session.amount_total, session.currency, session.success_url, session.cancel_url],
@@ -645,10 +627,13 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         ]
       )
       fake.completeCheckout(url)
-      assert.include(String((yield* web({ ...call, as: one })).body["url"]), "/p/session/")
+      assert.include(String((yield* App.web({ ...call, as: one })).body["url"]), "/p/session/")
       fake.trouble("fails")
-      assertError(yield* web({ ...call, as: one }), { status: 500, code: "storage_checkout_failed" })
-      assert.strictEqual((yield* web({ ...submit, as: one })).headers.location, "/dashboard/files?error=unavailable")
+      assertError(yield* App.web({ ...call, as: one }), { status: 500, code: "storage_checkout_failed" })
+      assert.strictEqual(
+        (yield* App.web({ ...submit, as: one })).headers.location,
+        "/dashboard/files?error=unavailable"
+      )
       fake.trouble(null)
     })
   )
@@ -657,16 +642,15 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 layer(App.layer())("billing without a card processor", (it) => {
   it.effect("Billing without a card processor reports that nothing can be purchased", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const one = yield* buyer
       for (const json of [
         { action: "create-checkout", plan: "pro" },
         { action: "buy-credits", pack: "50" }
       ])
-        assertError(yield* web(act(one.token, json)), { status: 503, code: "card_processor_not_configured" })
-      const link = yield* web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: one })
+        assertError(yield* App.web(act(one.token, json)), { status: 503, code: "card_processor_not_configured" })
+      const link = yield* App.web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: one })
       assert.strictEqual(link.headers["location"], "/pricing?error=not_configured")
-      assertError(yield* web({ method: "POST", path: "/api/cardProcessor/storage-upgrade", as: one }), {
+      assertError(yield* App.web({ method: "POST", path: "/api/cardProcessor/storage-upgrade", as: one }), {
         status: 500,
         code: "storage_checkout_failed"
       })
@@ -675,15 +659,14 @@ layer(App.layer())("billing without a card processor", (it) => {
 
   it.effect("Billing without a card processor requires nothing of administrators", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { user } = yield* App.signInNewUser()
       const sql = yield* SqlClient
       yield* Effect.orDie(sql`update users set email = ${App.testAdminEmail} where id = ${user.id}`)
       const admin = yield* App.openSession(user)
-      const link = yield* web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: admin })
+      const link = yield* App.web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: admin })
       assert.strictEqual(link.headers["location"], "/onboarding")
       const token = yield* tokenOf(admin)
-      const asked = yield* web(act(token, { action: "create-checkout", plan: "pro" }))
+      const asked = yield* App.web(act(token, { action: "create-checkout", plan: "pro" }))
       assert.strictEqual(new URL(String(asked.body["url"])).pathname, "/onboarding")
     })
   )

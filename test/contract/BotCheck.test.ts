@@ -23,7 +23,7 @@ const send = (
   json: unknown,
   headers: Readonly<Record<string, string>>,
   more: Partial<App.AppCall> = {}
-) => Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, json, headers, ...more }))
+) => App.web({ method: "POST", path, json, headers, ...more })
 
 const freshEmail = Effect.map(uniqueName("visitor"), (local) => `${local}@example.com`)
 
@@ -38,15 +38,13 @@ const submit = (
   headers: Readonly<Record<string, string>>,
   more: Partial<App.AppCall> = {}
 ) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({
-      method: "POST",
-      path,
-      body: new URLSearchParams(fields).toString(),
-      headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
-      ...more
-    })
-  )
+  App.web({
+    method: "POST",
+    path,
+    body: new URLSearchParams(fields).toString(),
+    headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
+    ...more
+  })
 
 const assertBlocked = (answer: HttpCallResponse) => assertError(answer, { status: 403, code: "bot_blocked" })
 
@@ -103,7 +101,6 @@ layer(App.layer({ overrides: HeuristicBotDetection.layer, limits }), { excludeTe
 
     it.effect("The bot check does not apply to other routes", () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const email = yield* freshEmail
         yield* send("/api/register", { email, password }, chrome)
         const signIn = yield* send(
@@ -114,7 +111,7 @@ layer(App.layer({ overrides: HeuristicBotDetection.layer, limits }), { excludeTe
         assert.strictEqual(signIn.status, 200)
         const reset = yield* send("/api/auth/reset-password", { token: "none", password }, {})
         assertError(reset, { status: 400, code: "reset_token_invalid" })
-        assert.strictEqual((yield* web({ method: "GET", path: "/health/live" })).status, 200)
+        assert.strictEqual((yield* App.web({ method: "GET", path: "/health/live" })).status, 200)
       })
     )
   }
@@ -165,10 +162,9 @@ layer(challenged, { excludeTestServices: true })("Turnstile bot detection", (it)
 
   it.effect("Turnstile bot detection finds no token in a malformed body", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       for (const body of ["{", "[]", "null", '"passed-x"', '{"turnstileToken":["passed-x"]}'])
         assertBlocked(
-          yield* web({
+          yield* App.web({
             method: "POST",
             path: "/api/register",
             body,

@@ -16,20 +16,17 @@ const path = "/api/billing/budgets"
 
 const bearerOf = (as: SignedIn) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    return bearer(String((yield* web({ method: "POST", path: "/api/auth/token", as })).body["token"]))
+    return bearer(String((yield* App.web({ method: "POST", path: "/api/auth/token", as })).body["token"]))
   })
 
 const readBudgets = (as: SignedIn) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    return yield* web({ method: "GET", path, headers: yield* bearerOf(as) })
+    return yield* App.web({ method: "GET", path, headers: yield* bearerOf(as) })
   })
 
 const putBudgets = (as: SignedIn, budgets: unknown) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    return yield* web({ method: "PUT", path, headers: yield* bearerOf(as), json: { budgets } })
+    return yield* App.web({ method: "PUT", path, headers: yield* bearerOf(as), json: { budgets } })
   })
 
 const setBudgets = (as: SignedIn, ...budgets: ReadonlyArray<object>) =>
@@ -198,31 +195,30 @@ layer(App.shared, { excludeTestServices: true })("Budgets over HTTP", (it) => {
   it.effect("A budget of the account refuses messages, gateway calls, /v1 and embeddings, with nothing charged", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { web } = yield* App.TestApp
       yield* setBudgets(owner, { period: "month", units: 2 })
       const { headers } = yield* createApiKey(owner, "gateway", "chat")
       const calls = [
         sendMessage(owner),
         gatewayCall({ as: owner }),
-        web({
+        App.web({
           method: "POST",
           path: "/v1/chat/completions",
           headers,
           json: { model: "openai/gpt-4", messages: [{ role: "user", content: "hi" }] }
         }),
-        web({
+        App.web({
           method: "POST",
           path: "/v1/chat/completions",
           headers,
           json: { model: `agent/${owner.agent.id}`, messages: [{ role: "user", content: "hi" }] }
         }),
-        web({
+        App.web({
           method: "POST",
           path: "/v1/embeddings",
           headers,
           json: { model: "openai/text-embedding-3-small", input: "hi" }
         }),
-        web({
+        App.web({
           method: "POST",
           path: "/v1/audio/speech",
           headers,
@@ -285,11 +281,10 @@ layer(App.shared, { excludeTestServices: true })("Budgets over HTTP", (it) => {
 
   it.effect("A budget without room announces budget.reached once per period, beside the one of the balance", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const owner = yield* createOwnerWithAgent()
       const json = { url: "https://receiver.example/", events: ["budget.reached"] }
-      yield* web({ method: "POST", path: "/api/webhooks/endpoints", as: owner, json })
+      yield* App.web({ method: "POST", path: "/api/webhooks/endpoints", as: owner, json })
       const countEvents = Effect.map(
         sql`select id from events where user_id = ${owner.user.id} and kind = 'budget.reached'`,
         (rows) => rows.length

@@ -28,9 +28,8 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
   for (const header of ["cardProcessor-signature", "stripe-signature"])
     it.effect(`The card webhook stores an event signed in ${header}, with the job that applies it`, () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const event = failed()
-        const answer = yield* web(cardEventRequest(event, header))
+        const answer = yield* App.web(cardEventRequest(event, header))
         assert.strictEqual(answer.status, 200, answer.text)
         assert.deepStrictEqual(answer.body, { received: true })
         assert.deepStrictEqual(yield* recordOf(event.id), {
@@ -45,7 +44,6 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
 
   it.effect("The card webhook accepts signatures of the official library", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const stripe = new Stripe("sk_test_none")
       const event = failed()
       const payload = JSON.stringify(event, null, 2)
@@ -53,7 +51,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
         stripe.webhooks.generateTestHeaderStringAsync({ payload, secret: testCardEventSecret })
       )
       const call = { method: "POST", path: "/api/webhooks/cardProcessor", body: payload }
-      const answer = yield* web({ ...call, headers: { "stripe-signature": header } })
+      const answer = yield* App.web({ ...call, headers: { "stripe-signature": header } })
       assert.strictEqual(answer.status, 200, answer.text)
       assert.strictEqual((yield* recordOf(event.id)).jobs, 1)
     })
@@ -61,9 +59,8 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
 
   it.effect("The card webhook is idempotent, also for twenty concurrent events", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const event = failed()
-      const answers = yield* Effect.replicateEffect(web(cardEventRequest(event)), 20, { concurrency: "unbounded" })
+      const answers = yield* Effect.replicateEffect(App.web(cardEventRequest(event)), 20, { concurrency: "unbounded" })
       assert.deepStrictEqual(
         answers.map(({ body, status }) => [status, body]),
         answers.map(() => [200, { received: true }])
@@ -75,10 +72,9 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
 
   it.effect("The card webhook acknowledges other events without storing them", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       for (const type of ["charge.captured", "customer.created", "checkout.session.expired", "a"]) {
         const event = makeCardEvent(type, { id: "x" })
-        assert.deepStrictEqual((yield* web(cardEventRequest(event))).body, { received: true })
+        assert.deepStrictEqual((yield* App.web(cardEventRequest(event))).body, { received: true })
         assert.deepStrictEqual(yield* recordOf(event.id), { events: [], jobs: 0 })
       }
     })
@@ -86,44 +82,42 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
 
   it.effect("The card webhook reads the raw bytes with any content type, origin and session", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const someone = yield* App.signInNewUser()
       const body = `\n ${JSON.stringify({ ...failed(), name: "ä 😀 \\u0000" }, null, 3)} `
       const call = { method: "POST", path: "/api/webhooks/cardProcessor", body }
       const signature = { "cardProcessor-signature": signCardEvent(body) }
       for (const headers of [{}, { "content-type": "text/plain" }, { "content-type": "application/octet-stream" }])
-        assert.strictEqual((yield* web({ ...call, headers: { ...headers, ...signature } })).status, 200)
-      assert.strictEqual((yield* web({ ...call, as: someone, headers: signature })).status, 200)
+        assert.strictEqual((yield* App.web({ ...call, headers: { ...headers, ...signature } })).status, 200)
+      assert.strictEqual((yield* App.web({ ...call, as: someone, headers: signature })).status, 200)
       const pieces = [body.slice(0, 9), body.slice(9)].map((piece) => new TextEncoder().encode(piece))
-      assert.strictEqual((yield* web({ ...call, body: pieces, headers: signature })).status, 200)
-      assertError(yield* web({ ...call, as: someone }), { status: 400, code: "signature_invalid" })
+      assert.strictEqual((yield* App.web({ ...call, body: pieces, headers: signature })).status, 200)
+      assertError(yield* App.web({ ...call, as: someone }), { status: 400, code: "signature_invalid" })
     })
   )
 
   it.effect("The card webhook stores text that no column can hold, and large events", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const strange = makeCardEvent("invoice.payment_failed", { id: "in_1", metadata: { note: "a\u0000b\ud800" } })
-      assert.strictEqual((yield* web(cardEventRequest(strange))).status, 200)
+      assert.strictEqual((yield* App.web(cardEventRequest(strange))).status, 200)
       assert.strictEqual((yield* recordOf(strange.id)).jobs, 1)
       const many = makeCardEvent("invoice.payment_failed", {
         id: "in_1",
         list: Array.from({ length: 50_000 }, () => 1)
       })
-      assert.strictEqual((yield* web(cardEventRequest(many))).status, 200)
+      assert.strictEqual((yield* App.web(cardEventRequest(many))).status, 200)
       const large = makeCardEvent("invoice.payment_failed", { id: "in_1", text: "x".repeat(1024 * 1024) })
-      assertError(yield* web(cardEventRequest(large)), { status: 413, code: "body_too_large" })
+      assertError(yield* App.web(cardEventRequest(large)), { status: 413, code: "body_too_large" })
     })
   )
 
   it.effect("The card webhook logs neither the event nor the signature", () =>
     Effect.gen(function* () {
-      const { logLines, web } = yield* App.TestApp
+      const { logLines } = yield* App.TestApp
       const body = JSON.stringify(
         makeCardEvent("invoice.payment_failed", { id: "in_1", customer_email: "hunter2@example.com" })
       )
       const signature = signCardEvent(body, 1)
-      yield* web({
+      yield* App.web({
         method: "POST",
         path: "/api/webhooks/cardProcessor",
         body,
@@ -140,8 +134,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
 layer(App.layer({ cardEventSecret: null }), { excludeTestServices: true })("Without a secret", (it) => {
   it.effect("Every event is 500, with the name of the setting that is missing", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
-      const answer = yield* web(cardEventRequest(failed()))
+      const answer = yield* App.web(cardEventRequest(failed()))
       assertError(answer, { status: 500, code: "card_events_not_configured" })
       assert.include(String(answer.body["message"]), "STRIPE_WEBHOOK_SECRET")
     })

@@ -25,10 +25,7 @@ const documented = ["liveStreamId", "streamKey", "subdomain", "success", "url", 
 const provision = (
   json: unknown,
   { from, headers = {} }: { readonly from?: string; readonly headers?: Readonly<Record<string, string>> } = {}
-) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/provision", json, headers, ...(from === undefined ? {} : { from }) })
-  )
+) => App.web({ method: "POST", path: "/api/provision", json, headers, ...(from === undefined ? {} : { from }) })
 
 const viaBackend = (json: unknown, headers: Readonly<Record<string, string>> = {}) =>
   Effect.flatMap(App.TestApp, ({ backend, internalKey }) =>
@@ -45,7 +42,7 @@ const decodeIssues = Schema.decodeUnknown(Schema.Array(Schema.Struct({ path: Sch
 const codeOf = ({ headers }: HttpCallResponse) => String(headers["x-berth-claim-code"])
 
 const claim = (as: App.SignedIn, code: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/agents/claim", as, json: { code } }))
+  App.web({ method: "POST", path: "/api/agents/claim", as, json: { code } })
 
 const unclaimedRows = Effect.flatMap(
   SqlClient,
@@ -83,9 +80,8 @@ for (const agentManagerTransport of ["in process", "remote"] as const)
           const secrets = yield* (yield* ChannelConnections).readSecrets({ agentId, platform: "platformA" })
           assert.strictEqual(Redacted.value(Option.getOrThrow(secrets).token), token)
           assert.lengthOf(yield* outboxOf("new-agent", "agentId", agentId), 1)
-          const { web } = yield* App.TestApp
           const upload = `/live/ingest/${String(answer.body["streamKey"])}/seg0.ts`
-          assert.strictEqual((yield* web({ method: "PUT", path: upload, body: "x" })).status, 204)
+          assert.strictEqual((yield* App.web({ method: "PUT", path: upload, body: "x" })).status, 204)
           const sql = yield* SqlClient
           const tables = ["credentials", "channel_connections", "live_streams", "unclaimed_agents", "users", "outbox"]
           const texts = yield* Effect.forEach(
@@ -176,7 +172,6 @@ for (const agentManagerTransport of ["in process", "remote"] as const)
 layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
   it.effect("The backend answers every field to the internal key alone, and is not limited", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.TestApp
       const answers = yield* Effect.replicateEffect(viaBackend({ platformAToken: token, plan: "pro" }), 7)
       for (const { body, status } of answers) {
         assert.strictEqual(status, 200)
@@ -192,7 +187,7 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
         [{ plan: "free" }],
         "nobody gets a paid plan for nothing"
       )
-      const stranger = yield* backend({ method: "POST", path: "/api/provision", json: { platformAToken: token } })
+      const stranger = yield* App.backend({ method: "POST", path: "/api/provision", json: { platformAToken: token } })
       assertError(stranger, { status: 401, code: "internal_key_required" })
     })
   )
@@ -219,10 +214,9 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
         if (got.status !== 200) assertError(got, { status: 404, code: "claim_code_unknown" })
       const winner = winners[0]?.as
       if (winner === undefined) return assert.fail("nobody won")
-      const { web } = yield* App.TestApp
-      const list = yield* web({ method: "GET", path: "/api/agents", as: winner })
+      const list = yield* App.web({ method: "GET", path: "/api/agents", as: winner })
       assert.include(list.text, agentId)
-      const stream = yield* web({ method: "GET", path: `/api/agents/${agentId}/live-stream`, as: winner })
+      const stream = yield* App.web({ method: "GET", path: `/api/agents/${agentId}/live-stream`, as: winner })
       assert.include(stream.text, String(answer.body["liveStreamId"]))
       const moved = yield* sql`
         select (select user_id from chat_sessions where agent_id = ${agentId}) as session,
@@ -238,7 +232,7 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
     "A claim replaces the stream key, names the secrets that the previous holder has, and ends its access",
     () =>
       Effect.gen(function* () {
-        const { cookieName, web } = yield* App.TestApp
+        const { cookieName } = yield* App.TestApp
         const sql = yield* SqlClient
         const answer = yield* provision({
           platformAToken: token,
@@ -247,7 +241,8 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
           apiKey: "gsk-hunter2"
         })
         const [agentId, owner] = [yield* agentOf(answer), UserId.make(String(answer.body["userId"]))]
-        const upload = (key: unknown) => web({ method: "PUT", path: `/live/ingest/${String(key)}/seg0.ts`, body: "x" })
+        const upload = (key: unknown) =>
+          App.web({ method: "PUT", path: `/live/ingest/${String(key)}/seg0.ts`, body: "x" })
         assert.strictEqual((yield* upload(answer.body["streamKey"])).status, 204)
         const before = yield* (yield* Sessions).open(owner)
         const withSession = {
@@ -255,7 +250,7 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
           path: "/api/auth/session",
           headers: { cookie: `${cookieName}=${Redacted.value(before.token)}` }
         }
-        assert.strictEqual((yield* web(withSession)).status, 200)
+        assert.strictEqual((yield* App.web(withSession)).status, 200)
         const gatewayToken = Redacted.value(
           yield* (yield* Effect.provide(Instances, Instances.Default)).ensureGatewayToken(owner)
         )
@@ -267,7 +262,7 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
             authorization: `Bearer ${gatewayToken}`
           }
         }
-        assert.strictEqual((yield* web(withToken)).status, 200)
+        assert.strictEqual((yield* App.web(withToken)).status, 200)
         const claimer = yield* App.signInNewUser()
         const claimed = yield* claim(claimer, codeOf(answer))
         assert.strictEqual(claimed.status, 200, claimed.text)
@@ -278,14 +273,14 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
         assert.strictEqual(stream.liveStreamId, answer.body["liveStreamId"])
         assertError(yield* upload(answer.body["streamKey"]), { status: 404, code: "live_stream_not_found" })
         assert.strictEqual((yield* upload(stream.streamKey)).status, 204)
-        assert.strictEqual((yield* web(withSession)).body["user"] ?? null, null)
-        assert.strictEqual((yield* web(withToken)).status, 401)
+        assert.strictEqual((yield* App.web(withSession)).body["user"] ?? null, null)
+        assert.strictEqual((yield* App.web(withToken)).status, 401)
         const entries = yield* sql<{ readonly message: string }>`
         select message from agent_log_entries where agent_id = ${agentId} and message like 'Agent claimed%'`
         assert.lengthOf(entries, 1)
         for (const name of ["platformA", "platformB", "groq"]) assert.include(entries[0]?.message, name)
         const keys = { method: "POST", path: `/api/agents/${agentId}/live-stream/key` }
-        const rotated = yield* web({ ...keys, as: claimer })
+        const rotated = yield* App.web({ ...keys, as: claimer })
         assert.strictEqual(rotated.status, 200, rotated.text)
         assert.strictEqual((yield* upload(stream.streamKey)).status, 404)
         assert.notInclude(rotated.text, stream.streamKey)
@@ -294,11 +289,10 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
 
   it.effect("An expired agent's stream accepts no uploads until the agent is claimed", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const answer = yield* provision({ platformAToken: token })
       const agentId = AgentId.make(yield* agentOf(answer))
-      const upload = (key: string) => web({ method: "PUT", path: `/live/ingest/${key}/seg0.ts`, body: "x" })
+      const upload = (key: string) => App.web({ method: "PUT", path: `/live/ingest/${key}/seg0.ts`, body: "x" })
       const first = String(answer.body["streamKey"])
       const replaceKeys = Effect.provide(rotateDueKeys, AgentLiveStreams.Default)
       yield* replaceKeys
@@ -315,11 +309,10 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
 
   it.effect("A stream key that its provider does not replace at the claim is refused, and replaced later", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const answer = yield* provision({ platformAToken: token })
       const agentId = AgentId.make(yield* agentOf(answer))
-      const upload = (key: string) => web({ method: "PUT", path: `/live/ingest/${key}/seg0.ts`, body: "x" })
+      const upload = (key: string) => App.web({ method: "PUT", path: `/live/ingest/${key}/seg0.ts`, body: "x" })
       const streams = yield* LiveStreams
       /** Of the provider, outside of every transaction. */
       let calls = 0
@@ -403,21 +396,23 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
 
   it.effect("An anonymous owner gets no mail, cannot sign in and refers no one", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const answer = yield* provision({ platformAToken: token })
       const [owner] = yield* sql<{ readonly email: string; readonly referralCode: string }>`
         select email, referral_code from users where id = ${String(answer.body["userId"])}`
       const json = { email: owner?.email, password: "correct horse battery" }
-      const signIn = yield* web({ method: "POST", path: "/api/auth/callback/credentials", json })
+      const signIn = yield* App.web({ method: "POST", path: "/api/auth/callback/credentials", json })
       assert.strictEqual(signIn.status, 401)
-      assertError(yield* web({ method: "POST", path: "/api/register", json }), { status: 400, code: "email_invalid" })
+      assertError(yield* App.web({ method: "POST", path: "/api/register", json }), {
+        status: 400,
+        code: "email_invalid"
+      })
       const newcomer = { email: "new@example.com", password: json.password, referralCode: owner?.referralCode }
-      assertError(yield* web({ method: "POST", path: "/api/register", json: newcomer }), {
+      assertError(yield* App.web({ method: "POST", path: "/api/register", json: newcomer }), {
         status: 400,
         code: "referral_code_invalid"
       })
-      yield* web({ method: "POST", path: "/api/auth/forgot-password", json: { email: owner?.email } })
+      yield* App.web({ method: "POST", path: "/api/auth/forgot-password", json: { email: owner?.email } })
       assert.deepStrictEqual(yield* sql`select id from outbox where name = 'send-mail'`, [])
     })
   )

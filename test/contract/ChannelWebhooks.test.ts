@@ -33,16 +33,14 @@ const Platforms = Layer.unwrapScoped(
 
 const put = (owner: OwnerWithAgent, json: unknown) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const answer = yield* web({ method: "PUT", path: `/api/agents/${owner.agent.id}/channels`, as: owner, json })
+    const answer = yield* App.web({ method: "PUT", path: `/api/agents/${owner.agent.id}/channels`, as: owner, json })
     assert.strictEqual(answer.status, 200, answer.text)
     yield* runChannelJobs
   })
 
 const readChannels = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    return (yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/channels`, as: owner })).text
+    return (yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/channels`, as: owner })).text
   })
 
 const connectWhatsApp = (secrets: Readonly<Record<string, string>> = {}) =>
@@ -188,11 +186,10 @@ layer(Platforms, { excludeTestServices: true })("Webhooks of WhatsApp and Discor
 
   it.effect("Forged deliveries of WhatsApp store nothing, with one answer for every fault", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { account, fake, owner, path, url } = yield* connectWhatsApp({ appSecret: "own-secret" })
       const body = JSON.stringify(fake.makeNotification(account, [fake.makeText(customer, "forged")]))
       const post = (signature: string | undefined, to = path) =>
-        web({
+        App.web({
           method: "POST",
           path: to,
           body,
@@ -225,28 +222,26 @@ layer(Platforms, { excludeTestServices: true })("Webhooks of WhatsApp and Discor
 
   it.effect("A subscription of WhatsApp is verified by the verify token, and echoed as text", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { path } = yield* connectWhatsApp({ verifyToken: "own-verify" })
       const verify = (token: string, to = path) =>
-        web({ method: "GET", path: `${to}?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=${token}` })
+        App.web({ method: "GET", path: `${to}?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=${token}` })
       const verified = yield* verify("own-verify")
       assert.deepEqual([verified.status, verified.text], [200, "1158201444"])
       assert.match(String(verified.headers["content-type"]), /^text\/plain/)
       assert.strictEqual((yield* verify("wrong")).status, 401)
       assert.strictEqual((yield* verify("own-verify", "/api/webhooks/platformB/agt_unknown")).status, 401)
-      assert.strictEqual((yield* web({ method: "GET", path })).status, 401)
+      assert.strictEqual((yield* App.web({ method: "GET", path })).status, 401)
     })
   )
 
   it.effect("A reply outside of WhatsApp's 24 hours is given up at once, with a reason in the agent's log", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { account, fake, owner, url } = yield* connectWhatsApp()
       yield* fake.deliver(account, url, [fake.makeText("15557770000", "Answer me tomorrow")])
       fake.advanceClock(25 * 60 * 60 * 1_000)
       yield* runChannelJobs
       assert.strictEqual(fake.sent.filter(({ to }) => to === "15557770000").length, 0)
-      const logs = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })
+      const logs = yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })
       assert.include(logs.text, "More than 24 hours")
       assert.strictEqual(yield* runChannelJobs, 0)
     })

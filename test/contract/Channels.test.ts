@@ -9,9 +9,12 @@ import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
 const call = (owner: OwnerWithAgent, method: "GET" | "PUT", json?: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method, path: `/api/agents/${owner.agent.id}/channels`, as: owner, ...(json === undefined ? {} : { json }) })
-  )
+  App.web({
+    method,
+    path: `/api/agents/${owner.agent.id}/channels`,
+    as: owner,
+    ...(json === undefined ? {} : { json })
+  })
 
 const Views = Schema.Struct({ channels: Schema.Struct({ platformA: Schema.Object, platformC: Schema.Object }) })
 const Config = Schema.Struct({ config: Schema.Struct({ channels: Schema.Array(Schema.String) }) })
@@ -21,8 +24,7 @@ const readChannel = (owner: OwnerWithAgent, platform?: "platformA" | "platformC"
   Effect.flatMap(call(owner, "GET"), (answer) => channelOf(answer, platform))
 const readSelected = ({ agent, ...owner }: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const { body } = yield* web({ method: "GET", path: `/api/agents/${agent.id}/config`, as: owner })
+    const { body } = yield* App.web({ method: "GET", path: `/api/agents/${agent.id}/config`, as: owner })
     return (yield* Schema.decodeUnknown(Config)(body)).config.channels
   })
 
@@ -58,13 +60,12 @@ layer(App.shared, { excludeTestServices: true })("Channels of an agent", (it) =>
 
   it.effect("The configuration of an agent and its channels stay consistent", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       yield* call(owner, "PUT", { platformA: { token: "1:token", answersBots: true } })
       yield* call(owner, "PUT", { platformA: { enabled: false } })
       assert.deepInclude(yield* readChannel(owner), { configured: true, enabled: false, answersBots: true })
       assert.deepStrictEqual(yield* readSelected(owner), ["web"])
-      yield* web({
+      yield* App.web({
         method: "PUT",
         path: `/api/agents/${owner.agent.id}/config`,
         as: owner,
@@ -79,10 +80,9 @@ layer(App.shared, { excludeTestServices: true })("Channels of an agent", (it) =>
 
   it.effect("A channel without a token of its own uses the owner's credential of the platform", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const json = { action: "set-credential", key: "telegram", value: "1:of-the-owner" }
-      yield* web({ method: "POST", path: "/api/agent", as: owner, json })
+      yield* App.web({ method: "POST", path: "/api/agent", as: owner, json })
       const answer = yield* call(owner, "PUT", { platformA: { enabled: true } })
       assert.deepInclude(yield* channelOf(answer), { configured: true, enabled: true })
     })
@@ -126,8 +126,7 @@ layer(App.shared, { excludeTestServices: true })("Channels of an agent", (it) =>
         "health.state": "unreachable",
         "health.reason": "Discord cannot be reached: no connection."
       })
-      const { web } = yield* App.TestApp
-      const logs = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })
+      const logs = yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })
       assert.include(logs.text, "Channel platformC unreachable")
       const [agent] = yield* (yield* SqlClient)`select status from agents where id = ${owner.agent.id}`
       assert.deepStrictEqual(agent, { status: "provisioning" })

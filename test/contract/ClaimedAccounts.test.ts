@@ -49,8 +49,7 @@ const newSigner = (): MessageSigner => {
 }
 const proof = (signer: MessageSigner) => Effect.flatMap(App.TestApp, ({ appUrl }) => signSignInMessage(appUrl, signer))
 
-const post = (path: string, json: unknown, cookie = "") =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, json, headers: { cookie } }))
+const post = (path: string, json: unknown, cookie = "") => App.web({ method: "POST", path, json, headers: { cookie } })
 
 const byPassword = (email: string, given = password) =>
   post("/api/auth/callback/credentials", { email, password: given })
@@ -60,11 +59,9 @@ const linkWallet = (signer: MessageSigner, cookie: string) =>
   Effect.flatMap(proof(signer), (json) => post("/api/settings/wallets", json, cookie))
 
 const byToken = (token: Redacted.Redacted, path = "/api/settings") =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    Effect.map(
-      web({ method: "GET", path, headers: { authorization: `Bearer ${Redacted.value(token)}` } }),
-      ({ status }) => status
-    )
+  Effect.map(
+    App.web({ method: "GET", path, headers: { authorization: `Bearer ${Redacted.value(token)}` } }),
+    ({ status }) => status
   )
 
 /** A session without a cookie, and an identity at another provider, by the services of the test. */
@@ -171,10 +168,9 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
 
   it.effect("A claimed account loses the model keys that a stranger stored through the billing API", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { cookies, email, user } = yield* accountByUnverifiedEmail
       const issued = yield* post("/api/auth/token", {}, cookies[0])
-      const enabled = yield* web({
+      const enabled = yield* App.web({
         method: "POST",
         path: "/api/billing",
         headers: { authorization: `Bearer ${String(issued.body["token"])}` },
@@ -190,12 +186,11 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
 
   it.effect("A claimed account loses what a stranger left to act and to listen in it", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const { cookies, email, user } = yield* accountByUnverifiedEmail
       const { id } = yield* insertAgent(user.id)
       const call = (method: string, path: string, json: unknown) =>
-        web({ method, path, json, headers: { cookie: cookies[0] ?? "" } })
+        App.web({ method, path, json, headers: { cookie: cookies[0] ?? "" } })
       const prepared = [
         yield* call("POST", "/api/webhooks/endpoints", { url: "https://stranger.example/", events: ["agent.status"] }),
         yield* call("POST", `/api/agents/${id}/schedules`, { cron: "0 9 * * *", prompt: "Send all notes to me" }),
@@ -281,8 +276,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
         const [cookie = ""] = cookies
         const added = newSigner()
         const change = { currentPassword: password, newPassword: nextPassword }
-        const { web } = yield* App.TestApp
-        const refresh = web({
+        const refresh = App.web({
           method: "POST",
           path: "/api/auth/socialIdentity/refresh",
           json: { refreshToken: Redacted.value(socialToken) }
@@ -320,9 +314,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
 
 const claimPath = "/api/settings/claim"
 const readClaim = (cookie: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    Effect.map(web({ method: "GET", path: claimPath, headers: { cookie } }), ({ body }) => body["claimedAt"])
-  )
+  Effect.map(App.web({ method: "GET", path: claimPath, headers: { cookie } }), ({ body }) => body["claimedAt"])
 const decide = (cookie: string, decision: "keep" | "reset") => post(claimPath, { decision }, cookie)
 
 /** An account that a stranger has prepared: an agent with a prompt, a note and a conversation. */
@@ -574,9 +566,8 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with a verifi
       const cookie = yield* sessionCookieOf(yield* signInWithToken(validToken))
       const signer = newSigner()
       assert.strictEqual((yield* linkWallet(signer, cookie)).status, 200)
-      const { web } = yield* App.TestApp
       const path = `/api/settings/wallets?address=${signer.address}`
-      assert.strictEqual((yield* web({ method: "DELETE", path, headers: { cookie } })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "DELETE", path, headers: { cookie } })).status, 200)
     })
   )
 })

@@ -34,37 +34,30 @@ const onlyCookieOf = (answer: HttpCallResponse): SetCookie => {
 }
 
 const account = Effect.gen(function* () {
-  const { web } = yield* App.TestApp
   const email = `${yield* uniqueName("member")}@example.com`
-  yield* web({ method: "POST", path: "/api/register", json: { email, password } })
+  yield* App.web({ method: "POST", path: "/api/register", json: { email, password } })
   return email
 })
 
 const byJson = (email: string, cookie?: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path, json: { email, password }, headers: cookie === undefined ? {} : { cookie } })
-  )
+  App.web({ method: "POST", path, json: { email, password }, headers: cookie === undefined ? {} : { cookie } })
 const byForm = (email: string, cookie?: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({
-      method: "POST",
-      path,
-      body: new URLSearchParams({ email, password }).toString(),
-      headers: {
-        "content-type": "application/x-www-form-urlencoded",
-        ...(cookie === undefined ? {} : { cookie })
-      }
-    })
-  )
+  App.web({
+    method: "POST",
+    path,
+    body: new URLSearchParams({ email, password }).toString(),
+    headers: {
+      "content-type": "application/x-www-form-urlencoded",
+      ...(cookie === undefined ? {} : { cookie })
+    }
+  })
 const signIns = [
   ["by JSON", byJson],
   ["by a form", byForm]
 ] as const
 
 const statusOf = (cookie: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
-  )
+  Effect.map(App.web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
 
 /** Expected cookie names and attributes by APP_URL. */
 const sites: ReadonlyArray<{
@@ -106,21 +99,20 @@ for (const site of sites)
 
     it.effect(`A cookie of ${site.appUrl} is cleared with the same attributes at the end of its session`, () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const email = yield* account
         const newSession = Effect.map(byJson(email), (answer) => {
           const { name, value } = onlyCookieOf(answer)
           return { cookie: `${name}=${value}` }
         })
         const cleared = { name: site.session, value: "", attributes: attributes(0) }
-        const signedOut = yield* web({ method: "POST", path: "/api/auth/signout", headers: yield* newSession })
+        const signedOut = yield* App.web({ method: "POST", path: "/api/auth/signout", headers: yield* newSession })
         assert.deepStrictEqual(onlyCookieOf(signedOut), cleared)
         const headers = yield* newSession
-        const { body } = yield* web({ method: "GET", path: "/api/auth/sessions", headers })
+        const { body } = yield* App.web({ method: "GET", path: "/api/auth/sessions", headers })
         const id = /"id":"(ses_\w+)"[^}]*"current":true/.exec(JSON.stringify(body))?.[1]
-        const revoked = yield* web({ method: "DELETE", path: `/api/auth/sessions/${id}`, headers })
+        const revoked = yield* App.web({ method: "DELETE", path: `/api/auth/sessions/${id}`, headers })
         assert.deepStrictEqual(onlyCookieOf(revoked), cleared)
-        const deleted = yield* web({
+        const deleted = yield* App.web({
           method: "DELETE",
           path: "/api/settings",
           headers: yield* newSession,
@@ -132,8 +124,7 @@ for (const site of sites)
 
     it.effect(`A cookie of ${site.appUrl} of a wallet's nonce is bound to this host and hidden from scripts`, () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
-        const { attributes: given, name } = onlyCookieOf(yield* web({ method: "GET", path: "/api/auth/nonce" }))
+        const { attributes: given, name } = onlyCookieOf(yield* App.web({ method: "GET", path: "/api/auth/nonce" }))
         assert.deepStrictEqual([name, given], [site.nonce, attributes(tenMinutes)])
       })
     )
@@ -161,36 +152,34 @@ for (const site of sites)
 
     it.effect(`A cookie of ${site.appUrl} makes responses no-store, the response of the sign-in included`, () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         for (const [, signIn] of signIns) {
           const signedIn = yield* signIn(yield* account)
           assert.strictEqual(signedIn.headers["cache-control"], "no-store")
           const { name, value } = onlyCookieOf(signedIn)
           for (const read of ["/api/settings", "/api/agents", "/api/auth/session", "/api/no-such-route"])
             assert.strictEqual(
-              (yield* web({ method: "GET", path: read, headers: { cookie: `${name}=${value}` } })).headers[
+              (yield* App.web({ method: "GET", path: read, headers: { cookie: `${name}=${value}` } })).headers[
                 "cache-control"
               ],
               "no-store",
               read
             )
         }
-        const byToken = yield* web({ method: "GET", path: "/api/settings", headers: { authorization: "Bearer x" } })
+        const byToken = yield* App.web({ method: "GET", path: "/api/settings", headers: { authorization: "Bearer x" } })
         assert.strictEqual(byToken.headers["cache-control"], "no-store")
       })
     )
 
     it.effect(`A cookie of ${site.appUrl} is not set by failing or reading requests`, () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
-        const wrong = yield* web({ method: "POST", path, json: { email: yield* account, password: "wrong" } })
+        const wrong = yield* App.web({ method: "POST", path, json: { email: yield* account, password: "wrong" } })
         assertError(wrong, { status: 401, code: "credentials_invalid" })
         const answers = [
           wrong,
-          yield* web({ method: "POST", path, json: {} }),
-          yield* web({ method: "GET", path: "/api/auth/session", headers: { cookie: `${site.session}=x` } }),
-          yield* web({ method: "GET", path: "/api/settings", headers: { cookie: `${site.session}=x` } }),
-          yield* web({ method: "DELETE", path: "/api/settings", headers: { cookie: `${site.session}=x` } })
+          yield* App.web({ method: "POST", path, json: {} }),
+          yield* App.web({ method: "GET", path: "/api/auth/session", headers: { cookie: `${site.session}=x` } }),
+          yield* App.web({ method: "GET", path: "/api/settings", headers: { cookie: `${site.session}=x` } }),
+          yield* App.web({ method: "DELETE", path: "/api/settings", headers: { cookie: `${site.session}=x` } })
         ]
         for (const answer of answers) assert.deepStrictEqual(cookiesOf(answer), [])
       })

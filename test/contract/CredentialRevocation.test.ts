@@ -21,7 +21,7 @@ const processes = Effect.gen(function* () {
 /** Opens a socket and a stream whose answer never ends. */
 const openConnections = (owner: OwnerWithAgent, headers: Readonly<Record<string, string>>) =>
   Effect.gen(function* () {
-    const { appUrl, web } = yield* App.TestApp
+    const { appUrl } = yield* App.TestApp
     const { withBehavior } = yield* AgentManagerTest
     const started = yield* Deferred.make<void>()
     const chat = () =>
@@ -30,7 +30,7 @@ const openConnections = (owner: OwnerWithAgent, headers: Readonly<Record<string,
         Stream.concat(Stream.never)
       )
     const call = { method: "POST", path: "/api/agent", json: { message: "hello" } }
-    const streaming = web({ ...call, headers: { ...headers, accept: "text/event-stream" }, isCut: true })
+    const streaming = App.web({ ...call, headers: { ...headers, accept: "text/event-stream" }, isCut: true })
     const stream = yield* Effect.forkScoped(withBehavior({ chat })(streaming))
     yield* Deferred.await(started)
     const path = `/agents/${owner.agent.id}/ws`

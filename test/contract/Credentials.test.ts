@@ -10,13 +10,9 @@ import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 const none = Object.fromEntries(CredentialKey.literals.map((key) => [key, false]))
 
 const set = (as: App.SignedIn, key: string, value: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/agent", as, json: { action: "set-credential", key, value } })
-  )
+  App.web({ method: "POST", path: "/api/agent", as, json: { action: "set-credential", key, value } })
 const mapOf = (as: App.SignedIn) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    Effect.map(web({ method: "GET", path: "/api/agent?action=credentials", as }), ({ body }) => body["credentials"])
-  )
+  Effect.map(App.web({ method: "GET", path: "/api/agent?action=credentials", as }), ({ body }) => body["credentials"])
 
 layer(App.shared, { excludeTestServices: true })("Credentials", (it) => {
   it.effect("Credentials are listed as configured to their owner only, with or without an agent", () =>

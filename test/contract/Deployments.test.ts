@@ -17,7 +17,7 @@ const activating = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   })
 
 const deploy = (json: unknown, more: Partial<App.AppCall>) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/deployments", json, ...more }))
+  App.web({ method: "POST", path: "/api/deployments", json, ...more })
 
 layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: true })("A deployment", (it) => {
   it.effect("A deployment starts a stopped agent once: one of concurrent calls is 201, all have the same id", () =>
@@ -37,7 +37,6 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
 
   it.effect("A deployment stores the configuration, and a refused one changes nothing", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       const agentId = owner.agent.id
       const { calls } = yield* AgentManagerTest
@@ -47,7 +46,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
       assert.strictEqual((yield* calls).length, before)
       const config = { model: "gpt-4", systemPrompt: "be kind" }
       assert.strictEqual((yield* activating(deploy({ agentId, config }, { as: owner }))).status, 201)
-      const stored = yield* web({ method: "GET", path: `/api/agents/${agentId}/config`, as: owner })
+      const stored = yield* App.web({ method: "GET", path: `/api/agents/${agentId}/config`, as: owner })
       assert.deepInclude(stored.body["config"], config)
     })
   )

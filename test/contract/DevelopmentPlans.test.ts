@@ -8,33 +8,29 @@ import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 const path = "/api/development/plan"
 
 const provision = (as: App.SignedIn) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/agents/provision", as, json: { name: "Ada" } })
-  )
+  App.web({ method: "POST", path: "/api/agents/provision", as, json: { name: "Ada" } })
 
 layer(App.shared, { excludeTestServices: true })("POST /api/development/plan in development", (it) => {
   it.effect("POST /api/development/plan gives a plan without payment, with which the user can create an agent", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const newcomer = yield* App.signInNewUser()
       assert.strictEqual((yield* provision(newcomer)).status, 402)
-      const taken = yield* web({ method: "POST", path, as: newcomer, json: { plan: "solo" } })
+      const taken = yield* App.web({ method: "POST", path, as: newcomer, json: { plan: "solo" } })
       assert.deepStrictEqual([taken.status, taken.body], [200, { plan: "solo" }])
       assert.strictEqual((yield* provision(newcomer)).status, 201)
-      const settings = yield* web({ method: "GET", path: "/api/settings", as: newcomer })
+      const settings = yield* App.web({ method: "GET", path: "/api/settings", as: newcomer })
       assert.strictEqual(settings.body["plan"], "solo")
     })
   )
 
   it.effect("POST /api/development/plan applies the limits of a smaller plan to running agents", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent("collective")
       const { agents } = yield* (yield* Allowances).find(owner.user)
       assert.strictEqual(agents, 3)
       assert.strictEqual((yield* provision(owner)).status, 201)
-      yield* web({ method: "POST", path, as: owner, json: { plan: "solo" } })
-      const { body } = yield* web({ method: "GET", path: "/api/agents", as: owner })
+      yield* App.web({ method: "POST", path, as: owner, json: { plan: "solo" } })
+      const { body } = yield* App.web({ method: "GET", path: "/api/agents", as: owner })
       assert.match(JSON.stringify(body["agents"]), /"status":"stopped"/)
       assert.strictEqual((yield* provision(owner)).status, 429)
     })
@@ -42,12 +38,11 @@ layer(App.shared, { excludeTestServices: true })("POST /api/development/plan in 
 
   it.effect("POST /api/development/plan redirects a form to the onboarding, and to the sign-in without a session", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const headers = { accept: "text/html", "content-type": "application/x-www-form-urlencoded" }
       const form = { method: "POST", path, headers, body: "plan=starter" }
-      const taken = yield* web({ ...form, as: yield* App.signInNewUser() })
+      const taken = yield* App.web({ ...form, as: yield* App.signInNewUser() })
       assert.deepStrictEqual([taken.status, taken.headers.location], [303, "/onboarding"])
-      const stranger = yield* web(form)
+      const stranger = yield* App.web(form)
       assert.deepStrictEqual(
         [stranger.status, stranger.headers.location],
         [303, "/login?error=unauthorized&callbackUrl=%2Fdashboard"]
@@ -61,11 +56,10 @@ layer(App.layer({ isDevelopment: false }), { excludeTestServices: true })(
   (it) => {
     it.effect("POST /api/development/plan is answered exactly as an unknown route, and is not documented", () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const as = yield* App.signInNewUser()
         const form = { "content-type": "application/x-www-form-urlencoded", accept: "text/html" }
         const seen = (call: App.AppCall) =>
-          Effect.map(web(call), (answer) => {
+          Effect.map(App.web(call), (answer) => {
             const { date: _date, "x-request-id": _id, ...headers } = answer.headers
             return [answer.status, headers, withoutTraceId(answer)]
           })
@@ -86,7 +80,7 @@ layer(App.layer({ isDevelopment: false }), { excludeTestServices: true })(
           assert.strictEqual(known[0], 404)
         }
         assert.strictEqual((yield* provision(as)).status, 402)
-        assert.notInclude((yield* web({ method: "GET", path: "/openapi.json" })).text, path)
+        assert.notInclude((yield* App.web({ method: "GET", path: "/openapi.json" })).text, path)
       })
     )
   }

@@ -18,30 +18,25 @@ const password = "correct horse battery"
 const nextPassword = "another horse battery"
 const freshEmail = Effect.map(uniqueName("mail"), (local) => `${local}@example.com`)
 
-const register = (email: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/register", json: { email, password } }))
+const register = (email: string) => App.web({ method: "POST", path: "/api/register", json: { email, password } })
 
 /** A user with a verified address. */
 const verifiedUser = Effect.gen(function* () {
-  const { web } = yield* App.TestApp
   const email = yield* freshEmail
   const { body } = yield* register(email)
   const token = yield* findVerificationToken(email)
-  yield* web({ method: "GET", path: `/api/auth/verify-email?token=${encodeURIComponent(token)}` })
+  yield* App.web({ method: "GET", path: `/api/auth/verify-email?token=${encodeURIComponent(token)}` })
   const user = yield* (yield* UserRepository).find(UserId.make(String(body["id"])))
   return { ...(yield* App.openSession(Option.getOrThrow(user))), email }
 })
 
 const setEmail = (as: App.SignedIn, email: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/settings", as, json: { email } }))
+  App.web({ method: "POST", path: "/api/settings", as, json: { email } })
 
-const forgot = (email: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/auth/forgot-password", json: { email } }))
+const forgot = (email: string) => App.web({ method: "POST", path: "/api/auth/forgot-password", json: { email } })
 
 const reset = (token: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/auth/reset-password", json: { token, password: nextPassword } })
-  )
+  App.web({ method: "POST", path: "/api/auth/reset-password", json: { token, password: nextPassword } })
 
 const findUser = (as: App.SignedIn) =>
   Effect.flatMap(
@@ -52,11 +47,10 @@ const findUser = (as: App.SignedIn) =>
 layer(App.layer(), { excludeTestServices: true })("For seven days after an email change", (it) => {
   it.effect("The link in the mail to the previous address restores it and revokes all sessions, once", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [me, fresh] = [yield* verifiedUser, yield* freshEmail]
       assert.strictEqual((yield* setEmail(me, fresh)).status, 200)
       const token = yield* findUndoToken(me.email)
-      const page = yield* web({ method: "GET", path: `/undo-email-change?token=${token}` })
+      const page = yield* App.web({ method: "GET", path: `/undo-email-change?token=${token}` })
       assert.deepStrictEqual([page.status, page.headers["referrer-policy"]], [200, "no-referrer"])
       assert.strictEqual((yield* findUser(me)).email, fresh)
 
@@ -65,14 +59,14 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       const restored = yield* findUser(me)
       assert.strictEqual(restored.email, me.email)
       assert.isNotNull(restored.emailVerifiedAt)
-      assert.strictEqual((yield* web({ method: "GET", path: "/api/settings", as: me })).status, 401)
+      assert.strictEqual((yield* App.web({ method: "GET", path: "/api/settings", as: me })).status, 401)
       assert.strictEqual((yield* undoEmailChange(token)).status, 400)
     })
   )
 
   it.effect("Undoing an email change removes later access methods, and keeps earlier ones", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.TestApp
+      const { appUrl } = yield* App.TestApp
       const [me, fresh] = [yield* verifiedUser, yield* freshEmail]
       const key = () => {
         const { address, signMessage } = makePrivateKey()
@@ -81,15 +75,15 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       const [earlier, later] = [key(), key()]
       const link = (as: App.SignedIn, signer: MessageSigner) =>
         Effect.flatMap(signSignInMessage(appUrl, signer), (json) =>
-          web({ method: "POST", path: "/api/settings/wallets", as, json })
+          App.web({ method: "POST", path: "/api/settings/wallets", as, json })
         )
       const signInByWallet = (signer: MessageSigner) =>
         Effect.flatMap(signSignInMessage(appUrl, signer), (json) =>
-          web({ method: "POST", path: "/api/auth/callback/wallet", json })
+          App.web({ method: "POST", path: "/api/auth/callback/wallet", json })
         )
       const ownerOf = ({ headers }: HttpCallResponse) =>
         Effect.map(
-          web({
+          App.web({
             method: "GET",
             path: "/api/settings",
             headers: { cookie: (headers["set-cookie"] ?? [])[0]?.split(";")[0] ?? "" }
@@ -102,7 +96,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       // A stolen session changes the address, confirms it, resets the password by it, and adds a wallet and a key.
       yield* setEmail(me, fresh)
       const confirmation = yield* findVerificationToken(fresh)
-      yield* web({ method: "GET", path: `/api/auth/verify-email?token=${encodeURIComponent(confirmation)}` })
+      yield* App.web({ method: "GET", path: `/api/auth/verify-email?token=${encodeURIComponent(confirmation)}` })
       yield* forgot(fresh)
       assert.strictEqual((yield* reset(yield* findResetToken(fresh))).status, 200)
       const thief = yield* App.openSession(me.user)
@@ -112,33 +106,31 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
 
       assert.strictEqual((yield* undoEmailChange(yield* findUndoToken(me.email))).status, 303)
       const signIn = (given: string) =>
-        web({ method: "POST", path: "/api/auth/callback/credentials", json: { email: me.email, password: given } })
+        App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { email: me.email, password: given } })
       assert.strictEqual((yield* signIn(nextPassword)).status, 401)
       assert.notStrictEqual(yield* ownerOf(yield* signInByWallet(later)), me.user.id)
       assert.strictEqual(yield* ownerOf(yield* signInByWallet(earlier)), me.user.id)
       assert.deepStrictEqual(yield* listKeys(me.user.id), ["openai"])
-      assert.strictEqual((yield* web({ method: "GET", path: "/api/agents", headers })).status, 401)
+      assert.strictEqual((yield* App.web({ method: "GET", path: "/api/agents", headers })).status, 401)
     })
   )
 
   it.effect("Undoing an email change keeps a password that is older than the change", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const me = yield* verifiedUser
       yield* setEmail(me, yield* freshEmail)
       assert.strictEqual((yield* undoEmailChange(yield* findUndoToken(me.email))).status, 303)
       const json = { email: me.email, password }
-      assert.strictEqual((yield* web({ method: "POST", path: "/api/auth/callback/credentials", json })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "POST", path: "/api/auth/callback/credentials", json })).status, 200)
     })
   )
 
   it.effect("The first verified address keeps its link through further changes", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [me, second, third] = [yield* verifiedUser, yield* freshEmail, yield* freshEmail]
       yield* setEmail(me, second)
       const confirmation = yield* findVerificationToken(second)
-      yield* web({ method: "GET", path: `/api/auth/verify-email?token=${encodeURIComponent(confirmation)}` })
+      yield* App.web({ method: "GET", path: `/api/auth/verify-email?token=${encodeURIComponent(confirmation)}` })
       yield* setEmail(me, third)
       assert.strictEqual(yield* findUndoToken(second), "")
       assert.strictEqual((yield* undoEmailChange(yield* findUndoToken(me.email))).status, 303)

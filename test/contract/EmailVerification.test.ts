@@ -13,24 +13,21 @@ const freshEmail = Effect.map(uniqueName("new"), (local) => `${local}@example.co
 
 const register = (email: string, more: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const answer = yield* web({ method: "POST", path: "/api/register", json: { email, password, ...more } })
+    const answer = yield* App.web({ method: "POST", path: "/api/register", json: { email, password, ...more } })
     assert.strictEqual(answer.status, 200, answer.text)
     const user = yield* (yield* UserRepository).find(UserId.make(String(answer.body["id"])))
     return yield* App.openSession(Option.getOrThrow(user))
   })
 
 const open = (token: string, as?: App.SignedIn) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({
-      method: "GET",
-      path: `/api/auth/verify-email?token=${encodeURIComponent(token)}`,
-      ...(as === undefined ? {} : { as })
-    })
-  )
+  App.web({
+    method: "GET",
+    path: `/api/auth/verify-email?token=${encodeURIComponent(token)}`,
+    ...(as === undefined ? {} : { as })
+  })
 
 const setEmail = (as: App.SignedIn, email: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/settings", as, json: { email } }))
+  App.web({ method: "POST", path: "/api/settings", as, json: { email } })
 
 const isVerified = (as: App.SignedIn) =>
   Effect.map(
@@ -39,9 +36,7 @@ const isVerified = (as: App.SignedIn) =>
   )
 
 const creditsOf = (as: App.SignedIn) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    Effect.map(web({ method: "GET", path: "/api/settings", as }), ({ body }) => body["credits"])
-  )
+  Effect.map(App.web({ method: "GET", path: "/api/settings", as }), ({ body }) => body["credits"])
 
 layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
   it.effect("An email address is confirmed by its mailed link, which redirects by the session of the browser", () =>
@@ -56,8 +51,7 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
       assert.isFalse(yield* isVerified(me))
 
       const token = yield* findVerificationToken(email)
-      const { web } = yield* App.TestApp
-      yield* web({ method: "HEAD", path: `/api/auth/verify-email?token=${encodeURIComponent(token)}` })
+      yield* App.web({ method: "HEAD", path: `/api/auth/verify-email?token=${encodeURIComponent(token)}` })
       assert.isFalse(yield* isVerified(me))
       const answer = yield* open(token)
       assert.deepStrictEqual(
@@ -75,14 +69,13 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
 
   it.effect("An email address is confirmed by no other token", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const email = yield* freshEmail
       const me = yield* register(email)
       const token = yield* findVerificationToken(email)
       for (const wrong of ["", `${token}x`, token.toUpperCase(), "\u0001"])
         assert.strictEqual((yield* open(wrong)).headers.location, "/login?error=invalid_link")
-      const bare = yield* web({ method: "GET", path: "/api/auth/verify-email" })
+      const bare = yield* App.web({ method: "GET", path: "/api/auth/verify-email" })
       assert.strictEqual(bare.headers.location, "/login?error=invalid_link")
       assert.strictEqual((yield* open("x", me)).headers.location, "/dashboard?error=invalid_link")
       yield* sql`update mailed_tokens set expires_at = now() - interval '1 second' where user_id = ${me.user.id}`
@@ -93,11 +86,10 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
 
   it.effect("An email address is not confirmed by a reset token, and a confirmation token resets no password", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const email = yield* freshEmail
       yield* register(email)
       const token = yield* findVerificationToken(email)
-      const answer = yield* web({
+      const answer = yield* App.web({
         method: "POST",
         path: "/api/auth/reset-password",
         json: { token, password: "another battery" }
@@ -152,11 +144,10 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
 
   it.effect("An email address has a live link after concurrent changes when it is the last one", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const me = yield* register(yield* freshEmail)
       const addresses = yield* Effect.replicateEffect(freshEmail, 4)
       yield* Effect.forEach(addresses, (address) => setEmail(me, address), { concurrency: "unbounded" })
-      const { body } = yield* web({ method: "GET", path: "/api/settings", as: me })
+      const { body } = yield* App.web({ method: "GET", path: "/api/settings", as: me })
       const token = yield* findVerificationToken(String(body["email"]))
       assert.strictEqual((yield* open(token)).headers.location, "/login?notice=email_verified")
       assert.isTrue(yield* isVerified(me))
@@ -165,11 +156,10 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
 
   it.effect("An email address gets new links on request until it is confirmed, the last one valid", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const email = yield* freshEmail
       const me = yield* register(email)
       const first = yield* findVerificationToken(email)
-      const ask = web({ method: "POST", path: "/api/auth/verify-email", as: me })
+      const ask = App.web({ method: "POST", path: "/api/auth/verify-email", as: me })
       assert.deepStrictEqual(Object.keys((yield* ask).body), ["message"])
       const second = yield* findVerificationToken(email)
       assert.notStrictEqual(first, second)
@@ -184,11 +174,10 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
   it.effect("An email address derived from a wallet receives no mail", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const { web } = yield* App.TestApp
       const me = yield* App.signInNewUser()
       const made = `0x${me.user.id.slice(-32)}@wallet.localhost`
       yield* sql`update users set email = ${made} where id = ${me.user.id}`
-      assert.strictEqual((yield* web({ method: "POST", path: "/api/auth/verify-email", as: me })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "POST", path: "/api/auth/verify-email", as: me })).status, 200)
       const fresh = yield* freshEmail
       assert.strictEqual((yield* setEmail(me, fresh)).status, 200)
       assert.lengthOf(yield* readMailsTo(made), 0)
@@ -202,21 +191,25 @@ const limits = { "email-verification": { count: 2, window: Duration.minutes(30) 
 layer(App.layer({ limits }), { excludeTestServices: true })("Verification mails", (it) => {
   it.effect("Verification mails are limited per user; requests without a mail are not counted", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [email, one, two] = yield* Effect.all([freshEmail, freshEmail, freshEmail])
       const me = yield* register(email)
       assert.strictEqual((yield* setEmail(me, one)).status, 200)
-      assert.strictEqual((yield* web({ method: "POST", path: "/api/auth/verify-email", as: me })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "POST", path: "/api/auth/verify-email", as: me })).status, 200)
       for (const answer of [
         yield* setEmail(me, two),
-        yield* web({ method: "POST", path: "/api/auth/verify-email", as: me })
+        yield* App.web({ method: "POST", path: "/api/auth/verify-email", as: me })
       ]) {
         assertError(answer, { status: 429, code: "rate_limit_exceeded" })
         assert.strictEqual(answer.body["limit"], "email-verification")
         assert.isAtLeast(Number(answer.headers["retry-after"]), 1)
       }
       assert.lengthOf(yield* readMailsTo(two), 0)
-      const renamed = yield* web({ method: "POST", path: "/api/settings", as: me, json: { name: "Ada", email: one } })
+      const renamed = yield* App.web({
+        method: "POST",
+        path: "/api/settings",
+        as: me,
+        json: { name: "Ada", email: one }
+      })
       assert.strictEqual(renamed.status, 200)
       const other = yield* register(yield* freshEmail)
       assert.strictEqual((yield* setEmail(other, two)).status, 200)
@@ -229,12 +222,11 @@ const inProduction = { verifiedEmailsOnly: true }
 layer(App.layer(inProduction), { excludeTestServices: true })("In production", (it) => {
   it.effect("In production referral credits are paid once, when the new user's address is confirmed", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const referrer = yield* App.signInNewUser()
       const email = yield* freshEmail
       const newcomer = yield* register(email, { referralCode: referrer.user.referralCode })
       const seen = (as: App.SignedIn) =>
-        Effect.map(web({ method: "GET", path: "/api/settings/referral", as }), ({ body }) => body)
+        Effect.map(App.web({ method: "GET", path: "/api/settings/referral", as }), ({ body }) => body)
       assert.deepStrictEqual([yield* creditsOf(referrer), yield* creditsOf(newcomer)], [0, 0])
       assert.deepInclude(yield* seen(referrer), { referrals: 1, pending: 1, earnedCredits: 0, rewardsLeftToday: 9 })
       const token = yield* findVerificationToken(email)
@@ -264,7 +256,6 @@ layer(App.layer(inProduction), { excludeTestServices: true })("In production", (
 
   it.effect("A link confirms only in a session of its account, and redirects others to the sign-in", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const email = yield* freshEmail
       const me = yield* register(email)
       const token = yield* findVerificationToken(email)
@@ -278,7 +269,7 @@ layer(App.layer(inProduction), { excludeTestServices: true })("In production", (
       })
       const other = yield* App.signInNewUser()
       assert.strictEqual((yield* open(token, other)).headers.location, "/dashboard?error=another_account")
-      assert.strictEqual((yield* web({ method: "HEAD", path: link, as: me })).status, 302)
+      assert.strictEqual((yield* App.web({ method: "HEAD", path: link, as: me })).status, 302)
       assert.isFalse(yield* isVerified(me))
       assert.strictEqual((yield* open(token, me)).headers.location, "/dashboard?notice=email_verified")
       assert.isTrue(yield* isVerified(me))
@@ -287,11 +278,10 @@ layer(App.layer(inProduction), { excludeTestServices: true })("In production", (
 
   it.effect("The refusals of an unconfirmed address name the confirmation", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const email = yield* freshEmail
       const me = yield* register(email)
-      const provision = web({ method: "POST", path: "/api/agents/provision", as: me, json: { name: "Ada" } })
-      const call = web({
+      const provision = App.web({ method: "POST", path: "/api/agents/provision", as: me, json: { name: "Ada" } })
+      const call = App.web({
         method: "POST",
         path: "/api/v1/gateway",
         as: me,
@@ -311,15 +301,14 @@ layer(App.layer(inProduction), { excludeTestServices: true })("In production", (
 
   it.effect("An unconfirmed address makes no administrator", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const me = yield* register(yield* freshEmail)
-      const provision = web({ method: "POST", path: "/api/agents/provision", as: me, json: { name: "Ada" } })
+      const provision = App.web({ method: "POST", path: "/api/agents/provision", as: me, json: { name: "Ada" } })
       assert.strictEqual((yield* setEmail(me, App.testAdminEmail)).status, 200)
       assertError(yield* provision, { status: 402, code: "subscription_required" })
       yield* open(yield* findVerificationToken(App.testAdminEmail), me)
       assert.strictEqual((yield* provision).status, 201)
       assert.strictEqual((yield* setEmail(me, yield* freshEmail)).status, 200)
-      assertError(yield* web({ method: "POST", path: "/api/agents/provision", as: me, json: { name: "Bob" } }), {
+      assertError(yield* App.web({ method: "POST", path: "/api/agents/provision", as: me, json: { name: "Bob" } }), {
         status: 402,
         code: "subscription_required"
       })

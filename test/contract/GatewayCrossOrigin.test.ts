@@ -10,11 +10,10 @@ const foreign = { origin: "https://shop.example" }
 layer(App.shared, { excludeTestServices: true })("A page of another origin", (it) => {
   it.effect("A page of another origin gets the allowed headers of the gateway by a preflight", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       for (const path of [gatewayPath, `${gatewayPath}/`])
         for (const origin of [foreign, {}]) {
           const asks = { "access-control-request-method": "POST", "access-control-request-headers": "x-plugin-id" }
-          const answer = yield* web({ method: "OPTIONS", path, headers: { ...origin, ...asks } })
+          const answer = yield* App.web({ method: "OPTIONS", path, headers: { ...origin, ...asks } })
           assert.strictEqual(answer.status, 204)
           assert.strictEqual(answer.text, "")
           assert.deepInclude(answer.headers, {
@@ -73,12 +72,11 @@ layer(App.shared, { excludeTestServices: true })("A page of another origin", (it
 
   it.effect("A page of another origin may call no other route", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
-      const preflight = yield* web({ method: "OPTIONS", path: "/api/settings", headers: foreign })
+      const preflight = yield* App.web({ method: "OPTIONS", path: "/api/settings", headers: foreign })
       assert.strictEqual(preflight.status, 405)
-      const sent = yield* web({ method: "POST", path: "/api/register", headers: foreign, json: helloRequest })
+      const sent = yield* App.web({ method: "POST", path: "/api/register", headers: foreign, json: helloRequest })
       assertError(sent, { status: 403, code: "origin_not_allowed" })
-      const other = yield* web({ method: "PUT", path: gatewayPath, headers: foreign, json: helloRequest })
+      const other = yield* App.web({ method: "PUT", path: gatewayPath, headers: foreign, json: helloRequest })
       assert.deepStrictEqual([other.status, other.headers["allow"]], [405, "POST, OPTIONS"])
       for (const answer of [preflight, sent, other]) assert.notProperty(answer.headers, "access-control-allow-origin")
     })

@@ -17,9 +17,7 @@ export const machinePaymentHeaders = { "x-payment-method": "mpp" }
 
 /** A call of the gateway, of the usual text when nothing else is said. */
 export const gatewayCall = (call: Partial<App.AppCall> = {}) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: gatewayPath, ...(call.body === undefined ? { json: helloRequest } : {}), ...call })
-  )
+  App.web({ method: "POST", path: gatewayPath, ...(call.body === undefined ? { json: helloRequest } : {}), ...call })
 
 export const decodeGatewayAnswer = ({ text }: HttpCallResponse) =>
   Effect.orDie(Schema.decode(Schema.parseJson(GatewayAnswer))(text))

@@ -300,8 +300,8 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
 
     it.effect("The remote AI layer sends the opening first and in the end, as earlier releases require", () =>
       Effect.gen(function* () {
-        const { backend, internalKey } = yield* App.TestApp
-        const { text } = yield* backend({
+        const { internalKey } = yield* App.TestApp
+        const { text } = yield* App.backend({
           method: "POST",
           path: modelAnswersPath,
           headers: { authorization: `Bearer ${internalKey}` },

@@ -59,40 +59,38 @@ layer(App.shared, { excludeTestServices: true })("The rules for every endpoint",
 
   it.effect("A path that is no text is 404, with a session and without", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       for (const path of ["/api/agents/%00", "/api/agents/%", "/api/agents/%zz", "/api/agents/%ed%a0%80", "/%c0%af"]) {
         const missing = { status: 404, code: "route_not_found" }
-        assertError(yield* web({ method: "GET", path }), missing)
-        assertError(yield* web({ method: "GET", path, as: owner }), missing)
+        assertError(yield* App.web({ method: "GET", path }), missing)
+        assertError(yield* App.web({ method: "GET", path, as: owner }), missing)
       }
     })
   )
 
   it.effect("A wrong method is 405 and names the allowed ones", () =>
     Effect.gen(function* () {
-      const { backend, web } = yield* App.TestApp
       const table = [
-        [yield* web({ method: "PUT", path: "/api/settings" }), "GET, HEAD, POST, PATCH, DELETE"],
-        [yield* web({ method: "GET", path: "/api/register" }), "POST"],
-        [yield* web({ method: "OPTIONS", path: "/api/instance/usr_0" }), "GET, HEAD"],
-        [yield* web({ method: "GET", path: "/api/instance/usr_0/start" }), "POST"],
-        [yield* web({ method: "TRACE", path: "/health/live" }), "GET, HEAD"],
-        [yield* backend({ method: "PUT", path: "/api/ai/chat" }), "POST"],
+        [yield* App.web({ method: "PUT", path: "/api/settings" }), "GET, HEAD, POST, PATCH, DELETE"],
+        [yield* App.web({ method: "GET", path: "/api/register" }), "POST"],
+        [yield* App.web({ method: "OPTIONS", path: "/api/instance/usr_0" }), "GET, HEAD"],
+        [yield* App.web({ method: "GET", path: "/api/instance/usr_0/start" }), "POST"],
+        [yield* App.web({ method: "TRACE", path: "/health/live" }), "GET, HEAD"],
+        [yield* App.backend({ method: "PUT", path: "/api/ai/chat" }), "POST"],
         // A literal path beside a parameter is no id, and methods that are gone are not allowed.
-        [yield* web({ method: "PUT", path: "/api/agents/provision" }), "POST, GET, HEAD"],
-        [yield* web({ method: "DELETE", path: "/api/agents/overviews" }), "GET, HEAD"],
-        [yield* web({ method: "GET", path: "/api/agents/claim" }), "POST"],
-        [yield* web({ method: "PATCH", path: "/api/agents" }), "GET, HEAD"],
-        [yield* web({ method: "OPTIONS", path: "/api/agents/agt_0" }), "GET, HEAD"],
-        [yield* web({ method: "GET", path: "/api/checkout" }), "POST"]
+        [yield* App.web({ method: "PUT", path: "/api/agents/provision" }), "POST, GET, HEAD"],
+        [yield* App.web({ method: "DELETE", path: "/api/agents/overviews" }), "GET, HEAD"],
+        [yield* App.web({ method: "GET", path: "/api/agents/claim" }), "POST"],
+        [yield* App.web({ method: "PATCH", path: "/api/agents" }), "GET, HEAD"],
+        [yield* App.web({ method: "OPTIONS", path: "/api/agents/agt_0" }), "GET, HEAD"],
+        [yield* App.web({ method: "GET", path: "/api/checkout" }), "POST"]
       ] as const
       for (const [answer, allow] of table) {
         assertError(answer, { status: 405, code: "method_not_allowed" })
         assert.strictEqual(answer.headers.allow, allow)
       }
       for (const path of ["tasks", "extendedAgentCard"]) {
-        const answer = yield* web({ method: "POST", path: `/agents/agt_0/a2a/${path}` })
+        const answer = yield* App.web({ method: "POST", path: `/agents/agt_0/a2a/${path}` })
         assert.deepStrictEqual([answer.status, answer.headers.allow], [405, "GET, HEAD"])
       }
     })
@@ -100,45 +98,46 @@ layer(App.shared, { excludeTestServices: true })("The rules for every endpoint",
 
   it.effect("Errors at a lifecycle path have its shape in every layer", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const path = "/api/instance/usr_0/start"
       const foreign = { origin: "https://evil.example" }
       const answers = [
-        yield* web({ method: "GET", path }),
-        yield* web({ method: "POST", path, headers: foreign }),
-        yield* web({ method: "POST", path: "/api/instance/%00/start" }),
-        yield* web({ method: "POST", path, body: "x".repeat(oneMiB + 1) })
+        yield* App.web({ method: "GET", path }),
+        yield* App.web({ method: "POST", path, headers: foreign }),
+        yield* App.web({ method: "POST", path: "/api/instance/%00/start" }),
+        yield* App.web({ method: "POST", path, body: "x".repeat(oneMiB + 1) })
       ]
       assert.deepStrictEqual(
         answers.map(({ body, status }) => [status, body["success"], body["status"]]),
         [405, 403, 404, 413].map((status) => [status, false, "error"])
       )
-      const elsewhere = yield* web({ method: "DELETE", path: "/api/settings" })
+      const elsewhere = yield* App.web({ method: "DELETE", path: "/api/settings" })
       assert.notProperty(elsewhere.body, "success")
     })
   )
 
   it.effect("HEAD is GET without a body, and a trailing slash changes nothing", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
-      const whole = yield* web({ method: "GET", path: "/api/settings", as: owner })
-      const head = yield* web({ method: "HEAD", path: "/api/settings", as: owner })
-      const slash = yield* web({ method: "GET", path: "/api/settings/", as: owner })
+      const whole = yield* App.web({ method: "GET", path: "/api/settings", as: owner })
+      const head = yield* App.web({ method: "HEAD", path: "/api/settings", as: owner })
+      const slash = yield* App.web({ method: "GET", path: "/api/settings/", as: owner })
       assert.deepStrictEqual([head.status, head.text], [200, ""])
       assert.strictEqual(head.headers["content-length"], String(Buffer.byteLength(whole.text)))
       assert.strictEqual(slash.text, whole.text)
-      const unknown = yield* web({ method: "HEAD", path: "/api/settings" })
+      const unknown = yield* App.web({ method: "HEAD", path: "/api/settings" })
       assert.deepStrictEqual([unknown.status, unknown.text], [401, ""])
     })
   )
 
   it.effect("A safe request id is kept, and a missing one is generated", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const idOf = (given?: string) =>
         Effect.map(
-          web({ method: "GET", path: "/api/agents", headers: given === undefined ? {} : { "x-request-id": given } }),
+          App.web({
+            method: "GET",
+            path: "/api/agents",
+            headers: given === undefined ? {} : { "x-request-id": given }
+          }),
           ({ headers }) => String(headers["x-request-id"])
         )
       assert.strictEqual(yield* idOf("my-id.1:2_3"), "my-id.1:2_3")
@@ -149,9 +148,8 @@ layer(App.shared, { excludeTestServices: true })("The rules for every endpoint",
 
   it.effect("A trace of the caller is continued", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const traceId = "4bf92f3577b34da6a3ce929d0e0e4736"
-      const answer = yield* web({
+      const answer = yield* App.web({
         method: "GET",
         path: "/api/settings",
         headers: { traceparent: `00-${traceId}-00f067aa0ba902b7-01` }
@@ -220,7 +218,6 @@ layer(App.shared, { excludeTestServices: true })("What is no request", (it) => {
 
   it.effect("A path with `;` or U+0130 is 404 by the pipeline, with a request id", () =>
     Effect.gen(function* () {
-      const { backend, web } = yield* App.TestApp
       for (const path of [
         "/api/agents/;x",
         "/health/live;x",
@@ -228,7 +225,7 @@ layer(App.shared, { excludeTestServices: true })("What is no request", (it) => {
         "/api/agents/a/%C4%B0/",
         "/%C4%B0pi/agents"
       ])
-        for (const listener of [web, backend]) {
+        for (const listener of [App.web, App.backend]) {
           const answer = yield* listener({ method: "GET", path })
           if (answer.status === 401) continue
           assertError(answer, { status: 404, code: "route_not_found" })
@@ -264,14 +261,13 @@ layer(App.shared, { excludeTestServices: true })("What is no request", (it) => {
 
   it.effect("An unreserved character may be encoded in a path, as both are the same path", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
-      const { status } = yield* web({ method: "GET", path: "/health/%6c%69ve" })
+      const { status } = yield* App.web({ method: "GET", path: "/health/%6c%69ve" })
       assert.strictEqual(status, 200)
-      const answer = yield* web({ method: "GET", path: "/api/agents/%70rovision", as: owner })
+      const answer = yield* App.web({ method: "GET", path: "/api/agents/%70rovision", as: owner })
       assert.strictEqual(answer.body["count"], 1)
       // By the rules of that route, too.
-      const wrong = yield* web({ method: "PUT", path: "/api/agents/%70rovision", as: owner })
+      const wrong = yield* App.web({ method: "PUT", path: "/api/agents/%70rovision", as: owner })
       assert.deepStrictEqual([wrong.status, wrong.headers.allow], [405, "POST, GET, HEAD"])
     })
   )
@@ -313,18 +309,16 @@ layer(App.shared, { excludeTestServices: true })("What is no request", (it) => {
 
   it.effect("A form with too many fields or with U+0000 is 400", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const headers = { "content-type": "application/x-www-form-urlencoded" }
       const path = "/api/auth/callback/credentials"
       for (const body of ["a=&".repeat(300_000), "email=a%00@example.com&password=b", "email=a\u0000&password=b"])
-        assertError(yield* web({ method: "POST", path, headers, body }), { status: 400, code: "body_malformed" })
+        assertError(yield* App.web({ method: "POST", path, headers, body }), { status: 400, code: "body_malformed" })
     })
   )
 
   it.effect("/docs has a content security policy", () =>
     Effect.gen(function* () {
-      const { backend, web } = yield* App.TestApp
-      for (const listener of [web, backend]) {
+      for (const listener of [App.web, App.backend]) {
         const { headers } = yield* listener({ method: "GET", path: "/docs" })
         assert.match(String(headers["content-security-policy"]), /default-src 'none'/)
       }
@@ -366,14 +360,14 @@ layer(App.shared, { excludeTestServices: true })("What is no request", (it) => {
 
   it.effect("A broken connection affects no other request", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.TestApp
+      const { appUrl } = yield* App.TestApp
       const port = Number(appUrl.port)
       yield* Effect.replicateEffect(
         sendBytes(port, ["POST /api/register HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{"], 50),
         20,
         { concurrency: "unbounded" }
       )
-      assert.strictEqual((yield* web({ method: "GET", path: "/health/live" })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "GET", path: "/health/live" })).status, 200)
     })
   )
 })
@@ -390,7 +384,7 @@ layer(App.shared, { excludeTestServices: true })("The origin rule", (it) => {
 
   it.effect("The origin rule rejects requests of foreign pages first, sign-up and sign-in too", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.TestApp
+      const { appUrl } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const calls = [
         { method: "POST", path: "/api/register", body: "{bad" },
@@ -405,22 +399,22 @@ layer(App.shared, { excludeTestServices: true })("The origin rule", (it) => {
       ]
       for (const origin of foreign(appUrl))
         for (const call of calls)
-          assertError(yield* web({ ...call, headers: { origin } }), { status: 403, code: "origin_not_allowed" })
-      const settings = yield* web({ method: "GET", path: "/api/settings", as: owner })
+          assertError(yield* App.web({ ...call, headers: { origin } }), { status: 403, code: "origin_not_allowed" })
+      const settings = yield* App.web({ method: "GET", path: "/api/settings", as: owner })
       assert.strictEqual(settings.body["name"], owner.user.name)
     })
   )
 
   it.effect("The origin rule admits own pages at every loopback name, programs, and reads", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.TestApp
+      const { appUrl } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const change = (headers: Record<string, string>) =>
-        web({ method: "POST", path: "/api/settings", as: owner, json: { name: "New" }, headers })
+        App.web({ method: "POST", path: "/api/settings", as: owner, json: { name: "New" }, headers })
       for (const host of ["localhost", "127.0.0.1", "[::1]"])
         assert.strictEqual((yield* change({ origin: `http://${host}:${appUrl.port}` })).status, 200, host)
       assert.strictEqual((yield* change({})).status, 200)
-      const read = yield* web({
+      const read = yield* App.web({
         method: "GET",
         path: "/api/settings",
         as: owner,
@@ -435,7 +429,7 @@ layer(App.shared, { excludeTestServices: true })("The origin rule", (it) => {
 layer(App.shared, { excludeTestServices: true })("Cookies", (it) => {
   it.effect("Malformed cookies identify no user", () =>
     Effect.gen(function* () {
-      const { cookieName, web } = yield* App.TestApp
+      const { cookieName } = yield* App.TestApp
       const hostile = [
         "=",
         ";;;;",
@@ -450,9 +444,9 @@ layer(App.shared, { excludeTestServices: true })("Cookies", (it) => {
         "__proto__=x; constructor=y; toString=z",
         `${cookieName.toUpperCase()}=x`
       ]
-      const nobody = yield* web({ method: "GET", path: "/api/settings" })
+      const nobody = yield* App.web({ method: "GET", path: "/api/settings" })
       for (const cookie of hostile) {
-        const answer = yield* web({ method: "GET", path: "/api/settings", headers: { cookie } })
+        const answer = yield* App.web({ method: "GET", path: "/api/settings", headers: { cookie } })
         assert.deepStrictEqual([answer.status, withoutTraceId(answer)], [401, withoutTraceId(nobody)], cookie)
       }
     })
@@ -460,10 +454,10 @@ layer(App.shared, { excludeTestServices: true })("Cookies", (it) => {
 
   it.effect("The first of two cookies with the session's name counts", () =>
     Effect.gen(function* () {
-      const { cookieName, web } = yield* App.TestApp
+      const { cookieName } = yield* App.TestApp
       const [me, other] = [yield* App.signInNewUser(), yield* App.signInNewUser()]
       const who = (cookie: string | ReadonlyArray<string>) =>
-        Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body, status }) =>
+        Effect.map(App.web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body, status }) =>
           status === 200 ? body["id"] : status
         )
       assert.strictEqual(yield* who(`${me.cookie}; ${other.cookie}`), me.user.id)
@@ -475,13 +469,13 @@ layer(App.shared, { excludeTestServices: true })("Cookies", (it) => {
 
   it.effect("The session's token is read from the cookie only", () =>
     Effect.gen(function* () {
-      const { cookieName, web } = yield* App.TestApp
+      const { cookieName } = yield* App.TestApp
       const me = yield* App.signInNewUser()
       const token = me.cookie.slice(cookieName.length + 1)
       const elsewhere = [
-        web({ method: "GET", path: `/api/settings?${me.cookie}` }),
-        web({ method: "GET", path: "/api/settings", headers: { authorization: `Bearer ${token}` } }),
-        web({ method: "GET", path: "/api/settings", headers: { cookie: `berth_session=${token}` } })
+        App.web({ method: "GET", path: `/api/settings?${me.cookie}` }),
+        App.web({ method: "GET", path: "/api/settings", headers: { authorization: `Bearer ${token}` } }),
+        App.web({ method: "GET", path: "/api/settings", headers: { cookie: `berth_session=${token}` } })
       ]
       for (const asked of elsewhere) assert.strictEqual((yield* asked).status, 401)
     })
@@ -491,9 +485,11 @@ layer(App.shared, { excludeTestServices: true })("Cookies", (it) => {
 layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })("Behind https", (it) => {
   it.effect("Every public response requires https from then on", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       for (const path of ["/health/live", "/nowhere"])
-        assert.match(String((yield* web({ method: "GET", path })).headers["strict-transport-security"]), /^max-age=\d+/)
+        assert.match(
+          String((yield* App.web({ method: "GET", path })).headers["strict-transport-security"]),
+          /^max-age=\d+/
+        )
     })
   )
 })

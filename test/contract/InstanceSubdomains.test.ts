@@ -43,11 +43,10 @@ const locationOf = ({ headers }: HttpCallResponse) => new URL(headers.location ?
 /** Follows the redirects of a browser with a session from the subdomain to the web API and back. */
 const openInBrowser = (owner: App.SignedIn, host = hostOf(owner)) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
     const first = yield* at(host, { method: "GET", path: "/", headers: html })
     assert.strictEqual(first.status, 302, first.text)
     const asked = locationOf(first)
-    const issued = yield* web({
+    const issued = yield* App.web({
       method: "GET",
       path: `${asked.pathname}${asked.search}`,
       headers: { ...html, cookie: owner.cookie }
@@ -122,11 +121,14 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
 
   it.effect("A subdomain is found in any case, with a trailing dot and with any port", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const headers = yield* tokenOf(owner)
       for (const host of [hostOf(owner).toUpperCase(), `${hostOf(owner)}.`, `${hostOf(owner)}:1`])
-        assert.strictEqual((yield* web({ method: "GET", path: "/", headers: { ...headers, host } })).status, 200, host)
+        assert.strictEqual(
+          (yield* App.web({ method: "GET", path: "/", headers: { ...headers, host } })).status,
+          200,
+          host
+        )
     })
   )
 
@@ -144,7 +146,6 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
 
   it.effect("A subdomain serves its own routes only, and the web API serves none of the subdomain's own", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const served = new Set(instanceTable.map(({ method, path }) => `${method} ${path}`))
       for (const { method, path } of listRoutes(WebApi)) {
@@ -159,7 +160,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
             status: 404,
             code: "route_not_found"
           })
-      assertError(yield* web({ method: "GET", path: "/sign-in" }), { status: 404, code: "route_not_found" })
+      assertError(yield* App.web({ method: "GET", path: "/sign-in" }), { status: 404, code: "route_not_found" })
     })
   )
 
@@ -192,7 +193,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
 
   it.effect("A subdomain accepts state changes from its own pages only, and the web API none from subdomains", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.TestApp
+      const { appUrl } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const call = { method: "POST", path: "/api/chat", json: { message: "hello" } }
       const headers = yield* signInAtInstance(owner)
@@ -204,7 +205,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
         assertError(refused, { status: 403, code: "origin_not_allowed" })
       }
       const fromSubdomain = { ...call, as: owner, headers: { origin: originOf(hostOf(owner)) } }
-      assertError(yield* web(fromSubdomain), { status: 403, code: "origin_not_allowed" })
+      assertError(yield* App.web(fromSubdomain), { status: 403, code: "origin_not_allowed" })
     })
   )
 
@@ -259,7 +260,6 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
     "A ticket is redeemed once, by the browser and at the subdomain that it is for, while the session lasts",
     () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
         const { browser, redeem } = yield* openInBrowser(owner)
         const other = yield* openInBrowser(stranger)
@@ -274,18 +274,17 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
           [(yield* read(hostOf(owner))).status, (yield* read(hostOf(stranger))).status],
           [200, 401]
         )
-        yield* web({ method: "POST", path: "/api/auth/signout", as: owner })
+        yield* App.web({ method: "POST", path: "/api/auth/signout", as: owner })
         assert.strictEqual((yield* read(hostOf(owner))).status, 401)
       })
   )
 
   it.effect("A ticket is issued for the subdomain of the user's own instance only, and after a sign-in", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const newcomer = yield* App.signInNewUser()
       const open = (subdomain: string, headers: Readonly<Record<string, string>>) =>
-        web({
+        App.web({
           method: "GET",
           path: `/instance?${new URLSearchParams({ subdomain, browser: "x" }).toString()}`,
           headers
@@ -408,8 +407,7 @@ layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: tru
   it.effect("A subdomain over https has cookies that no other host can set or read", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { web } = yield* App.TestApp
-      const first = yield* web({ method: "GET", path: "/", headers: { ...html, host: hostOf(owner) } })
+      const first = yield* App.web({ method: "GET", path: "/", headers: { ...html, host: hostOf(owner) } })
       assert.strictEqual(locationOf(first).origin, "https://berth.example")
       assert.match(
         String(first.headers["set-cookie"]?.[0]),

@@ -11,7 +11,6 @@ export const createOwnerWithStream = Effect.gen(function* () {
   const owner = yield* createOwnerWithAgent()
   const { id, keyHash, playbackUrl, streamKey } = yield* (yield* LiveStreams).create(owner.agent.id)
   yield* (yield* LiveStreamRepository).insert({ id, agentId: owner.agent.id, playbackUrl, keyHash })
-  const { web } = yield* App.TestApp
   const key = Redacted.value(streamKey)
   return {
     ...owner,
@@ -19,13 +18,13 @@ export const createOwnerWithStream = Effect.gen(function* () {
     key,
     playbackUrl,
     upload: (file: string, body: string | Uint8Array, method = "PUT") =>
-      web({ method, path: `/live/ingest/${key}/${file}`, body }),
+      App.web({ method, path: `/live/ingest/${key}/${file}`, body }),
     play: (file: string, headers: Readonly<Record<string, string>> = {}, method = "GET") =>
-      web({ method, path: `/live/${id}/${file}`, headers }),
+      App.web({ method, path: `/live/${id}/${file}`, headers }),
     status: Effect.flatMap(
-      web({ method: "GET", path: `/api/agents/${owner.agent.id}/live-stream`, as: owner }),
+      App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/live-stream`, as: owner }),
       ({ body }) => Effect.orDie(decodeStatus(body["liveStream"]))
     ),
-    logs: web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })
+    logs: App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })
   }
 })

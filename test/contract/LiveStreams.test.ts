@@ -31,7 +31,7 @@ const playlist = (segments: ReadonlyArray<number>, more = "") =>
 const decodeLogs = Schema.decodeUnknown(Schema.Array(Schema.Struct({ message: Schema.String, agentId: Schema.String })))
 
 /** Messages of the agent's log about its live stream, oldest first. */
-const eventsOf = ({ logs }: { readonly logs: Effect.Effect<{ readonly body: Readonly<Record<string, unknown>> }> }) =>
+const eventsOf = ({ logs }: Pick<Effect.Effect.Success<typeof createOwnerWithStream>, "logs">) =>
   Effect.gen(function* () {
     const { body } = yield* logs
     const entries = yield* Effect.orDie(decodeLogs(body["logs"]))
@@ -121,28 +121,27 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
 
   it.effect("A wrong key, an unknown stream and a missing file have one answer", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const stream = yield* createOwnerWithStream
       yield* stream.upload("seg0.ts", "first")
       const wrong = `${stream.key.slice(0, -1)}${stream.key.endsWith("A") ? "B" : "A"}`
       const keys = [wrong, "x", "-", "%00", stream.liveStreamId, "..", "%2e%2e"]
       const uploads = yield* Effect.forEach(keys, (key) =>
         Effect.forEach(["PUT", "POST", "DELETE"], (method) =>
-          web({ method, path: `/live/ingest/${key}/seg0.ts`, body: "other" })
+          App.web({ method, path: `/live/ingest/${key}/seg0.ts`, body: "other" })
         )
       )
       for (const answer of uploads.flat()) assert.strictEqual(answer.status, 404)
       const known = yield* Effect.forEach([wrong, "x"], (key) =>
         Effect.forEach(["seg0.ts", "a.exe", "%2e%2e%2fa.ts"], (file) =>
-          web({ method: "PUT", path: `/live/ingest/${key}/${file}`, body: "#" })
+          App.web({ method: "PUT", path: `/live/ingest/${key}/${file}`, body: "#" })
         )
       )
       const missing = [
         ...known.flat(),
         yield* stream.play("seg1.ts"),
         yield* stream.play("..%2fseg0.ts"),
-        yield* web({ method: "GET", path: "/live/lst_00000000000000000000000000000000/index.m3u8" }),
-        yield* web({ method: "GET", path: `/live/${stream.key}/seg0.ts` })
+        yield* App.web({ method: "GET", path: "/live/lst_00000000000000000000000000000000/index.m3u8" }),
+        yield* App.web({ method: "GET", path: `/live/${stream.key}/seg0.ts` })
       ]
       for (const answer of missing) assertError(answer, { status: 404, code: "live_stream_not_found" })
       assert.lengthOf([...new Set(missing.map((answer) => JSON.stringify(withoutTraceId(answer))))], 1)
@@ -186,7 +185,7 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
 
   it.effect("An upload whose connection is lost leaves nothing, and a file over the limit is 413", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.TestApp
+      const { appUrl } = yield* App.TestApp
       const stream = yield* createOwnerWithStream
       for (const head of ["content-length: 1000\r\n\r\nhalf", "transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n"])
         yield* Effect.async<void>((resume) => {
@@ -200,7 +199,7 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
       const chunk = new Uint8Array(1024 * 1024)
       for (const headers of [{}, { "transfer-encoding": "chunked" }])
         assertError(
-          yield* web({
+          yield* App.web({
             method: "PUT",
             path: `/live/ingest/${stream.key}/seg0.ts`,
             headers,
@@ -393,7 +392,6 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
 
   it.effect("A flood of viewers is bounded by the bandwidth of the stream, and other requests are answered", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [popular, other] = [yield* createOwnerWithStream, yield* createOwnerWithStream]
       yield* popular.upload("seg0.ts", new Uint8Array(liveLimits.maximumFileBytes))
       yield* other.upload("seg0.ts", "small")
@@ -401,7 +399,7 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
         Effect.replicateEffect(popular.play("seg0.ts"), 12, { concurrency: "unbounded" })
       )
       assert.strictEqual((yield* other.play("seg0.ts")).status, 200)
-      assert.strictEqual((yield* web({ method: "GET", path: "/health/live" })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "GET", path: "/health/live" })).status, 200)
       const answers = yield* Fiber.join(flood)
       const refused = answers.filter(({ status }) => status !== 200)
       assert.isAtLeast(refused.length, 1)
@@ -414,11 +412,11 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
 
   it.effect("The stream of a deleted agent is refused at once and ends, and stream keys are in no log", () =>
     Effect.gen(function* () {
-      const { logLines, web } = yield* App.TestApp
+      const { logLines } = yield* App.TestApp
       const stream = yield* createOwnerWithStream
       yield* stream.upload("seg0.ts", "zero")
       const path = `/api/agents/provision/${stream.agent.id}`
-      assert.strictEqual((yield* web({ method: "DELETE", path, as: stream })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "DELETE", path, as: stream })).status, 200)
       assertError(yield* stream.upload("seg1.ts", "one"), { status: 404, code: "live_stream_not_found" })
       yield* (yield* Effect.provide(AgentLiveStreams, AgentLiveStreams.Default)).endAbandoned()
       const sql = yield* SqlClient
@@ -432,7 +430,6 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
   it.effect("An upload that began before its key was replaced, or before the agent was deleted, stores nothing", () =>
     Effect.gen(function* () {
       const [rotated, deleted] = [yield* createOwnerWithStream, yield* createOwnerWithStream]
-      const { web } = yield* App.TestApp
       const repository = yield* LiveStreamRepository
       const agents = yield* Effect.provide(AgentLiveStreams, AgentLiveStreams.Default)
       const digests = yield* Digests
@@ -446,7 +443,7 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
           maximumBytes: liveLimits.storedBytesPerStream
         })
       yield* agents.rotateKey(rotated.agent.id)
-      yield* web({ method: "DELETE", path: `/api/agents/provision/${deleted.agent.id}`, as: deleted })
+      yield* App.web({ method: "DELETE", path: `/api/agents/provision/${deleted.agent.id}`, as: deleted })
       for (const stream of [rotated, deleted]) {
         assert.strictEqual((yield* Effect.flip(storeBy(stream)))._tag, "LiveStreamNotFound")
         assert.strictEqual((yield* repository.listFileNames(stream.liveStreamId)).size, 0)
@@ -456,9 +453,8 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
 
   it.effect("An agent without a live stream has none to show", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
-      const { body } = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/live-stream`, as: owner })
+      const { body } = yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/live-stream`, as: owner })
       assert.deepStrictEqual(body, { liveStream: null })
     })
   )

@@ -14,9 +14,7 @@ import { inTaskTurn } from "./TurnFixtures.ts"
 const secret = "Bearer sk-of-the-owner"
 
 const put = (owner: OwnerWithAgent, ...servers: ReadonlyArray<unknown>) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "PUT", path: `/api/agents/${owner.agent.id}/mcp-servers`, as: owner, json: { servers } })
-  )
+  App.web({ method: "PUT", path: `/api/agents/${owner.agent.id}/mcp-servers`, as: owner, json: { servers } })
 
 /** Calls the route of runtimes in a turn. */
 const callInTurn = (owner: OwnerWithAgent, call: unknown) =>
@@ -24,10 +22,9 @@ const callInTurn = (owner: OwnerWithAgent, call: unknown) =>
 
 const callWith = (owner: OwnerWithAgent, messageId: string, call: unknown, agentId: string = owner.agent.id) =>
   Effect.gen(function* () {
-    const { backend } = yield* App.TestApp
     const token = yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id)
     const headers = { authorization: `Bearer ${Redacted.value(token)}` }
-    return yield* backend({ method: "POST", path: runtimeMcpPath, headers, json: { agentId, messageId, call } })
+    return yield* App.backend({ method: "POST", path: runtimeMcpPath, headers, json: { agentId, messageId, call } })
   })
 
 const echo = startFakeMcpServer({
@@ -47,12 +44,15 @@ layer(
 )("MCP servers of agents", (it) => {
   it.effect("PUT mcp-servers replaces the list, seals the secrets, and no answer has them", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const notes = { name: "notes", url: "http://127.0.0.1:9/mcp?key=sk-in-query" }
       const stored = yield* put(owner, { ...notes, headers: { Authorization: secret } })
       assert.strictEqual(stored.status, 200)
-      const { body, text } = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/mcp-servers`, as: owner })
+      const { body, text } = yield* App.web({
+        method: "GET",
+        path: `/api/agents/${owner.agent.id}/mcp-servers`,
+        as: owner
+      })
       assert.deepStrictEqual(body, stored.body)
       assert.notInclude(text, "sk-of-the-owner")
       const masked = "http://127.0.0.1:9/mcp?key=***"

@@ -17,9 +17,8 @@ import { inTaskTurn } from "./TurnFixtures.ts"
 
 const newSession = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
     const json = { action: "create-session", agentId: owner.agent.id }
-    const { body, status, text } = yield* web({ method: "POST", path: "/api/agent", as: owner, json })
+    const { body, status, text } = yield* App.web({ method: "POST", path: "/api/agent", as: owner, json })
     assert.strictEqual(status, 200, text)
     return body
   })
@@ -27,10 +26,14 @@ const newSession = (owner: OwnerWithAgent) =>
 /** Sends a message in a conversation of the owner's agent; returns the turn that its instance received. */
 const say = (owner: OwnerWithAgent, message: string, sessionId: unknown = owner.conversation) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
     const { calls } = yield* AgentManagerTest
     const before = (yield* calls).length
-    const { status, text } = yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message, sessionId } })
+    const { status, text } = yield* App.web({
+      method: "POST",
+      path: "/api/agent",
+      as: owner,
+      json: { message, sessionId }
+    })
     assert.strictEqual(status, 200, text)
     const turn = (yield* calls).slice(before).find((call) => call.turn?.message === message)?.turn
     return turn ?? assert.fail("no turn")
@@ -39,9 +42,8 @@ const say = (owner: OwnerWithAgent, message: string, sessionId: unknown = owner.
 /** A request of this owner's runtime to the backend. */
 const callBackend = (owner: OwnerWithAgent, path: string, json: unknown) =>
   Effect.gen(function* () {
-    const { backend } = yield* App.TestApp
     const token = yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id)
-    return yield* backend({
+    return yield* App.backend({
       method: "POST",
       path,
       json,
@@ -89,14 +91,12 @@ const recallDuring = <E, R>(
     return yield* Deferred.await(seen)
   })
 const callApp = (owner: OwnerWithAgent, message: string, sessionId: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/agent", as: owner, json: { message, sessionId } })
-  )
+  App.web({ method: "POST", path: "/api/agent", as: owner, json: { message, sessionId } })
 const receive = (owner: OwnerWithAgent, sessionId: string, message: string, fromOwner = false) =>
   Effect.gen(function* () {
-    const { backend, internalKey } = yield* App.TestApp
+    const { internalKey } = yield* App.TestApp
     const messageId = yield* (yield* IdGenerator).next("msg")
-    return yield* backend({
+    return yield* App.backend({
       method: "POST",
       path: "/internal/channel-turns",
       headers: { authorization: `Bearer ${internalKey}` },
@@ -218,14 +218,13 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
 
   it.effect("An agent's memory is empty after a reset, which leaves that of another owner's agent", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       for (const each of [owner, stranger]) {
         yield* say(each, "The cellar has a secret door.")
         yield* note(each, "The cellar is cold.")
       }
       const path = `/api/instance/${owner.user.id}/reset-memory`
-      assert.strictEqual((yield* web({ method: "POST", path, as: owner })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "POST", path, as: owner })).status, 200)
       assert.deepStrictEqual(textsOf(yield* recall(owner, "cellar")), [])
       assert.lengthOf(textsOf(yield* recall(stranger, "cellar")), 3)
       const { sessionId } = yield* newSession(owner)
@@ -300,7 +299,6 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
 
   it.effect("An agent's memory is accessible to its owner's runtime only", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       yield* note(owner, "The spare key is under the mat.")
       for (const id of [
@@ -314,7 +312,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
       for (const path of [runtimeNotesPath, runtimeRecallPath])
         for (const authorization of ["", "Bearer nothing", `Basic ${owner.cookie}`]) {
           const json = { agentId: owner.agent.id, messageId: "msg_1", text: "x", query: "x" }
-          const answer = yield* backend({ method: "POST", path, json, headers: { authorization } })
+          const answer = yield* App.backend({ method: "POST", path, json, headers: { authorization } })
           assertError(answer, { status: 401, code: "runtime_token_invalid" })
         }
       for (const text of ["", "  ", "x".repeat(2_001), null]) assert.strictEqual((yield* note(owner, text)).status, 400)

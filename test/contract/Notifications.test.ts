@@ -6,8 +6,7 @@ import { assertError } from "./ErrorAssertions.ts"
 
 const path = "/api/settings"
 
-const patch = (as: App.SignedIn, json: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "PATCH", path, as, json }))
+const patch = (as: App.SignedIn, json: unknown) => App.web({ method: "PATCH", path, as, json })
 
 /** The stored preferences, by an empty change. */
 const stored = (as: App.SignedIn) => Effect.map(patch(as, {}), ({ body }) => body["notifications"])
@@ -57,11 +56,10 @@ layer(App.shared, { excludeTestServices: true })("Notification preferences", (it
 
   it.effect("Notification preferences are returned by PATCH only, beside the fields of GET and POST", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const user = yield* App.signInNewUser()
       const { notifications: _, ...settings } = (yield* patch(user, { name: "Ada" })).body
-      const got = yield* web({ method: "GET", path, as: user })
-      const posted = yield* web({ method: "POST", path, as: user, json: { name: "Ada" } })
+      const got = yield* App.web({ method: "GET", path, as: user })
+      const posted = yield* App.web({ method: "POST", path, as: user, json: { name: "Ada" } })
       assert.deepStrictEqual([got.body, posted.body], [settings, settings])
     })
   )

@@ -149,8 +149,7 @@ for (const [what, description] of Object.entries({
     it.effect(`An issuer that ${what} is not used for sign-ins`, () =>
       Effect.gen(function* () {
         ;(yield* IssuerUnderTest).changeMetadata(description)
-        const { web } = yield* App.TestApp
-        const answer = yield* web({ method: "GET", path: "/api/auth/oauthA" })
+        const answer = yield* App.web({ method: "GET", path: "/api/auth/oauthA" })
         assert.strictEqual(describeRedirect(answer), failureRedirect("oauth_unavailable"))
       })
     )
@@ -173,11 +172,10 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An issuer outage", (it) 
   it.effect("An issuer outage is reported as unavailable and ends with the outage", () =>
     Effect.gen(function* () {
       const issuer = yield* IssuerUnderTest
-      const { web } = yield* App.TestApp
       const discovery = "/.well-known/openid-configuration"
       for (const how of ["hangs", "fails", "is cut", "redirects", "has no end", "speaks no JSON"] as const) {
         issuer.setFault(discovery, how)
-        const answer = yield* web({ method: "GET", path: "/api/auth/oauthA" })
+        const answer = yield* App.web({ method: "GET", path: "/api/auth/oauthA" })
         assert.strictEqual(describeRedirect(answer), failureRedirect("oauth_unavailable"), how)
       }
       issuer.setFault(discovery, null)

@@ -97,12 +97,10 @@ const userOf = (email: string) =>
   })
 
 const register = (email: string, password = "correct horse battery") =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/register", json: { email, password } }))
+  App.web({ method: "POST", path: "/api/register", json: { email, password } })
 
 const byPassword = (email: string, password = "correct horse battery") =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password } })
-  )
+  App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password } })
 
 layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAuth sign-in", (it) => {
   for (const [provider, account, email, name] of [
@@ -192,9 +190,8 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
   it.effect("OAuth sign-in identifies a linked user by subject after the email has changed", () =>
     Effect.gen(function* () {
       const first = yield* sessionCookieOf(yield* signInWithProvider("oauthA", "moving"))
-      const { web } = yield* App.TestApp
       const json = { email: "moved@example.com" }
-      const changed = yield* web({ method: "POST", path: "/api/settings", json, headers: { cookie: first } })
+      const changed = yield* App.web({ method: "POST", path: "/api/settings", json, headers: { cookie: first } })
       assert.strictEqual(changed.status, 200, changed.text)
       const again = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "moving")))
       assert.strictEqual(again?.email, "moved@example.com")
@@ -440,9 +437,8 @@ layer(app("userinfo", "client_secret_basic"), { excludeTestServices: true })(
 layer(App.shared, { excludeTestServices: true })("An unconfigured OAuth provider", (it) => {
   it.effect("An unconfigured OAuth provider redirects start and callback to /login", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       for (const path of ["oauthA", "oauthB", "oauthA/callback?code=a&state=b", "oauthB/callback"]) {
-        const answer = yield* web({ method: "GET", path: `/api/auth/${path}` })
+        const answer = yield* App.web({ method: "GET", path: `/api/auth/${path}` })
         assert.strictEqual(leadsTo(answer), failed("oauth_not_configured"), path)
       }
     })
@@ -457,8 +453,7 @@ const unreachable = App.layer({
 layer(unreachable, { excludeTestServices: true })("An unreachable OAuth provider", (it) => {
   it.effect("An unreachable OAuth provider redirects to /login", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
-      const answer = yield* web({ method: "GET", path: "/api/auth/oauthA" })
+      const answer = yield* App.web({ method: "GET", path: "/api/auth/oauthA" })
       assert.strictEqual(leadsTo(answer), failed("oauth_unavailable"))
     })
   )

@@ -126,8 +126,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       const chunks = yield* withReply("Again.")(readChunks(client, { model: agent, messages }))
       assert.strictEqual(textOf(chunks), "Again.")
       assert.strictEqual(yield* readUsedUnits(owner), 2)
-      const { web } = yield* App.TestApp
-      const { body } = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/messages`, as: owner })
+      const { body } = yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/messages`, as: owner })
       assert.lengthOf(Object(body["messages"]), 4)
 
       const refused = (body: object, options: OpenAI.RequestOptions = {}) =>
@@ -246,7 +245,6 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
   it.effect("The public OpenAI protocol runs a call once per key, concurrently and later, streamed or not", () =>
     Effect.gen(function* () {
       const stranger = yield* App.signInNewUser("pro")
-      const { web } = yield* App.TestApp
       const tries = [
         ["/v1/chat/completions", { model, messages }, { max_tokens: 5 }, 1],
         ["/v1/chat/completions", { model, messages, stream: true }, { stream: false }, 1],
@@ -258,7 +256,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       for (const [path, json, change, units] of tries) {
         const owner = yield* App.signInNewUser("pro")
         const post = (as: App.SignedIn, body: object) =>
-          web({ method: "POST", path, as, json: body, headers: { "idempotency-key": "once" } })
+          App.web({ method: "POST", path, as, json: body, headers: { "idempotency-key": "once" } })
         const answers = yield* Effect.all(
           Array.makeBy(4, () => post(owner, json)),
           { concurrency: "unbounded" }
@@ -309,10 +307,9 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
   it.effect("The public OpenAI protocol sends an agent's message once per key, plain and streamed", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { web } = yield* App.TestApp
       for (const stream of [false, true]) {
         const json = { model: `agent/${owner.agent.id}`, messages, stream }
-        const send = web({ method: "POST", path: "/v1/chat/completions", as: owner, json, ...repeats(`${stream}`) })
+        const send = App.web({ method: "POST", path: "/v1/chat/completions", as: owner, json, ...repeats(`${stream}`) })
         const [first, second] = yield* withReply("I am here.")(Effect.all([send, send], { concurrency: 2 }))
         assert.strictEqual(first.status, 200, first.text)
         assert.strictEqual(first.text, second.text)
@@ -320,7 +317,13 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         assert.strictEqual(second.headers["content-type"], first.headers["content-type"])
         const { headers } = repeats(`${stream}`)
         const elsewhere = { ...headers, "x-session-id": owner.conversation }
-        const other = yield* web({ method: "POST", path: "/v1/chat/completions", as: owner, json, headers: elsewhere })
+        const other = yield* App.web({
+          method: "POST",
+          path: "/v1/chat/completions",
+          as: owner,
+          json,
+          headers: elsewhere
+        })
         assert.strictEqual(other.status, 422, other.text)
       }
       assert.strictEqual(yield* readUsedUnits(owner), 2)
@@ -330,7 +333,6 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
   it.effect("The public OpenAI protocol sends an agent's message once per key when the first client leaves", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* AgentManagerTest
-      const { web } = yield* App.TestApp
       for (const stream of [false, true]) {
         const owner = yield* createOwnerWithAgent()
         const [begun, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -338,7 +340,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         const chat = () =>
           Stream.unwrap(Effect.as(Deferred.succeed(begun, undefined), Stream.fromEffect(Effect.as(go, reply))))
         const json = { model: `agent/${owner.agent.id}`, messages, stream }
-        const send = web({ method: "POST", path: "/v1/chat/completions", as: owner, json, ...repeats("left") })
+        const send = App.web({ method: "POST", path: "/v1/chat/completions", as: owner, json, ...repeats("left") })
         const answer = yield* withBehavior({ chat })(
           Effect.gen(function* () {
             const left = yield* Effect.fork(send)
@@ -362,7 +364,6 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
 
   it.effect("The public OpenAI protocol runs a call under a key to its end, once, when its client leaves", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const providers = yield* ModelProvidersTest
       const speech = yield* SpeechTest
       const heard = new FormData()
@@ -389,7 +390,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
           Effect.zipRight(Deferred.succeed(begun, undefined)),
           Effect.zipRight(go)
         )
-        const send = web({
+        const send = App.web({
           method: "POST",
           path,
           as: owner,
@@ -402,9 +403,9 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
           yield* begun
           yield* Fiber.interrupt(left)
           // The listener has read the end of the first connection before that of later ones.
-          yield* Effect.replicateEffect(web({ method: "GET", path: "/health/live" }), 5)
+          yield* Effect.replicateEffect(App.web({ method: "GET", path: "/health/live" }), 5)
           const second = yield* Effect.fork(send)
-          yield* Effect.replicateEffect(web({ method: "GET", path: "/health/live" }), 5)
+          yield* Effect.replicateEffect(App.web({ method: "GET", path: "/health/live" }), 5)
           yield* Deferred.succeed(go, undefined)
           return yield* Fiber.join(second)
         }).pipe(
@@ -446,7 +447,6 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
   it.effect("The public OpenAI protocol leaves a key free after a failure and a stream that breaks off", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("pro")
-      const { web } = yield* App.TestApp
       const { withBehavior } = yield* ModelProvidersTest
       const failure = new ProviderFailed({ provider: "openai", kind: "overloaded", reason: "it broke" })
       const broken = withBehavior({
@@ -458,7 +458,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       ] as const)
         for (const stream of [true, false]) {
           const json = { model, ...body, stream }
-          const send = web({ method: "POST", path, as: owner, json, ...repeats(`${path} ${stream}`) })
+          const send = App.web({ method: "POST", path, as: owner, json, ...repeats(`${path} ${stream}`) })
           const failed = yield* broken(send)
           if (stream) assert.include(failed.text, `"error"`)
           else assert.isAtLeast(failed.status, 500)

@@ -21,9 +21,7 @@ const failing = (kind: ProviderFailed["kind"], retryAfter?: Duration.Duration) =
   })
 
 const ask = (json: object, headers: Record<string, string> = {}) =>
-  Effect.flatMap(App.TestApp, ({ backend }) =>
-    backend({ method: "POST", path, json: { model, messages, ...json }, headers })
-  )
+  App.backend({ method: "POST", path, json: { model, messages, ...json }, headers })
 
 /** The part of a request that reaches a provider. */
 const reaching = (json: object) =>
@@ -248,7 +246,6 @@ layer(App.shared, { excludeTestServices: true })("OpenAI's routes", (it) => {
 
   it.effect("OpenAI's routes return every other failure in OpenAI's shape", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.TestApp
       const unknown = yield* ask({ model: "nobody/nothing" })
       assert.deepEqual(
         [unknown.status, unknown.body["error"]],
@@ -281,10 +278,13 @@ layer(App.shared, { excludeTestServices: true })("OpenAI's routes", (it) => {
       assert.deepInclude(broken.body["error"], { type: "server_error", code: "internal" })
       assert.notInclude(broken.text, "hunter2")
       const others = [
-        [yield* backend({ method: "POST", path, body: "{oops", headers: { "content-type": "application/json" } }), 400],
-        [yield* backend({ method: "POST", path, body: "model=x", headers: { "content-type": "text/plain" } }), 415],
-        [yield* backend({ method: "PUT", path }), 405],
-        [yield* backend({ method: "POST", path: "/v1/embeddings", json: {} }), 404],
+        [
+          yield* App.backend({ method: "POST", path, body: "{oops", headers: { "content-type": "application/json" } }),
+          400
+        ],
+        [yield* App.backend({ method: "POST", path, body: "model=x", headers: { "content-type": "text/plain" } }), 415],
+        [yield* App.backend({ method: "PUT", path }), 405],
+        [yield* App.backend({ method: "POST", path: "/v1/embeddings", json: {} }), 404],
         [yield* ask({ messages: [{ role: "user", content: "x".repeat(8 * 1024 * 1024) }] }), 413]
       ] as const
       for (const [answer, status] of others) {
@@ -318,19 +318,18 @@ layer(App.shared, { excludeTestServices: true })("OpenAI's routes", (it) => {
 
   it.effect("OpenAI's routes list available models only", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.TestApp
       const one = (id: string) => ({ id, object: "model", created: 0, owned_by: id.split("/")[0] })
-      const list = yield* backend({ method: "GET", path: "/v1/models" })
+      const list = yield* App.backend({ method: "GET", path: "/v1/models" })
       assert.deepStrictEqual(list.body, {
         object: "list",
         data: ["anthropic/claude-opus-4-6", "openai/gpt-4"].map(one)
       })
       for (const name of ["openai%2Fgpt-4", "gpt-4", "openai/gpt-4"]) {
-        const found = yield* backend({ method: "GET", path: `/v1/models/${name}` })
+        const found = yield* App.backend({ method: "GET", path: `/v1/models/${name}` })
         assert.deepStrictEqual([found.status, found.body], [200, one("openai/gpt-4")])
       }
       for (const name of ["nobody", "nobody%2Fnothing", "nobody/nothing"]) {
-        const none = yield* backend({ method: "GET", path: `/v1/models/${name}` })
+        const none = yield* App.backend({ method: "GET", path: `/v1/models/${name}` })
         assert.strictEqual(none.status, 404)
         assert.deepInclude(none.body["error"], { code: "model_not_found", param: "model" })
       }
@@ -362,9 +361,8 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("Ope
 layer(App.shared, { excludeTestServices: true })("The AI layer without an internal key", (it) => {
   it.effect("The AI layer without an internal key rejects Host headers of other sites on every route", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.TestApp
       for (const path of ["/v1/chat/completions", "/api/ai/chat"]) {
-        const refused = yield* backend({
+        const refused = yield* App.backend({
           method: "POST",
           path,
           json: { messages },
@@ -374,12 +372,12 @@ layer(App.shared, { excludeTestServices: true })("The AI layer without an intern
         assert.notInclude(refused.text, "Good day.")
         for (const host of ["localhost:4000", "berth.test"])
           assert.strictEqual(
-            (yield* backend({ method: "POST", path, json: { model, messages }, headers: { host } })).status,
+            (yield* App.backend({ method: "POST", path, json: { model, messages }, headers: { host } })).status,
             200
           )
       }
       assert.strictEqual(
-        (yield* backend({ method: "GET", path: "/api/ai/models", headers: { host: "evil.example" } })).status,
+        (yield* App.backend({ method: "GET", path: "/api/ai/models", headers: { host: "evil.example" } })).status,
         403
       )
     })
@@ -389,7 +387,6 @@ layer(App.shared, { excludeTestServices: true })("The AI layer without an intern
 layer(App.shared, { excludeTestServices: true })("POST /api/ai/chat", (it) => {
   it.effect("POST /api/ai/chat passes images and the response format to the model", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.TestApp
       const reached: Array<unknown> = []
       const json = {
         model,
@@ -405,7 +402,7 @@ layer(App.shared, { excludeTestServices: true })("POST /api/ai/chat", (it) => {
         ],
         response_format: { type: "json_object" }
       }
-      const answer = yield* backend({ method: "POST", path: "/api/ai/chat", json }).pipe(
+      const answer = yield* App.backend({ method: "POST", path: "/api/ai/chat", json }).pipe(
         during({
           chat: (_, said, options) => {
             reached.push(said, options.responseFormat)

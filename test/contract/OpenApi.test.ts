@@ -403,7 +403,6 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
 
   it.effect("The documentation has the errors of A2A and of OpenAI's protocol as they are", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { document } = yield* documentOf("web")
       const owner = yield* createOwnerWithAgent()
       const Shape = Schema.Struct({
@@ -423,7 +422,7 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
       ]
       const statuses: Array<number> = []
       for (const { method, route, ...call } of calls) {
-        const answer = yield* web({ method, path: route.replace(":id", "agt_0"), ...call })
+        const answer = yield* App.web({ method, path: route.replace(":id", "agt_0"), ...call })
         const content = operationOf(document, { method, path: route }).responses[answer.status]?.content
         const { properties, required } = yield* Schema.decodeUnknown(Shape)(content?.["application/json"]?.schema)
         assert.includeMembers(Object.keys(answer.body), [...required], answer.text)
@@ -436,7 +435,6 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
 
   it.effect("The documentation's examples of requests are accepted, or refused for what they are about", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { document } = yield* documentOf("web")
       const refusals: Array<readonly [string, unknown]> = []
       for (const { method, path } of apis.web) {
@@ -450,7 +448,7 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
           .replace(":sessionId", owner.conversation)
           .replace(":userId", owner.user.id)
         const headers = { "content-type": "application/json", "a2a-version": "1.0" }
-        const answer = yield* web({ method, path: target, as: owner, body: own(JSON.stringify(json)), headers })
+        const answer = yield* App.web({ method, path: target, as: owner, body: own(JSON.stringify(json)), headers })
         if (answer.status === 400) refusals.push([`${method} ${path}`, answer.body["code"]])
       }
       // Secrets and proofs that an example cannot have.
@@ -578,7 +576,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
   for (const { method, path } of [...internal, ...ai])
     it.effect(`The private listener rejects ${method} ${path} without the key`, () =>
       Effect.gen(function* () {
-        const { backend, internalKey } = yield* App.TestApp
+        const { internalKey } = yield* App.TestApp
         const call = {
           method,
           path: path.replace(/:\w+/g, "x"),
@@ -598,7 +596,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
         ]
         for (const authorization of wrong) {
           const headers = authorization === undefined ? {} : { authorization }
-          const answer = yield* backend({ ...call, headers: { ...call.headers, ...headers } })
+          const answer = yield* App.backend({ ...call, headers: { ...call.headers, ...headers } })
           assert.strictEqual(answer.status, 401, `${authorization}: ${answer.text}`)
         }
       })
@@ -606,11 +604,11 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
 
   it.effect("The private listener accepts the key with its scheme in any case", () =>
     Effect.gen(function* () {
-      const { backend, internalKey } = yield* App.TestApp
+      const { internalKey } = yield* App.TestApp
       for (const scheme of ["Bearer", "bearer", "BEARER"]) {
         const headers = { authorization: `${scheme} ${internalKey}` }
-        assert.strictEqual((yield* backend({ method: "GET", path: "/api/ai/models", headers })).status, 200)
-        const started = yield* backend({ method: "POST", path: "/internal/instances/usr_0/start", headers })
+        assert.strictEqual((yield* App.backend({ method: "GET", path: "/api/ai/models", headers })).status, 200)
+        const started = yield* App.backend({ method: "POST", path: "/internal/instances/usr_0/start", headers })
         assert.strictEqual(started.status, 204, started.text)
       }
     })
@@ -618,21 +616,21 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
 
   it.effect("The private listener admits only runtime tokens at runtime routes", () =>
     Effect.gen(function* () {
-      const { backend, internalKey } = yield* App.TestApp
+      const { internalKey } = yield* App.TestApp
       const headers = { authorization: `Bearer ${internalKey}` }
-      const answer = yield* backend({ method: "POST", path: "/internal/runtime/model", json: {}, headers })
+      const answer = yield* App.backend({ method: "POST", path: "/internal/runtime/model", json: {}, headers })
       assert.deepStrictEqual([answer.status, answer.body["code"]], [401, "runtime_token_invalid"])
     })
   )
 
   it.effect("The private listener and the public one share no route", () =>
     Effect.gen(function* () {
-      const { backend, internalKey, web } = yield* App.TestApp
+      const { internalKey } = yield* App.TestApp
       const headers = { authorization: `Bearer ${internalKey}` }
       for (const path of ["/api/settings", "/api/agents", "/api/chat"])
-        assert.strictEqual((yield* backend({ method: "GET", path, headers })).status, 404, path)
+        assert.strictEqual((yield* App.backend({ method: "GET", path, headers })).status, 404, path)
       for (const path of ["/metrics", "/api/ai/models", "/api/ai/health", "/internal/instances/usr_0/start"])
-        assert.strictEqual((yield* web({ method: "GET", path, headers })).status, 404, path)
+        assert.strictEqual((yield* App.web({ method: "GET", path, headers })).status, 404, path)
     })
   )
 })
@@ -640,8 +638,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
 layer(App.shared, { excludeTestServices: true })("Health and metrics", (it) => {
   it.effect("Both listeners report that they are alive and ready", () =>
     Effect.gen(function* () {
-      const { backend, web } = yield* App.TestApp
-      for (const ask of [web, backend]) {
+      for (const ask of [App.web, App.backend]) {
         const live = yield* ask({ method: "GET", path: "/health/live" })
         const ready = yield* ask({ method: "GET", path: "/health/ready" })
         assert.deepStrictEqual([live.status, live.body], [200, { status: "ok" }])
@@ -652,9 +649,9 @@ layer(App.shared, { excludeTestServices: true })("Health and metrics", (it) => {
 
   it.effect("Neither listener is ready while the database does not respond, and both are alive", () =>
     Effect.gen(function* () {
-      const { backend, setDatabaseUp, web } = yield* App.TestApp
+      const { setDatabaseUp } = yield* App.TestApp
       yield* setDatabaseUp(false)
-      for (const ask of [web, backend]) {
+      for (const ask of [App.web, App.backend]) {
         const ready = yield* ask({ method: "GET", path: "/health/ready" })
         assert.deepStrictEqual(
           [ready.status, ready.body["status"], ready.body["checks"]],
@@ -668,21 +665,24 @@ layer(App.shared, { excludeTestServices: true })("Health and metrics", (it) => {
 
   it.effect("/metrics requires the internal key of clients on another host", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.TestApp
       const call = { method: "GET", path: "/metrics" }
-      assert.strictEqual((yield* backend({ ...call, from: "10.0.0.1" })).status, 401)
-      assert.strictEqual((yield* backend({ ...call, headers: { authorization: "Bearer wrong" } })).status, 401)
-      assert.strictEqual((yield* backend({ ...call, from: "127.0.0.1" })).status, 200)
+      assert.strictEqual((yield* App.backend({ ...call, from: "10.0.0.1" })).status, 401)
+      assert.strictEqual((yield* App.backend({ ...call, headers: { authorization: "Bearer wrong" } })).status, 401)
+      assert.strictEqual((yield* App.backend({ ...call, from: "127.0.0.1" })).status, 200)
     })
   )
 
   it.effect("Metrics count requests by route, without its parameters", () =>
     Effect.gen(function* () {
-      const { backend, internalKey, web } = yield* App.TestApp
-      yield* web({ method: "GET", path: "/api/agents/agt_very-own?secret=1" })
-      yield* web({ method: "GET", path: "/nowhere/very-own" })
+      const { internalKey } = yield* App.TestApp
+      yield* App.web({ method: "GET", path: "/api/agents/agt_very-own?secret=1" })
+      yield* App.web({ method: "GET", path: "/nowhere/very-own" })
       const authorization = `Bearer ${internalKey}`
-      const { headers, status, text } = yield* backend({ method: "GET", path: "/metrics", headers: { authorization } })
+      const { headers, status, text } = yield* App.backend({
+        method: "GET",
+        path: "/metrics",
+        headers: { authorization }
+      })
       assert.strictEqual(status, 200)
       assert.match(headers["content-type"] ?? "", /^text\/plain; version=0\.0\.4/)
       assert.match(text, /^http_requests_total\{method="GET",route="\/api\/agents\/:id",status="401"\} \d+$/m)
@@ -699,8 +699,8 @@ layer(App.shared, { excludeTestServices: true })("Health and metrics", (it) => {
 
   it.effect("Request logs contain no query and no body", () =>
     Effect.gen(function* () {
-      const { logLines, web } = yield* App.TestApp
-      yield* web({
+      const { logLines } = yield* App.TestApp
+      yield* App.web({
         method: "POST",
         path: "/api/auth/callback/credentials?password=in-query",
         json: { email: "logged@example.com", password: "in-body" },
@@ -710,7 +710,7 @@ layer(App.shared, { excludeTestServices: true })("Health and metrics", (it) => {
       assert.isTrue(lines.some((line) => line.includes("/api/auth/callback/credentials")))
       for (const secret of ["in-query", "in-body", "in-cookie", "logged@example.com"])
         assert.notInclude((yield* logLines).join("\n"), secret)
-      yield* web({ method: "GET", path: "/health/live", headers: { "x-request-id": "silent-one" } })
+      yield* App.web({ method: "GET", path: "/health/live", headers: { "x-request-id": "silent-one" } })
       assert.notInclude((yield* logLines).join("\n"), "silent-one")
     })
   )

@@ -50,26 +50,25 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
     "Requests during an outage of the database are 503 immediately, in the shape of their group, and succeed after it",
     () =>
       Effect.gen(function* () {
-        const { backend, web } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
         const start = `/api/instance/${owner.user.id}/start`
         const account = { email: "new@example.com", password: "correct horse battery" }
         const calls = [
-          web({ method: "GET", path: "/api/settings", as: owner }),
-          web({ method: "GET", path: "/api/agents", as: owner }),
-          web({ method: "GET", path: `/api/agents/${owner.agent.id}`, as: owner }),
-          web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "a" } }),
-          web({
+          App.web({ method: "GET", path: "/api/settings", as: owner }),
+          App.web({ method: "GET", path: "/api/agents", as: owner }),
+          App.web({ method: "GET", path: `/api/agents/${owner.agent.id}`, as: owner }),
+          App.web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "a" } }),
+          App.web({
             method: "POST",
             path: "/api/agents/provision",
             as: owner,
             json: { name: "a" },
             headers: { "idempotency-key": "key" }
           }),
-          web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } }),
-          web({ method: "POST", path: "/api/register", json: account }),
-          web({ method: "POST", path: "/api/auth/callback/credentials", json: account }),
-          web({ method: "POST", path: start, as: owner })
+          App.web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } }),
+          App.web({ method: "POST", path: "/api/register", json: account }),
+          App.web({ method: "POST", path: "/api/auth/callback/credentials", json: account }),
+          App.web({ method: "POST", path: start, as: owner })
         ]
         yield* whileShut(
           Effect.forEach(calls, (call) =>
@@ -81,22 +80,21 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
             })
           )
         )
-        assert.strictEqual((yield* web({ method: "GET", path: "/api/settings", as: owner })).status, 200)
+        assert.strictEqual((yield* App.web({ method: "GET", path: "/api/settings", as: owner })).status, 200)
 
-        const lifecycle = yield* whileShut(web({ method: "POST", path: start, as: owner }))
+        const lifecycle = yield* whileShut(App.web({ method: "POST", path: start, as: owner }))
         assert.deepInclude(lifecycle.body, { success: false, status: "error" })
-        assert.strictEqual((yield* web({ method: "GET", path: "/api/agents", as: owner })).body["count"], 1)
-        const nobody = yield* whileShut(web({ method: "GET", path: "/api/settings" }))
+        assert.strictEqual((yield* App.web({ method: "GET", path: "/api/agents", as: owner })).body["count"], 1)
+        const nobody = yield* whileShut(App.web({ method: "GET", path: "/api/settings" }))
         assertError(nobody, { status: 401, code: "unauthorized" })
-        assert.strictEqual((yield* whileShut(backend({ method: "GET", path: "/health/live" }))).status, 200)
+        assert.strictEqual((yield* whileShut(App.backend({ method: "GET", path: "/health/live" }))).status, 200)
       })
   )
 
   it.effect("Requests rejected during an outage of the database have no effect", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser("label")
-      const provision = web({
+      const provision = App.web({
         method: "POST",
         path: "/api/agents/provision",
         as: owner,
@@ -105,23 +103,22 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
       })
       assertUnavailable(yield* whileShut(provision))
       assert.strictEqual((yield* provision).status, 201)
-      assert.strictEqual((yield* web({ method: "GET", path: "/api/agents", as: owner })).body["count"], 1)
+      assert.strictEqual((yield* App.web({ method: "GET", path: "/api/agents", as: owner })).body["count"], 1)
     })
   )
 
   it.scoped("An exhausted connection pool is 503 within the wait of a client", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const owner = yield* createOwnerWithAgent()
       const taken = yield* Scope.make()
       yield* Effect.replicateEffect(Scope.extend(sql.reserve, taken), 10)
-      const [took, answer] = yield* Effect.timed(web({ method: "GET", path: "/api/settings", as: owner })).pipe(
+      const [took, answer] = yield* Effect.timed(App.web({ method: "GET", path: "/api/settings", as: owner })).pipe(
         Effect.ensuring(Scope.close(taken, yield* Effect.exit(Effect.void)))
       )
       assertUnavailable(answer)
       assert.isBelow(Duration.toMillis(took), 30_000)
-      assert.strictEqual((yield* web({ method: "GET", path: "/api/settings", as: owner })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "GET", path: "/api/settings", as: owner })).status, 200)
     })
   )
 })
@@ -129,17 +126,16 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
 layer(LiveWithShortStatements, { excludeTestServices: true })("Requests while the database stops", (it) => {
   it.effect("Requests while the database stops end with 503 in five seconds, also with a connection", () =>
     Effect.gen(function* () {
-      const { backend, web } = yield* App.TestApp
       const { acceptConnections, dropTraffic } = yield* DatabaseProxy
       const owner = yield* createOwnerWithAgent()
       const sql = yield* SqlClient
       const calls = [
-        web({ method: "GET", path: "/api/settings", as: owner }),
-        web({ method: "GET", path: "/api/agents", as: owner }),
-        web({ method: "POST", path: "/api/settings", as: owner, json: { name: "Ada" } })
+        App.web({ method: "GET", path: "/api/settings", as: owner }),
+        App.web({ method: "GET", path: "/api/agents", as: owner }),
+        App.web({ method: "POST", path: "/api/settings", as: owner, json: { name: "Ada" } })
       ]
       // A later request as the limit: a slow machine delays it too.
-      const late = Effect.delay(backend({ method: "GET", path: "/health/live" }), "6 seconds").pipe(
+      const late = Effect.delay(App.backend({ method: "GET", path: "/health/live" }), "6 seconds").pipe(
         Effect.zipRight(Effect.dieMessage("requests took more than six seconds"))
       )
       const answers = yield* Effect.acquireUseRelease(
@@ -152,7 +148,7 @@ layer(LiveWithShortStatements, { excludeTestServices: true })("Requests while th
         () => acceptConnections
       )
       for (const answer of answers) assertUnavailable(answer)
-      assert.strictEqual((yield* web({ method: "GET", path: "/api/settings", as: owner })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "GET", path: "/api/settings", as: owner })).status, 200)
       const slow = yield* Effect.flip(sql`select pg_sleep(6)`)
       assert.strictEqual(slow._tag, "SqlError")
     })
@@ -162,11 +158,10 @@ layer(LiveWithShortStatements, { excludeTestServices: true })("Requests while th
 layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A storm of sign-ins", (it) => {
   it.effect("A storm of sign-ins is rejected above the hash queue, and delays no other requests", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       // From an address of its own each.
       const signIn = Effect.suspend(() =>
-        web({
+        App.web({
           method: "POST",
           path: "/api/auth/callback/credentials",
           json: { email: "nobody@example.com", password: "correct horse battery" }
@@ -175,7 +170,7 @@ layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A stor
       const storm = yield* Effect.forkDaemon(Effect.replicateEffect(signIn, 40, { concurrency: "unbounded" }))
       const reads: Array<number> = []
       while (storm.unsafePoll() === null) {
-        const [took, read] = yield* Effect.timed(web({ method: "GET", path: "/api/settings", as: owner }))
+        const [took, read] = yield* Effect.timed(App.web({ method: "GET", path: "/api/settings", as: owner }))
         assert.strictEqual(read.status, 200)
         reads.push(Duration.toMillis(took))
       }

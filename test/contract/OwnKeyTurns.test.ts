@@ -69,7 +69,6 @@ layer(App.shared, { excludeTestServices: true })("The cost of a message whose ow
   it.effect("A platform call counts against the turn that the runtime names, also of two concurrent turns", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { web } = yield* App.TestApp
       const { withBehavior } = yield* AgentManagerTest
       const call = yield* makeRuntimeCalls(owner)
       const go = yield* Deferred.make<void>()
@@ -80,7 +79,7 @@ layer(App.shared, { excludeTestServices: true })("The cost of a message whose ow
         return Stream.concat(Stream.execute(Deferred.await(go)), done)
       }
       const postJson = (json: Readonly<Record<string, unknown>>) =>
-        web({ method: "POST", path: "/api/agent", as: owner, json })
+        App.web({ method: "POST", path: "/api/agent", as: owner, json })
       yield* Effect.gen(function* () {
         const sessions = yield* Effect.replicateEffect(
           Effect.map(postJson({ action: "create-session", agentId: owner.agent.id }), ({ body }) =>

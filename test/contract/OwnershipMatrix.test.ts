@@ -23,8 +23,7 @@ const instance: Kind = { of: ({ user: { id } }) => id, guessed: "usr_0194f0b6c5d
 /** A message that an owner has sent. */
 const messageOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const { body } = yield* web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } })
+    const { body } = yield* App.web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } })
     return String(body["id"])
   })
 const idOf = (kind: Kind, owner: OwnerWithAgent) => {
@@ -48,9 +47,8 @@ const apiKey: Kind = { of: apiKeyOf, guessed: "key_0194f0b6c5d17d3f8a5b6c7d8e9f0
 /** A webhook endpoint of an owner. */
 const endpointOf = (as: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
     const json = { url: "https://receiver.example/", events: ["agent.status"] }
-    return String((yield* web({ method: "POST", path: "/api/webhooks/endpoints", as, json })).body["id"])
+    return String((yield* App.web({ method: "POST", path: "/api/webhooks/endpoints", as, json })).body["id"])
   })
 const endpoint: Kind = { of: endpointOf, guessed: "whe_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
 
@@ -63,9 +61,8 @@ const conversation: Kind = {
 /** A stored response of a model to an owner. */
 const responseOf = (as: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
     const json = { model: "openai/gpt-4", input: "hello" }
-    return String((yield* web({ method: "POST", path: "/v1/responses", as, json })).body["id"])
+    return String((yield* App.web({ method: "POST", path: "/v1/responses", as, json })).body["id"])
   })
 const response: Kind = { of: responseOf, guessed: "resp_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
 
@@ -129,13 +126,11 @@ const goneRoutes = routesWithIds.filter((route) => deprecated.has(nameOf(route))
 const detailRoute = { method: "GET", path: "/api/agents/:id" }
 
 const send = (route: Pick<KnownRoute, "method" | "path">, id: string, as?: App.SignedIn) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({
-      method: route.method,
-      path: route.path.replace(withinAgent, "/none").replace(/:\w+/, id),
-      ...(as === undefined ? {} : { as })
-    })
-  )
+  App.web({
+    method: route.method,
+    path: route.path.replace(withinAgent, "/none").replace(/:\w+/, id),
+    ...(as === undefined ? {} : { as })
+  })
 
 /** All that can be told apart of an answer: status, headers that are not the moment's, and body. */
 const seen = (answer: HttpCallResponse) => {
@@ -290,28 +285,29 @@ layer(Layer.provideMerge(users, App.shared), { excludeTestServices: true })("Own
   for (const [what, call] of named)
     it.effect(`${what} is as unknown in a query or a body as in a path`, () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
         const { calls } = yield* AgentManagerTest
         const before = (yield* calls).length
-        const ofAnother = yield* web({ ...call({ session: owner.conversation, agent: owner.agent.id }), as: stranger })
+        const ofAnother = yield* App.web({
+          ...call({ session: owner.conversation, agent: owner.agent.id }),
+          as: stranger
+        })
         assert.strictEqual(ofAnother.status, 404, ofAnother.text)
         for (const id of ["chs_0", agent.guessed, "a".repeat(2_000), "x%00y"]) {
-          const ofNothing = yield* web({ ...call({ session: id, agent: id }), as: stranger })
+          const ofNothing = yield* App.web({ ...call({ session: id, agent: id }), as: stranger })
           if (id !== "x%00y") assert.strictEqual(seen(ofNothing), seen(ofAnother), id)
           else assert.strictEqual(ofNothing.status, 404)
         }
         assert.deepStrictEqual((yield* calls).slice(before), [])
-        const own = yield* web({ ...call({ session: owner.conversation, agent: owner.agent.id }), as: owner })
+        const own = yield* App.web({ ...call({ session: owner.conversation, agent: owner.agent.id }), as: owner })
         assert.strictEqual(own.status, 200, own.text)
       })
     )
 
   it.effect("Lists contain the caller's own entities only", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
-      yield* web({ ...say({ message: "a secret" }), as: owner })
+      yield* App.web({ ...say({ message: "a secret" }), as: owner })
       const paths = [
         "/api/auth/sessions",
         "/api/agents",
@@ -320,11 +316,11 @@ layer(Layer.provideMerge(users, App.shared), { excludeTestServices: true })("Own
         "/api/agent?action=memory"
       ]
       for (const path of [...paths, "/api/chat"]) {
-        const { text } = yield* web({ method: "GET", path, as: stranger })
+        const { text } = yield* App.web({ method: "GET", path, as: stranger })
         const ownSession = yield* sessionOf(owner)
         for (const ownersOwn of [owner.agent.id, owner.conversation, owner.user.id, ownSession, "a secret"])
           assert.notInclude(text, ownersOwn, path)
-        const own = yield* web({ method: "GET", path, as: owner })
+        const own = yield* App.web({ method: "GET", path, as: owner })
         assert.strictEqual(own.status, 200)
         assert.isTrue(
           [owner.agent.id, owner.conversation, ownSession, "a secret"].some((mine) => own.text.includes(mine)),
@@ -336,10 +332,12 @@ layer(Layer.provideMerge(users, App.shared), { excludeTestServices: true })("Own
 
   it.effect("A session with one agent is not valid for another", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       for (const agentId of [stranger.agent.id, "agt_0"]) {
-        const answer = yield* web({ ...say({ message: "hello", sessionId: owner.conversation, agentId }), as: owner })
+        const answer = yield* App.web({
+          ...say({ message: "hello", sessionId: owner.conversation, agentId }),
+          as: owner
+        })
         assert.deepStrictEqual([answer.status, answer.body["code"]], [404, "chat_session_not_found"])
       }
     })
@@ -347,12 +345,11 @@ layer(Layer.provideMerge(users, App.shared), { excludeTestServices: true })("Own
 
   it.effect("The user cannot be named in a body or a query", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const { calls } = yield* AgentManagerTest
       const before = (yield* calls).length
-      yield* web({ ...say({ message: "hello", userId: owner.user.id }), as: stranger })
-      yield* web({
+      yield* App.web({ ...say({ message: "hello", userId: owner.user.id }), as: stranger })
+      yield* App.web({
         method: "POST",
         path: `/api/chat?userId=${owner.user.id}`,
         as: stranger,
@@ -362,7 +359,7 @@ layer(Layer.provideMerge(users, App.shared), { excludeTestServices: true })("Own
         (yield* calls).slice(before).map(({ target }) => target),
         [stranger.user.id, stranger.user.id]
       )
-      const listed = yield* web({ method: "GET", path: `/api/agents?userId=${owner.user.id}`, as: stranger })
+      const listed = yield* App.web({ method: "GET", path: `/api/agents?userId=${owner.user.id}`, as: stranger })
       assert.notInclude(listed.text, owner.agent.id)
     })
   )

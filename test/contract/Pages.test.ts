@@ -95,17 +95,16 @@ const assertPage = (answer: HttpCallResponse, status = 200, referrerPolicy = "sa
 layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
   it.effect("The pages have a strict content security policy and nothing inline, signed in or out", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       for (const path of paths) {
-        const stranger = yield* web({ method: "GET", path, headers: browser })
+        const stranger = yield* App.web({ method: "GET", path, headers: browser })
         if (withSession.has(path)) {
           assert.deepStrictEqual(
             [stranger.status, stranger.headers.location, stranger.headers["cache-control"]],
             [302, `/login?callbackUrl=${encodeURIComponent(path)}`, "no-store"]
           )
         } else assertPage(stranger, 200, referrerPolicyOf(path))
-        const own = yield* web({ method: "GET", path, as: owner })
+        const own = yield* App.web({ method: "GET", path, as: owner })
         const redirect = redirectsOfUsers.get(path)
         if (redirect !== undefined) assert.deepStrictEqual([own.status, own.headers.location], [302, redirect])
         else assertPage(own, 200, referrerPolicyOf(path))
@@ -115,11 +114,10 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("The pages hide passwords, and allow pasting and password managers", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const pages = [
-        yield* web({ method: "GET", path: "/login", headers: browser }),
-        yield* web({ method: "GET", path: "/signup", headers: browser }),
-        yield* web({ method: "GET", path: "/reset-password?token=a", headers: browser })
+        yield* App.web({ method: "GET", path: "/login", headers: browser }),
+        yield* App.web({ method: "GET", path: "/signup", headers: browser }),
+        yield* App.web({ method: "GET", path: "/reset-password?token=a", headers: browser })
       ]
       const fields = pages.flatMap(({ text }) =>
         parse(text).elements.flatMap(([name, attributes]) =>
@@ -137,16 +135,15 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
       )
       assert.isAtLeast(scripts.size, 2)
       for (const path of scripts)
-        assert.notMatch((yield* web({ method: "GET", path })).text, /["'`](paste|beforeinput)["'`]/)
+        assert.notMatch((yield* App.web({ method: "GET", path })).text, /["'`](paste|beforeinput)["'`]/)
     })
   )
 
   it.effect("The pages offer the sign-out on every page of a session", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       for (const path of ["/dashboard", "/pricing"]) {
-        const { text } = yield* web({ method: "GET", path, as: owner })
+        const { text } = yield* App.web({ method: "GET", path, as: owner })
         const forms = parse(text).elements.flatMap(([name, { action }]) => (name === "form" ? [action] : []))
         assert.include(forms, "/api/auth/signout", path)
       }
@@ -155,27 +152,25 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("The pages show no data of other users", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [one, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const path = `/dashboard?agent=${other.agent.id}`
-      const page = yield* web({ method: "GET", path, as: one })
+      const page = yield* App.web({ method: "GET", path, as: one })
       assertPage(page)
       for (const secret of [other.agent.id, other.user.id, other.user.email, other.user.referralCode])
         assert.notInclude(page.text, secret)
-      const head = yield* web({ method: "HEAD", path, as: one })
+      const head = yield* App.web({ method: "HEAD", path, as: one })
       assert.deepStrictEqual([head.status, head.text], [200, ""])
     })
   )
 
   it.effect("The address of a verification in mails opens the console, which names agents of its visitor alone", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const call = { method: "GET", path: `/dashboard/agents/${owner.agent.id}/verification`, headers: browser }
       const [anonymous, foreign, own] = [
-        yield* web(call),
-        yield* web({ ...call, as: stranger }),
-        yield* web({ ...call, as: owner })
+        yield* App.web(call),
+        yield* App.web({ ...call, as: stranger }),
+        yield* App.web({ ...call, as: owner })
       ]
       assert.deepStrictEqual([anonymous.status, foreign.status, own.status], [302, 200, 200])
       assert.include(anonymous.headers.location, encodeURIComponent(call.path))
@@ -187,12 +182,11 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("The pages show names as text", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const name = `"><script src=//evil.example></script>&amp;'`
       yield* (yield* UserRepository).update(owner.user.id, { name })
       yield* insertAgent(owner.user.id, { name })
-      const page = yield* web({ method: "GET", path: "/dashboard", as: owner })
+      const page = yield* App.web({ method: "GET", path: "/dashboard", as: owner })
       const elements = assertPage(page)
       assert.strictEqual(elements.filter(([name]) => name === "script").length, 1)
       assert.strictEqual(parse(page.text).text.split(name).length - 1, 2)
@@ -201,28 +195,26 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("GET / has one button, which leads to the sign-up, and the sign-up leads to the sign-in", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const linksOf = ({ text }: HttpCallResponse, kind: RegExp) =>
         parse(text).elements.flatMap(([name, { class: style = "", href = "" }]) =>
           name === "a" && kind.test(style) ? [href] : []
         )
-      assert.deepStrictEqual(linksOf(yield* web({ method: "GET", path: "/" }), /button/), ["/signup"])
-      const signup = yield* web({ method: "GET", path: "/signup?callbackUrl=%2Fpricing" })
+      assert.deepStrictEqual(linksOf(yield* App.web({ method: "GET", path: "/" }), /button/), ["/signup"])
+      const signup = yield* App.web({ method: "GET", path: "/signup?callbackUrl=%2Fpricing" })
       assert.include(linksOf(signup, /^$/), "/login?callbackUrl=%2Fpricing")
-      const login = yield* web({ method: "GET", path: "/login?callbackUrl=%2Fpricing" })
+      const login = yield* App.web({ method: "GET", path: "/login?callbackUrl=%2Fpricing" })
       assert.include(linksOf(login, /^$/), "/signup?callbackUrl=%2Fpricing")
     })
   )
 
   it.effect("The pages carry a callback URL of the service only through the sign-up", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       for (const [query, carried] of [
         ["", "/onboarding"],
         ["?callbackUrl=%2Fpricing", "/pricing"],
         ["?callbackUrl=%2F%2Fevil.example", "/dashboard"]
       ]) {
-        const { text } = yield* web({ method: "GET", path: `/signup${query}` })
+        const { text } = yield* App.web({ method: "GET", path: `/signup${query}` })
         const field = parse(text).elements.find(([, { name }]) => name === "callbackUrl")
         assert.strictEqual(field?.[1]["value"], carried)
       }
@@ -231,37 +223,34 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("/pricing in development offers each plan but the user's own without payment, and names it so", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const offers = ({ text }: HttpCallResponse) =>
         parse(text).elements.flatMap(([name, { name: field, value = "" }]) =>
           name === "button" && field === "plan" ? [value] : []
         )
       const all = ["solo", "collective", "label", "network", "starter", "pro", "scale"]
-      const newcomer = yield* web({ method: "GET", path: "/pricing", as: yield* App.signInNewUser() })
+      const newcomer = yield* App.web({ method: "GET", path: "/pricing", as: yield* App.signInNewUser() })
       assert.deepStrictEqual(offers(newcomer), all)
       assert.include(newcomer.text, "Development: no payment")
-      const owner = yield* web({ method: "GET", path: "/pricing", as: yield* App.signInNewUser("pro") })
+      const owner = yield* App.web({ method: "GET", path: "/pricing", as: yield* App.signInNewUser("pro") })
       assert.deepStrictEqual(
         offers(owner),
         all.filter((plan) => plan !== "pro")
       )
-      assert.deepStrictEqual(offers(yield* web({ method: "GET", path: "/pricing" })), [])
+      assert.deepStrictEqual(offers(yield* App.web({ method: "GET", path: "/pricing" })), [])
     })
   )
 
   it.effect("The pages show running and active agents by one word", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser("network")
       for (const status of ["running", "active"] as const) yield* insertAgent(owner.user.id, { status })
-      const { text } = yield* web({ method: "GET", path: "/dashboard", as: owner })
+      const { text } = yield* App.web({ method: "GET", path: "/dashboard", as: owner })
       assert.lengthOf(text.match(/data-status="(running|active)">Running</g) ?? [], 2)
     })
   )
 
   it.effect("The pages carry callback URLs of the service only", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser()
       const table = [
         ["/dashboard/files?a=b", "/dashboard/files?a=b"],
@@ -271,19 +260,18 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
       ] as const
       for (const [asked, carried] of table) {
         const path = `/login?callbackUrl=${encodeURIComponent(asked)}`
-        const elements = assertPage(yield* web({ method: "GET", path }))
+        const elements = assertPage(yield* App.web({ method: "GET", path }))
         const field = elements.find(([, { name }]) => name === "callbackUrl")
         assert.strictEqual(field?.[1]["value"], carried)
-        assert.strictEqual((yield* web({ method: "GET", path, as: owner })).headers.location, carried)
+        assert.strictEqual((yield* App.web({ method: "GET", path, as: owner })).headers.location, carried)
       }
-      const deep = yield* web({ method: "GET", path: "/dashboard/files?error=a%26b" })
+      const deep = yield* App.web({ method: "GET", path: "/dashboard/files?error=a%26b" })
       assert.strictEqual(deep.headers.location, "/login?callbackUrl=%2Fdashboard%2Ffiles%3Ferror%3Da%2526b")
     })
   )
 
   it.effect("The console shows in words what redirects to it say, without a script, and once a plan is paid", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [newcomer, owner] = [yield* App.signInNewUser(), yield* App.signInNewUser("pro")]
       for (const [path, as, text, role = "status"] of [
         ["/dashboard?notice=credits_purchased", newcomer, "The credits will be on your account in a moment."],
@@ -295,7 +283,7 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
         ["/onboarding?checkout=done&attempt=5", newcomer, "has not confirmed the payment yet"],
         ["/onboarding?checkout=done", owner, "Your plan is active."]
       ] as const) {
-        const page = yield* web({ method: "GET", path, as })
+        const page = yield* App.web({ method: "GET", path, as })
         assert.include(parse(page.text).text, text)
         assert.isTrue(
           assertPage(page).some(([, attributes]) => attributes["role"] === role),
@@ -308,7 +296,7 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
           path
         )
       }
-      const plain = yield* web({ method: "GET", path: "/dashboard?error=%3Cscript%3E", as: newcomer })
+      const plain = yield* App.web({ method: "GET", path: "/dashboard?error=%3Cscript%3E", as: newcomer })
       assert.include(parse(plain.text).text, "Sign-in failed. Try again.")
       assert.notInclude(plain.text, "&lt;script")
     })
@@ -316,12 +304,11 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("The pages offer a new agent only to users who may provision", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       for (const [plan, offered] of [
         [undefined, false],
         ["starter", true]
       ] as const) {
-        const page = yield* web({ method: "GET", path: "/onboarding", as: yield* App.signInNewUser(plan) })
+        const page = yield* App.web({ method: "GET", path: "/onboarding", as: yield* App.signInNewUser(plan) })
         assert.strictEqual(page.text.includes("You need a plan to create an agent"), !offered)
         assert.include(
           parse(page.text)
@@ -335,23 +322,21 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("The pages show the price of the storage upgrade only where a card processor is configured", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const as = yield* App.signInNewUser()
-      const { text } = yield* web({ method: "GET", path: "/dashboard/files", as })
+      const { text } = yield* App.web({ method: "GET", path: "/dashboard/files", as })
       assert.include(text, "&quot;upgrade&quot;:null")
     })
   )
 
   it.effect("The console without scripts names the next step, what is stored, and the verification of each agent", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [newcomer, payer, owner] = [
         yield* App.signInNewUser(),
         yield* App.signInNewUser("pro"),
         yield* createOwnerWithAgent()
       ]
       const linksOn = (path: string, as: App.SignedIn) =>
-        Effect.map(web({ method: "GET", path, as }), (page) =>
+        Effect.map(App.web({ method: "GET", path, as }), (page) =>
           assertPage(page).flatMap(([, { href }]) => (href === undefined ? [] : [href]))
         )
       const [chat, verification] = ["chat", "verification"].map((tab) => `/dashboard/agents/${owner.agent.id}/${tab}`)
@@ -365,7 +350,7 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
         [owner, "/onboarding", "Your agents are on the dashboard.", "Units today"],
         [payer, "/dashboard/files", "Instance storage of your plan", "Units today"]
       ] as const) {
-        const shown = parse((yield* web({ method: "GET", path, as })).text).text
+        const shown = parse((yield* App.web({ method: "GET", path, as })).text).text
         assert.include(shown, text)
         assert.notInclude(shown, absent)
       }
@@ -374,8 +359,7 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("The pages show the storage of the plan", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
-      const ask = (as: App.SignedIn) => web({ method: "GET", path: "/dashboard/files", as })
+      const ask = (as: App.SignedIn) => App.web({ method: "GET", path: "/dashboard/files", as })
       assert.include((yield* ask(yield* App.signInNewUser())).text, "256 MiB")
       assert.include((yield* ask(yield* App.signInNewUser("pro"))).text, "2 GiB")
     })
@@ -389,20 +373,19 @@ layer(App.layer({ isDevelopment: false, verifiedEmailsOnly: true }), { excludeTe
   (it) => {
     it.effect("The pages name no administrator and offer no plan without payment", () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const as = yield* App.signInNewUser()
         for (const call of [{ path: "/signup" }, { path: "/pricing", as }, { path: "/onboarding", as }]) {
-          const page = yield* web({ method: "GET", ...call })
+          const page = yield* App.web({ method: "GET", ...call })
           assertPage(page)
           assert.notMatch(page.text, hints)
         }
-        assert.include((yield* web({ method: "GET", path: "/dashboard/files", as })).text, "50 GB for")
+        assert.include((yield* App.web({ method: "GET", path: "/dashboard/files", as })).text, "50 GB for")
       })
     )
 
     it.effect("The pages tell users without an email address that the free plan's units need one", () =>
       Effect.gen(function* () {
-        const { appUrl, web } = yield* App.TestApp
+        const { appUrl } = yield* App.TestApp
         const users = yield* UserRepository
         const of = (email: string) =>
           Effect.gen(function* () {
@@ -410,7 +393,7 @@ layer(App.layer({ isDevelopment: false, verifiedEmailsOnly: true }), { excludeTe
             const as = yield* App.openSession(
               yield* Effect.flatten(users.update(user.id, { email: Email.make(email) }))
             )
-            return (yield* web({ method: "GET", path: "/dashboard", as })).text
+            return (yield* App.web({ method: "GET", path: "/dashboard", as })).text
           })
         const byWallet = yield* of(`0x${"a".repeat(40)}@wallet.${appUrl.hostname}`)
         assert.include(byWallet, "Add an email address")
@@ -423,8 +406,7 @@ layer(App.layer({ isDevelopment: false, verifiedEmailsOnly: true }), { excludeTe
 )
 
 const providersOn = Effect.gen(function* () {
-  const { web } = yield* App.TestApp
-  const { text } = yield* web({ method: "GET", path: "/login", headers: browser })
+  const { text } = yield* App.web({ method: "GET", path: "/login", headers: browser })
   return parse(text).elements.flatMap(([, { href }]) => (href?.startsWith("/api/auth/") === true ? [href] : []))
 })
 
@@ -445,17 +427,16 @@ layer(App.layer({ oauthB: { client } }), { excludeTestServices: true })("A sign-
 layer(App.shared, { excludeTestServices: true })("Page assets", (it) => {
   it.effect("The console is for users only, and allows style elements by the nonce of its document", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const path = `/dashboard/agents/${owner.agent.id}/chat`
-      const stranger = yield* web({ method: "GET", path, headers: browser })
+      const stranger = yield* App.web({ method: "GET", path, headers: browser })
       assert.deepStrictEqual(
         [stranger.status, stranger.headers.location],
         [302, `/login?callbackUrl=${encodeURIComponent(path)}`]
       )
       const nonces = new Set<string | undefined>()
       for (const address of [path, "/dashboard", "/dashboard/settings/keys"]) {
-        const page = yield* web({ method: "GET", path: address, as: owner })
+        const page = yield* App.web({ method: "GET", path: address, as: owner })
         assertPage(page)
         assert.include(page.text, '<link rel="modulepreload" href="/assets/console/chunk-HASH.js" />')
         nonces.add(nonceOf(page))
@@ -467,7 +448,6 @@ layer(App.shared, { excludeTestServices: true })("Page assets", (it) => {
 
   it.effect("The files of the console are compressed for clients that accept it, and cached forever", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const path = "/assets/console/main-HASH.js"
       const tags = new Set<string | undefined>()
       for (const [accepted, encoding, text] of [
@@ -475,7 +455,7 @@ layer(App.shared, { excludeTestServices: true })("Page assets", (it) => {
         ["gzip", "gzip", "/* main-HASH.js.gz */"],
         ["identity", undefined, "/* main-HASH.js */"]
       ] as const) {
-        const answer = yield* web({ method: "GET", path, headers: { "accept-encoding": accepted } })
+        const answer = yield* App.web({ method: "GET", path, headers: { "accept-encoding": accepted } })
         assert.deepStrictEqual(
           [answer.status, answer.headers["content-encoding"], answer.text],
           [200, encoding, text],
@@ -484,47 +464,44 @@ layer(App.shared, { excludeTestServices: true })("Page assets", (it) => {
         assert.strictEqual(answer.headers["cache-control"], "public, max-age=31536000, immutable")
         assert.strictEqual(answer.headers["vary"], "accept-encoding")
         const known = { "accept-encoding": accepted, "if-none-match": String(answer.headers.etag) }
-        const again = yield* web({ method: "GET", path, headers: known })
+        const again = yield* App.web({ method: "GET", path, headers: known })
         assert.deepStrictEqual([again.status, again.text, again.headers.etag], [304, "", answer.headers.etag])
         tags.add(answer.headers.etag)
       }
       assert.strictEqual(tags.size, 3)
-      assert.strictEqual((yield* web({ method: "GET", path: "/assets/console/other.js" })).status, 404)
+      assert.strictEqual((yield* App.web({ method: "GET", path: "/assets/console/other.js" })).status, 404)
     })
   )
 
   const style = Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const elements = assertPage(yield* web({ method: "GET", path: "/login" }))
+    const elements = assertPage(yield* App.web({ method: "GET", path: "/login" }))
     const [, attributes] = elements.find(([, { rel }]) => rel === "stylesheet") ?? assert.fail("no style sheet")
     return attributes["href"] ?? ""
   })
 
   it.effect("Page assets are immutable under their hashed address, and revalidated under any other", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const path = yield* style
-      const own = yield* web({ method: "GET", path })
+      const own = yield* App.web({ method: "GET", path })
       assert.deepStrictEqual(
         [own.status, own.headers["content-type"], own.headers["cache-control"], own.text],
         [200, "text/css; charset=utf-8", "public, max-age=31536000, immutable", "/* style.css */"]
       )
-      const other = yield* web({ method: "GET", path: "/assets/style.css?v=older" })
+      const other = yield* App.web({ method: "GET", path: "/assets/style.css?v=older" })
       assert.deepStrictEqual([other.text, other.headers["cache-control"]], [own.text, "public, no-cache"])
       const etag = String(own.headers.etag)
       for (const tag of [etag, `W/${etag}`, `"a", ${etag}`, "*"]) {
-        const again = yield* web({ method: "GET", path, headers: { "if-none-match": tag } })
+        const again = yield* App.web({ method: "GET", path, headers: { "if-none-match": tag } })
         assert.deepStrictEqual([again.status, again.text, again.headers.etag], [304, "", etag])
       }
-      assert.strictEqual((yield* web({ method: "GET", path, headers: { "if-none-match": '"a"' } })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "GET", path, headers: { "if-none-match": '"a"' } })).status, 200)
     })
   )
 
   it.effect("Page assets exist under their names only", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       for (const path of ["/assets/other.js", "/assets/..%2Fserver.mjs", "/assets/__proto__", "/assets"])
-        assertError(yield* web({ method: "GET", path }), { status: 404, code: "route_not_found" })
+        assertError(yield* App.web({ method: "GET", path }), { status: 404, code: "route_not_found" })
     })
   )
 })
@@ -532,16 +509,15 @@ layer(App.shared, { excludeTestServices: true })("Page assets", (it) => {
 layer(App.shared, { excludeTestServices: true })("Error pages", (it) => {
   it.effect("Error pages are HTML for browsers and JSON for other clients", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
-      const page = yield* web({ method: "GET", path: "/nowhere", headers: browser })
+      const page = yield* App.web({ method: "GET", path: "/nowhere", headers: browser })
       assertPage(page, 404)
       assert.include(page.text, "Not found")
       assert.include(page.text, "No page has this address.")
       assert.notInclude(page.text, "openapi.json")
       const missing = { status: 404, code: "route_not_found" }
-      assertError(yield* web({ method: "GET", path: "/nowhere" }), missing)
-      assertError(yield* web({ method: "POST", path: "/nowhere", headers: browser }), missing)
-      assertError(yield* web({ method: "GET", path: "/api/settings", headers: browser }), {
+      assertError(yield* App.web({ method: "GET", path: "/nowhere" }), missing)
+      assertError(yield* App.web({ method: "POST", path: "/nowhere", headers: browser }), missing)
+      assertError(yield* App.web({ method: "GET", path: "/api/settings", headers: browser }), {
         status: 401,
         code: "unauthorized"
       })
@@ -550,10 +526,11 @@ layer(App.shared, { excludeTestServices: true })("Error pages", (it) => {
 
   it.effect("Error pages disclose no more than the JSON body", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const call = { method: "GET", path: "/dashboard", as: owner }
-      const [page, json] = yield* withTableHidden("agents")(Effect.all([web({ ...call, headers: browser }), web(call)]))
+      const [page, json] = yield* withTableHidden("agents")(
+        Effect.all([App.web({ ...call, headers: browser }), App.web(call)])
+      )
       assertError(json, { status: 500, code: "internal" })
       assertPage(page, 500)
       assert.notMatch(page.text, /relation|select|hidden/)
@@ -570,9 +547,8 @@ layer(App.shared, { excludeTestServices: true })("Page forms", (it) => {
 
   it.effect("Page forms redirect to the sign-in page with the error", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const post = (path: string, headers: Readonly<Record<string, string>>, body: string) =>
-        web({ method: "POST", path, headers, body })
+        App.web({ method: "POST", path, headers, body })
       const table = [
         [`${path}?callbackUrl=%2Fpricing`, body, "error=credentials_invalid&callbackUrl=%2Fpricing"],
         [`${path}?callbackUrl=%2F%2Fevil.example`, body, "error=credentials_invalid&callbackUrl=%2Fdashboard"],
@@ -591,15 +567,13 @@ layer(App.shared, { excludeTestServices: true })("Page forms", (it) => {
   )
 
   const post = (path: string, fields: Readonly<Record<string, string>>, more: Partial<App.AppCall> = {}) =>
-    Effect.flatMap(App.TestApp, ({ web }) =>
-      web({
-        method: "POST",
-        path,
-        body: new URLSearchParams(fields).toString(),
-        ...more,
-        headers: { ...form, ...more.headers }
-      })
-    )
+    App.web({
+      method: "POST",
+      path,
+      body: new URLSearchParams(fields).toString(),
+      ...more,
+      headers: { ...form, ...more.headers }
+    })
 
   /** The marked fields with what is said about them and what they hold. */
   const markedFields = (page: HttpCallResponse) => {
@@ -616,7 +590,7 @@ layer(App.shared, { excludeTestServices: true })("Page forms", (it) => {
     "The sign-up form registers, signs in and continues, by JSON's rules, and marks each field that is wrong",
     () =>
       Effect.gen(function* () {
-        const { cookieName, web } = yield* App.TestApp
+        const { cookieName } = yield* App.TestApp
         const email = `${yield* uniqueName("form")}@example.com`
         const fields = { email, password: "correct horse battery", name: "", referralCode: "", callbackUrl: "/pricing" }
         const wrong = yield* post("/signup", { ...fields, email: `a"<b>`, password: "short", referralCode: "none-1" })
@@ -636,7 +610,7 @@ layer(App.shared, { excludeTestServices: true })("Page forms", (it) => {
         assert.include(taken.text, "/login?callbackUrl=%2Fdashboard")
         const foreign = yield* post("/signup", fields, { headers: { origin: "https://evil.example" } })
         assertPage(foreign, 403)
-        assertError(yield* web({ method: "POST", path: "/api/register", headers: form, body: "email=a" }), {
+        assertError(yield* App.web({ method: "POST", path: "/api/register", headers: form, body: "email=a" }), {
           status: 415,
           code: "media_type_unsupported"
         })
@@ -659,13 +633,13 @@ layer(App.shared, { excludeTestServices: true })("Page forms", (it) => {
 
   it.effect("Page forms sign out and redirect to the sign-in page", () =>
     Effect.gen(function* () {
-      const { cookieName, web } = yield* App.TestApp
+      const { cookieName } = yield* App.TestApp
       const owner = yield* App.signInNewUser()
-      const out = yield* web({ method: "POST", path: "/api/auth/signout", headers: form, body: "", as: owner })
+      const out = yield* App.web({ method: "POST", path: "/api/auth/signout", headers: form, body: "", as: owner })
       assert.deepStrictEqual([out.status, out.headers.location], [303, "/login"])
       assert.match(String(out.headers["set-cookie"]), new RegExp(`${cookieName}=;.*Max-Age=0`))
-      assert.strictEqual((yield* web({ method: "GET", path: "/dashboard", as: owner })).status, 302)
-      const program = yield* web({ method: "POST", path: "/api/auth/signout" })
+      assert.strictEqual((yield* App.web({ method: "GET", path: "/dashboard", as: owner })).status, 302)
+      const program = yield* App.web({ method: "POST", path: "/api/auth/signout" })
       assert.deepStrictEqual([program.status, program.body], [200, { success: true }])
     })
   )

@@ -21,32 +21,23 @@ const password = "correct horse battery"
 const next = "another battery"
 
 const account = Effect.gen(function* () {
-  const { web } = yield* App.TestApp
   const email = `${yield* uniqueName("forgetful")}@example.com`
-  const answer = yield* web({ method: "POST", path: "/api/register", json: { email, password } })
+  const answer = yield* App.web({ method: "POST", path: "/api/register", json: { email, password } })
   assert.strictEqual(answer.status, 200)
   return { email, id: UserId.make(String(answer.body["id"])) }
 })
 
 const forgot = (email: unknown, more: Partial<App.AppCall> = {}) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/auth/forgot-password", json: { email }, ...more })
-  )
+  App.web({ method: "POST", path: "/api/auth/forgot-password", json: { email }, ...more })
 
 const reset = (token: string, given: string = next) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/auth/reset-password", json: { token, password: given } })
-  )
+  App.web({ method: "POST", path: "/api/auth/reset-password", json: { token, password: given } })
 
 const signIn = (email: string, given: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given } })
-  )
+  App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given } })
 
 const whoIs = (cookie: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
-  )
+  Effect.map(App.web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
 
 const sessionOf = (email: string, given: string) =>
   Effect.map(signIn(email, given), ({ headers }) => headers["set-cookie"]?.[0]?.split(";")[0] ?? "")
@@ -197,12 +188,11 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
 layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
   it.effect("A password reset replaces the old password and ends every session and API key", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { email } = yield* account
       const cookies = [yield* sessionOf(email, password), yield* sessionOf(email, password)]
       const { user } = yield* Effect.flatten((yield* UserRepository).findByEmail(Email.make(email)))
       const { headers } = yield* createApiKey({ user, cookie: cookies[0] ?? "" }, "agents")
-      const byKey = Effect.map(web({ method: "GET", path: "/api/agents", headers }), ({ status }) => status)
+      const byKey = Effect.map(App.web({ method: "GET", path: "/api/agents", headers }), ({ status }) => status)
       assert.strictEqual(yield* byKey, 200)
       yield* forgot(email)
       const answer = yield* reset(yield* findResetToken(email))
@@ -285,10 +275,9 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
       "its password is changed by somebody who knows it",
       ({ email }) =>
         Effect.gen(function* () {
-          const { web } = yield* App.TestApp
           const cookie = yield* sessionOf(email, password)
           const json = { currentPassword: password, newPassword: `${password} 2` }
-          const changed = yield* web({ method: "POST", path: "/api/settings/password", headers: { cookie }, json })
+          const changed = yield* App.web({ method: "POST", path: "/api/settings/password", headers: { cookie }, json })
           assert.strictEqual(changed.status, 200)
         })
     ],
@@ -296,11 +285,10 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
       "its e-mail is another",
       ({ email }) =>
         Effect.gen(function* () {
-          const { web } = yield* App.TestApp
           const cookie = yield* sessionOf(email, password)
           const json = { email: `moved-${email}` }
           assert.strictEqual(
-            (yield* web({ method: "POST", path: "/api/settings", headers: { cookie }, json })).status,
+            (yield* App.web({ method: "POST", path: "/api/settings", headers: { cookie }, json })).status,
             200
           )
         })
@@ -361,34 +349,30 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Reset limits", (it)
 
   it.effect("Reset limits count tokens tried by the API and the page together", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const from = "192.0.2.23"
       const json = { token: "none", password: next }
-      const tried = yield* web({ method: "POST", path: "/api/auth/reset-password", json, from })
+      const tried = yield* App.web({ method: "POST", path: "/api/auth/reset-password", json, from })
       assertError(tried, { status: 400, code: "reset_token_invalid" })
       const form = { "content-type": "application/x-www-form-urlencoded" }
-      const submit = web({ method: "POST", path: "/reset-password", body: "token=none", headers: form, from })
+      const submit = App.web({ method: "POST", path: "/reset-password", body: "token=none", headers: form, from })
       assert.strictEqual((yield* submit).status, 400)
       const refused = yield* submit
       assert.strictEqual(refused.status, 429)
       assert.isAtLeast(Number(refused.headers["retry-after"]), 1)
-      assertRefused(yield* web({ method: "POST", path: "/api/auth/reset-password", json, from }), "reset-password")
+      assertRefused(yield* App.web({ method: "POST", path: "/api/auth/reset-password", json, from }), "reset-password")
     })
   )
 })
 
 layer(App.layer(), { excludeTestServices: true })("The reset page", (it) => {
-  const open = (token: string) =>
-    Effect.flatMap(App.TestApp, ({ web }) => web({ method: "GET", path: `/reset-password?token=${token}` }))
+  const open = (token: string) => App.web({ method: "GET", path: `/reset-password?token=${token}` })
   const submit = (fields: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) =>
-    Effect.flatMap(App.TestApp, ({ web }) =>
-      web({
-        method: "POST",
-        path: "/reset-password",
-        body: new URLSearchParams(fields).toString(),
-        headers: { "content-type": "application/x-www-form-urlencoded", ...headers }
-      })
-    )
+    App.web({
+      method: "POST",
+      path: "/reset-password",
+      body: new URLSearchParams(fields).toString(),
+      headers: { "content-type": "application/x-www-form-urlencoded", ...headers }
+    })
   const linked = Effect.gen(function* () {
     const { email } = yield* account
     yield* forgot(email)
@@ -420,9 +404,8 @@ layer(App.layer(), { excludeTestServices: true })("The reset page", (it) => {
 
   it.effect("The reset page explains a missing token", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       for (const path of ["/reset-password", "/reset-password?token="]) {
-        const { status, text } = yield* web({ method: "GET", path })
+        const { status, text } = yield* App.web({ method: "GET", path })
         assert.strictEqual(status, 200)
         assert.notInclude(text, "<form")
       }

@@ -28,7 +28,7 @@ const perSession = 16
 const perUser = 64
 
 const postMessage = (owner: App.SignedIn, json: Readonly<Record<string, unknown>>, path = "/api/agent") =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, as: owner, json }))
+  App.web({ method: "POST", path, as: owner, json })
 
 const newSession = (owner: App.SignedIn) =>
   Effect.map(postMessage(owner, { action: "create-session" }), ({ body }) => String(body["sessionId"]))
@@ -112,8 +112,7 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
       )
       assert.strictEqual(asked.length, perSession)
       assert.strictEqual(yield* usedBy(owner), perSession)
-      const { web } = yield* App.TestApp
-      const record = yield* web({
+      const record = yield* App.web({
         method: "GET",
         path: `/api/agent?action=session&sessionId=${owner.conversation}`,
         as: owner
@@ -199,7 +198,6 @@ const decodeOverviews = Schema.decodeSync(Schema.parseJson(AgentOverviewEvent))
 layer(App.shared, { excludeTestServices: true })("Agent overviews", (it) => {
   it.scoped("Agent overviews are streamed to their owner as they change, until the session ends", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const agentId = owner.agent.id
       const next = yield* openOverviews(owner)
@@ -216,11 +214,11 @@ layer(App.shared, { excludeTestServices: true })("Agent overviews", (it) => {
       const used = { agentId, status: "running", model: "sandbox/echo", provider: "sandbox", unitsToday: 1 }
       assert.deepEqual<object>(figures, used)
       assert.strictEqual(lastMessage?.text, "Echo: hello")
-      const listed = yield* web({ method: "GET", path: "/api/agents/overviews", as: owner })
+      const listed = yield* App.web({ method: "GET", path: "/api/agents/overviews", as: owner })
       assert.deepStrictEqual(listed.body["agents"], [Schema.encodeSync(AgentOverviewView)(answered)])
-      yield* web({ method: "DELETE", path: `/api/agents/provision/${agentId}`, as: owner })
+      yield* App.web({ method: "DELETE", path: `/api/agents/provision/${agentId}`, as: owner })
       assert.deepStrictEqual(yield* next, { agents: [], removed: [agentId] })
-      yield* web({ method: "POST", path: "/api/auth/signout", as: owner })
+      yield* App.web({ method: "POST", path: "/api/auth/signout", as: owner })
       assert.match(String(yield* Effect.flip(Effect.sandbox(next))), /terminated/)
     })
   )
@@ -229,12 +227,12 @@ layer(App.shared, { excludeTestServices: true })("Agent overviews", (it) => {
 layer(App.shared, { excludeTestServices: true })("A message of a channel", (it) => {
   it.effect("A message of a channel that two workers deliver at the same time is answered once and charged once", () =>
     Effect.gen(function* () {
-      const { backend, internalKey } = yield* App.TestApp
+      const { internalKey } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const sql = yield* SqlClient
       const { asked, during, go } = yield* holdAnswers
       yield* go
-      const deliver = backend({
+      const deliver = App.backend({
         method: "POST",
         path: "/internal/channel-turns",
         headers: { authorization: `Bearer ${internalKey}` },
@@ -384,11 +382,10 @@ layer(App.shared, { excludeTestServices: true })("Conversations", (it) => {
   it.effect("Conversations are found by their title and their messages, with any characters", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { web } = yield* App.TestApp
       yield* postMessage(owner, { message: "50% of C:\\dir_1 for the cat", sessionId: owner.conversation })
       const other = yield* newSession(owner)
       const path = `/api/agent/sessions/${other}`
-      yield* web({ method: "PATCH", path, as: owner, json: { title: "Catalog" } })
+      yield* App.web({ method: "PATCH", path, as: owner, json: { title: "Catalog" } })
       for (const [search, found] of [
         ["CAT", [other, owner.conversation]],
         ["catalog", [other]],
@@ -398,7 +395,7 @@ layer(App.shared, { excludeTestServices: true })("Conversations", (it) => {
         [" ", [other, owner.conversation]]
       ] as const) {
         const query = new URLSearchParams({ action: "sessions", agentId: owner.agent.id, search }).toString()
-        const { body } = yield* web({ method: "GET", path: `/api/agent?${query}`, as: owner })
+        const { body } = yield* App.web({ method: "GET", path: `/api/agent?${query}`, as: owner })
         const { sessions } = yield* Schema.decodeUnknown(Found)(body)
         assert.sameMembers(
           sessions.map(({ id }) => id),
@@ -412,9 +409,8 @@ layer(App.shared, { excludeTestServices: true })("Conversations", (it) => {
   it.effect("The title of a conversation has at most 200 characters, counted as code points", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { web } = yield* App.TestApp
       const rename = (title: string) =>
-        web({ method: "PATCH", path: `/api/agent/sessions/${owner.conversation}`, as: owner, json: { title } })
+        App.web({ method: "PATCH", path: `/api/agent/sessions/${owner.conversation}`, as: owner, json: { title } })
       assert.strictEqual((yield* rename("⚓\u{1f6a2}".repeat(100))).status, 200)
       assertError(yield* rename("\u{1f6a2}".repeat(201)), { status: 400, code: "title_invalid" })
     })
@@ -423,12 +419,11 @@ layer(App.shared, { excludeTestServices: true })("Conversations", (it) => {
   it.effect("Conversations are read page by page, backwards from a message", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { web } = yield* App.TestApp
       for (let n = 1; n <= 4; n++) yield* postMessage(owner, { message: `${n}` })
       const page = (query: string) =>
         Effect.gen(function* () {
           const path = `/api/agent?action=session&sessionId=${owner.conversation}${query}`
-          const answer = yield* web({ method: "GET", path, as: owner })
+          const answer = yield* App.web({ method: "GET", path, as: owner })
           return (yield* Schema.decodeUnknown(Page)(answer.body)).session.messages
         })
       const all = yield* page("")
@@ -447,7 +442,7 @@ layer(App.shared, { excludeTestServices: true })("Conversations", (it) => {
       assert.lengthOf(yield* page("&limit=0"), 1)
       assert.lengthOf(yield* page("&limit=1000"), 8)
       assert.deepStrictEqual(yield* page("&before=msg_0"), [])
-      const none = yield* web({
+      const none = yield* App.web({
         method: "GET",
         path: `/api/agent?action=session&sessionId=${owner.conversation}&limit=x`,
         as: owner

@@ -13,7 +13,7 @@ import type { PlanId } from "@berth/domain/shared/PlanId"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
 const provision = (as: App.SignedIn, json: unknown = { name: "An agent" }, headers: Record<string, string> = {}) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/agents/provision", as, json, headers }))
+  App.web({ method: "POST", path: "/api/agents/provision", as, json, headers })
 
 const decodeProvisioned = Schema.decodeUnknown(Schema.Struct({ agent: Schema.Struct({ id: AgentId }) }))
 const idOf = ({ body }: HttpCallResponse) => Effect.map(Effect.orDie(decodeProvisioned(body)), ({ agent }) => agent.id)
@@ -61,12 +61,11 @@ layer(App.layer(), { excludeTestServices: true })("Agent limits", (it) => {
 
   it.effect("Provisioning allows one agent on an unrecognized plan", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const owner = yield* App.signInNewUser("enterprise")
       yield* sql`update subscriptions set plan = 'platinum' where user_id = ${owner.user.id}`
       yield* sql`update users set plan = 'platinum' where id = ${owner.user.id}`
-      const settings = yield* web({ method: "GET", path: "/api/settings", as: owner })
+      const settings = yield* App.web({ method: "GET", path: "/api/settings", as: owner })
       assert.deepStrictEqual([settings.status, settings.body["plan"]], [200, "free"])
       assert.strictEqual(yield* accepted(owner, 4, 1), 1)
     })
@@ -154,11 +153,10 @@ layer(App.shared, { excludeTestServices: true })("An Idempotency-Key", (it) => {
         Effect.flatMap(SocialSessions, ({ open }) => open(owner.user.id)),
         SocialSessions.Default
       )
-      const { web } = yield* App.TestApp
       const headers = { authorization: `Bearer ${Redacted.value(token)}`, "idempotency-key": "key" }
       const json = { name: "Once" }
-      const first = yield* web({ method: "POST", path: "/api/agents/provision", json, headers })
-      const again = yield* web({ method: "POST", path: "/api/agents/provision", json, headers })
+      const first = yield* App.web({ method: "POST", path: "/api/agents/provision", json, headers })
+      const again = yield* App.web({ method: "POST", path: "/api/agents/provision", json, headers })
       assert.deepStrictEqual([again.status, again.text], [201, first.text])
       assert.strictEqual((yield* withKey(owner, "key")).text, first.text)
       assert.strictEqual((yield* agentsOf(owner)).length, 1)
@@ -245,10 +243,9 @@ layer(App.shared, { excludeTestServices: true })("An Idempotency-Key", (it) => {
 
   it.effect("An Idempotency-Key can be used again after a rejected request", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser()
       const headers = { "idempotency-key": "key", "content-type": "application/json" }
-      const malformed = yield* web({
+      const malformed = yield* App.web({
         method: "POST",
         path: "/api/agents/provision",
         as: owner,
@@ -280,15 +277,14 @@ layer(App.shared, { excludeTestServices: true })("An Idempotency-Key", (it) => {
 
   it.effect("An Idempotency-Key changes neither authentication nor routes that create nothing", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const headers = { "idempotency-key": "key" }
-      assertError(yield* web({ method: "POST", path: "/api/agents/provision", json: { name: "a" }, headers }), {
+      assertError(yield* App.web({ method: "POST", path: "/api/agents/provision", json: { name: "a" }, headers }), {
         status: 401,
         code: "unauthorized"
       })
       const owner = yield* App.signInNewUser("pro")
       const rename = (name: string) =>
-        web({ method: "POST", path: "/api/settings", as: owner, json: { name }, headers })
+        App.web({ method: "POST", path: "/api/settings", as: owner, json: { name }, headers })
       assert.deepStrictEqual([(yield* rename("One")).body["name"], (yield* rename("Two")).body["name"]], ["One", "Two"])
     })
   )

@@ -26,18 +26,14 @@ const assertRefused = (answer: HttpCallResponse, limit: keyof typeof limits) => 
   assert.isTrue(Number.isInteger(seconds) && seconds >= 1 && seconds <= Duration.toSeconds(window), String(seconds))
 }
 
-const register = (from: string, json: unknown = {}) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/register", json, from }))
+const register = (from: string, json: unknown = {}) => App.web({ method: "POST", path: "/api/register", json, from })
 
 const signIn = (from: string, email: string, given: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given }, from })
-  )
+  App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given }, from })
 
 const account = Effect.gen(function* () {
   const email = `${yield* uniqueName("account")}@example.com`
-  const { web } = yield* App.TestApp
-  const answer = yield* web({ method: "POST", path: "/api/register", json: { email, password } })
+  const answer = yield* App.web({ method: "POST", path: "/api/register", json: { email, password } })
   assert.strictEqual(answer.status, 200)
   return email
 })
@@ -56,13 +52,12 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
 
   it.effect("Rate limits count wrong passwords within a session, and no correct ones", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const email = `${yield* uniqueName("changer")}@example.com`
       assert.strictEqual((yield* register("192.0.2.9", { email, password })).status, 200)
       const signedIn = yield* signIn("192.0.2.9", email, password)
       const cookie = (signedIn.headers["set-cookie"] ?? []).map((set) => set.split(";")[0] ?? "").join("; ")
       const change = (currentPassword: string) =>
-        web({
+        App.web({
           method: "POST",
           path: "/api/settings/password",
           headers: { cookie },
@@ -76,7 +71,6 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
 
   it.effect("Rate limits of a stolen session lock neither the owner's sign-in nor the owner's other sessions", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const email = yield* account
       const cookieOf = ({ headers }: HttpCallResponse) => (headers["set-cookie"] ?? [])[0]?.split(";")[0] ?? ""
       const [stolen, own] = [
@@ -84,7 +78,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
         cookieOf(yield* signIn("192.0.2.12", email, password))
       ]
       const change = (cookie: string, from: string, currentPassword: string) =>
-        web({
+        App.web({
           method: "POST",
           path: "/api/settings/password",
           headers: { cookie },
@@ -92,7 +86,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
           json: { currentPassword, newPassword: password }
         })
       const remove = (json: unknown) =>
-        web({ method: "DELETE", path: "/api/settings", headers: { cookie: stolen }, from: "192.0.2.12", json })
+        App.web({ method: "DELETE", path: "/api/settings", headers: { cookie: stolen }, from: "192.0.2.12", json })
       assert.strictEqual((yield* change(stolen, "192.0.2.12", "wrong horse")).status, 401)
       assert.strictEqual((yield* remove({ password: "wrong horse" })).status, 403)
       for (const guess of ["wrong mule", password]) assertRefused(yield* remove({ password: guess }), "sign-in-account")
@@ -189,10 +183,9 @@ layer(App.layer({ limits: { "token-gating": { count: 2, window } } }), { exclude
   (it) => {
     it.effect("The limit of mailed links counts both routes per address", () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const path = "/api/auth/token-gating/verify"
-        const lookUp = (from: string) => web({ method: "GET", path: `${path}?address=0x${"0".repeat(40)}`, from })
-        assert.strictEqual((yield* web({ method: "POST", path, json: {}, from: "192.0.2.30" })).status, 400)
+        const lookUp = (from: string) => App.web({ method: "GET", path: `${path}?address=0x${"0".repeat(40)}`, from })
+        assert.strictEqual((yield* App.web({ method: "POST", path, json: {}, from: "192.0.2.30" })).status, 400)
         assert.strictEqual((yield* lookUp("192.0.2.30")).status, 500)
         const refused = yield* lookUp("192.0.2.30")
         assertError(refused, { status: 429, code: "rate_limit_exceeded" })
@@ -219,11 +212,10 @@ const ownerLimits = {
 layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The limits of an owner", (it) => {
   it.effect("The limits of an owner count lifecycle operations per owner, and no reads", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const other = yield* createOwnerWithAgent()
       const call = (as: App.SignedIn, method: "GET" | "POST", action: string) =>
-        web({ method, path: `/api/instance/${as.user.id}${action}`, as })
+        App.web({ method, path: `/api/instance/${as.user.id}${action}`, as })
       assert.strictEqual((yield* call(other, "POST", "/reset-memory")).status, 200)
       for (let index = 0; index < 2; index++)
         assert.strictEqual((yield* call(owner, "POST", "/reset-memory")).status, 200)
@@ -238,24 +230,22 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
 
   it.effect("The limit of lifecycle operations counts those on foreign instances, and anonymous ones per address", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const path = `/api/instance/${other.user.id}/reset-memory`
-      const foreign = web({ method: "POST", path, as: owner })
-      const anonymous = (from: string) => web({ method: "POST", path, from })
+      const foreign = App.web({ method: "POST", path, as: owner })
+      const anonymous = (from: string) => App.web({ method: "POST", path, from })
       for (const status of [403, 403, 429]) assert.strictEqual((yield* foreign).status, status)
       for (const status of [401, 401, 429]) assert.strictEqual((yield* anonymous("192.0.2.40")).status, status)
       assert.strictEqual((yield* anonymous("192.0.2.41")).status, 401)
-      assert.strictEqual((yield* web({ method: "POST", path, as: other })).status, 200)
+      assert.strictEqual((yield* App.web({ method: "POST", path, as: other })).status, 200)
     })
   )
 
   it.effect("The limits of an owner count calls of stored responses before these are read", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const json = { model: "openai/gpt-4", input: "Hello", previous_response_id: "resp_none" }
-      const create = web({ method: "POST", path: "/v1/responses", as: owner, json })
+      const create = App.web({ method: "POST", path: "/v1/responses", as: owner, json })
       assert.strictEqual((yield* create).status, 404)
       // Calls of the gateway are counted shortly after they are admitted.
       yield* eventually(create, ({ status }) => status === 429)
@@ -264,13 +254,12 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
 
   it.effect("The limits of an owner count messages of MCP clients, each of a batch", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const headers = { accept: "application/json, text/event-stream" }
       const json = { jsonrpc: "2.0", id: 1, method: "tools/list" }
       const canceled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }
       const sendAs = (as: App.SignedIn, message: unknown) =>
-        web({ method: "POST", path: "/mcp", as, headers, json: message })
+        App.web({ method: "POST", path: "/mcp", as, headers, json: message })
       const send = (message: unknown) => sendAs(owner, message)
       assert.strictEqual((yield* sendAs(other, [json, json, json])).status, 429)
       assert.strictEqual((yield* send([json, canceled])).status, 202)
@@ -282,9 +271,8 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
 
   it.effect("The limits of an owner count log reads per owner", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
-      const logs = web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })
+      const logs = App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })
       for (let index = 0; index < 2; index++) assert.notStrictEqual((yield* logs).status, 429)
       const refused = yield* logs
       assertError(refused, { status: 429, code: "rate_limit_exceeded" })
@@ -294,10 +282,9 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
 
   it.effect("The limits of an owner count searches of conversations, and no lists of them", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const list = (as: App.SignedIn, search: string) =>
-        web({ method: "GET", path: `/api/agent?action=sessions${search}`, as })
+        App.web({ method: "GET", path: `/api/agent?action=sessions${search}`, as })
       for (let index = 0; index < 2; index++) assert.strictEqual((yield* list(owner, "&search=cat")).status, 200)
       const refused = yield* list(owner, "&search=cat")
       assertError(refused, { status: 429, code: "rate_limit_exceeded" })
@@ -310,12 +297,11 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
 
   it.effect("The limits of an owner count proofs of verification per agent and per owner", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const { id: second } = yield* insertAgent(owner.user.id)
       const prove = (agentId: string) =>
         Effect.map(
-          web({
+          App.web({
             method: "POST",
             path: `/api/agents/${agentId}/verify`,
             as: owner,
@@ -323,7 +309,7 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
           }),
           ({ body, headers, status }) => [status, body["limit"], headers["retry-after"] !== undefined]
         )
-      const register = web({
+      const register = App.web({
         method: "POST",
         path: `/api/agents/${owner.agent.id}/verify/webauthn`,
         as: owner,
@@ -340,9 +326,8 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
 
   it.effect("The limits of an owner count reads of the chain for the owner and for agents", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
-      const read = web({ method: "GET", path: "/api/wallet", as: owner })
+      const read = App.web({ method: "GET", path: "/api/wallet", as: owner })
       for (let index = 0; index < 2; index++) assert.strictEqual((yield* read).status, 200)
       const refused = yield* read
       assertError(refused, { status: 429, code: "rate_limit_exceeded" })

@@ -9,18 +9,13 @@ import { assertError } from "./ErrorAssertions.ts"
 const password = "correct horse battery"
 const freshEmail = Effect.map(uniqueName("new"), (local) => `${local}@example.com`)
 
-const register = (json: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/register", json }))
+const register = (json: unknown) => App.web({ method: "POST", path: "/api/register", json })
 
 const signIn = (email: string, given: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given } })
-  )
+  App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given } })
 
 const settingsBy = (cookie: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body }) => body)
-  )
+  Effect.map(App.web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body }) => body)
 
 /** The settings of whom a password lets in. */
 const settingsOf = (email: string, given = password) =>
@@ -127,7 +122,6 @@ layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("Concur
 
   it.effect("Concurrent registrations with many emails are 503 above the hash queue, and delay no other requests", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const reader = yield* App.signInNewUser()
       const storm = yield* Effect.forkDaemon(
         Effect.replicateEffect(
@@ -138,7 +132,7 @@ layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("Concur
       )
       const reads: Array<number> = []
       while (storm.unsafePoll() === null)
-        reads.push((yield* web({ method: "GET", path: "/api/settings", as: reader })).status)
+        reads.push((yield* App.web({ method: "GET", path: "/api/settings", as: reader })).status)
       const answers = yield* Effect.flatten(storm.await)
       assert.isAbove(reads.length, 0)
       assert.deepStrictEqual([...new Set(reads)], [200])
@@ -192,11 +186,13 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
 
   it.effect("A referral credits both users ten times a day for each code, and neither of them above", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const referrer = yield* App.signInNewUser()
       const { referralCode } = referrer.user
-      const seen = Effect.map(web({ method: "GET", path: "/api/settings/referral", as: referrer }), ({ body }) => body)
+      const seen = Effect.map(
+        App.web({ method: "GET", path: "/api/settings/referral", as: referrer }),
+        ({ body }) => body
+      )
       assert.deepStrictEqual(yield* seen, {
         code: referralCode,
         credits: App.referralCredits,

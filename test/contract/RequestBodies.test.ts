@@ -17,24 +17,22 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
 
   it.effect("Malformed JSON is 400 at every route with a JSON body", () =>
     Effect.gen(function* () {
-      const { backend, web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const bodies = ["{bad", '{"name":"a"', "nul", '{"name":"a"}}', "'a'", Uint8Array.from([0x22, 0xff, 0x22])]
       for (const body of bodies) {
         const malformed = { status: 400, code: "body_malformed" }
-        assertError(yield* web({ ...provision, as: owner, body, headers: jsonType }), malformed)
-        assertError(yield* web({ method: "POST", path: "/api/register", body, headers: jsonType }), malformed)
-        assertError(yield* backend({ method: "POST", path: "/api/ai/chat", body, headers: jsonType }), malformed)
+        assertError(yield* App.web({ ...provision, as: owner, body, headers: jsonType }), malformed)
+        assertError(yield* App.web({ method: "POST", path: "/api/register", body, headers: jsonType }), malformed)
+        assertError(yield* App.backend({ method: "POST", path: "/api/ai/chat", body, headers: jsonType }), malformed)
       }
     })
   )
 
   it.effect("U+0000 and lone surrogates are 400, in keys too; written out they are text like any other", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const settings = (body: string) =>
-        web({ method: "POST", path: "/api/settings", as: owner, body, headers: jsonType })
+        App.web({ method: "POST", path: "/api/settings", as: owner, body, headers: jsonType })
       for (const body of ['{"name":"a\\u0000b"}', '{"name":"\\ud800"}', '{"x\\udfff":1}', '{"a":[{"b":"\\u0000"}]}'])
         assertError(yield* settings(body), { status: 400, code: "body_malformed" })
       const written = yield* settings('{"name":"\\\\u0000 \\ud83d\\ude00"}')
@@ -44,9 +42,8 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
 
   it.effect("JSON that is no object is rejected with the missing fields or the type", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       for (const body of ["[]", '"text"', "1", "null", "true"]) {
-        const answer = yield* web({ method: "POST", path: "/api/register", body, headers: jsonType })
+        const answer = yield* App.web({ method: "POST", path: "/api/register", body, headers: jsonType })
         assertError(answer, { status: 400, code: "invalid_request" })
       }
     })
@@ -54,40 +51,38 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
 
   it.effect("JSON that is deep or has very many values is 400, and JSON that is only wide is read", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const deep = `{"name":"a","x":${"[".repeat(200_000)}${"]".repeat(200_000)}}`
       const many = `{"name":"a","config":{"channels":[${"1,".repeat(400_000)}1]}}`
       for (const body of [deep, many])
-        assertError(yield* web({ ...provision, as: owner, body, headers: jsonType }), {
+        assertError(yield* App.web({ ...provision, as: owner, body, headers: jsonType }), {
           status: 400,
           code: "body_malformed"
         })
       const wide = `{"name":"Wide","x":[${"0,".repeat(9_000)}0]}`
-      const read = yield* web({ method: "POST", path: "/api/settings", as: owner, body: wide, headers: jsonType })
+      const read = yield* App.web({ method: "POST", path: "/api/settings", as: owner, body: wide, headers: jsonType })
       assert.strictEqual(read.body["name"], "Wide")
     })
   )
 
   it.effect("An error stays short, whatever the number of issues", () =>
     Effect.gen(function* () {
-      const { backend, web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const long = "x".repeat(900_000)
       const answers = [
-        yield* backend({
+        yield* App.backend({
           method: "POST",
           path: "/api/ai/chat",
           body: `{"messages":[${"1,".repeat(9_000)}1]}`,
           headers: jsonType
         }),
-        yield* web({ ...provision, as: owner, json: { name: [long] } }),
-        yield* web({ ...provision, as: owner, json: { name: "a", config: { [long]: 1 } } }),
-        yield* web({ ...provision, as: owner, json: { name: "a", model: long } }),
-        yield* web({ method: "POST", path: "/api/register", json: { email: long, password: "p".repeat(100_000) } }),
-        yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message: long } }),
-        yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message: "a", sessionId: long } }),
-        yield* backend({
+        yield* App.web({ ...provision, as: owner, json: { name: [long] } }),
+        yield* App.web({ ...provision, as: owner, json: { name: "a", config: { [long]: 1 } } }),
+        yield* App.web({ ...provision, as: owner, json: { name: "a", model: long } }),
+        yield* App.web({ method: "POST", path: "/api/register", json: { email: long, password: "p".repeat(100_000) } }),
+        yield* App.web({ method: "POST", path: "/api/agent", as: owner, json: { message: long } }),
+        yield* App.web({ method: "POST", path: "/api/agent", as: owner, json: { message: "a", sessionId: long } }),
+        yield* App.backend({
           method: "POST",
           path: "/api/ai/chat",
           json: { messages: [{ role: "user", content: "a" }], model: long }
@@ -102,10 +97,10 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
 
   it.effect("A password is in no response", () =>
     Effect.gen(function* () {
-      const { logLines, web } = yield* App.TestApp
+      const { logLines } = yield* App.TestApp
       for (const password of [["hunter2"], { is: "hunter2" }, "hunter2"])
         for (const path of ["/api/register", "/api/auth/callback/credentials"]) {
-          const answer = yield* web({ method: "POST", path, json: { email: "a@example.com", password } })
+          const answer = yield* App.web({ method: "POST", path, json: { email: "a@example.com", password } })
           assert.include([400, 401], answer.status)
           assert.notInclude(answer.text, "hunter2")
         }
@@ -115,17 +110,16 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
 
   it.effect("An empty body is an object without members, and a POST that needs none works without", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       for (const headers of [{}, jsonType, { "content-type": "text/plain" }]) {
-        const answer = yield* web({ ...provision, as: owner, headers })
+        const answer = yield* App.web({ ...provision, as: owner, headers })
         assertError(answer, { status: 400, code: "invalid_request" })
         assert.strictEqual(answer.body["message"], "name: is missing")
       }
       for (const path of [`/api/instance/${owner.user.id}/start`, "/api/auth/signout"])
         for (const headers of [{}, jsonType, { "content-type": "text/plain" }])
           assert.strictEqual(
-            (yield* web({ method: "POST", path, as: yield* App.openSession(owner.user), headers })).status,
+            (yield* App.web({ method: "POST", path, as: yield* App.openSession(owner.user), headers })).status,
             200
           )
     })
@@ -133,7 +127,6 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
 
   it.effect("Another content type is 415 and names the allowed ones", () =>
     Effect.gen(function* () {
-      const { backend, web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const unsupported = { status: 415, code: "media_type_unsupported" }
       const types = [
@@ -146,13 +139,13 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
       ]
       for (const type of types) {
         const headers = { "content-type": type }
-        const answer = yield* web({ ...provision, as: owner, body: '{"name":"a"}', headers })
+        const answer = yield* App.web({ ...provision, as: owner, body: '{"name":"a"}', headers })
         assertError(answer, unsupported)
         assert.include(String(answer.body["message"]), "application/json")
-        assertError(yield* backend({ method: "POST", path: "/api/ai/chat", body: "{}", headers }), unsupported)
+        assertError(yield* App.backend({ method: "POST", path: "/api/ai/chat", body: "{}", headers }), unsupported)
       }
-      assertError(yield* web({ ...provision, as: owner, body: '{"name":"a"}' }), unsupported)
-      const form = yield* web({
+      assertError(yield* App.web({ ...provision, as: owner, body: '{"name":"a"}' }), unsupported)
+      const form = yield* App.web({
         method: "POST",
         path: "/api/auth/callback/credentials",
         body: "x",
@@ -165,10 +158,9 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
 
   it.effect("A body that is compressed, or in another encoding than UTF-8, is 415", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser()
       const rename = (headers: Record<string, string>) =>
-        web({
+        App.web({
           method: "POST",
           path: "/api/settings",
           as: owner,
@@ -192,10 +184,9 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
 
   it.effect("JSON by another name is JSON", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       for (const type of ["application/json; charset=utf-8", "APPLICATION/JSON", "application/vnd.berth+json"]) {
-        const answer = yield* web({
+        const answer = yield* App.web({
           method: "POST",
           path: "/api/settings",
           as: owner,
@@ -209,19 +200,18 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
 
   it.effect("A body over one MiB is 413, announced or not; one of a MiB is read", () =>
     Effect.gen(function* () {
-      const { backend, web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const large = Buffer.alloc(oneMiB + 1, 0x20)
       const half = Buffer.alloc(oneMiB / 2 + 1, 0x20)
       const tooLarge = { status: 413, code: "body_too_large" }
       for (const body of [large, [half, half], [half, half, half, half]]) {
-        assertError(yield* web({ ...provision, as: owner, body, headers: jsonType }), tooLarge)
-        assertError(yield* web({ method: "POST", path: "/api/register", body, headers: jsonType }), tooLarge)
-        assertError(yield* backend({ method: "POST", path: "/api/ai/chat", body, headers: jsonType }), tooLarge)
+        assertError(yield* App.web({ ...provision, as: owner, body, headers: jsonType }), tooLarge)
+        assertError(yield* App.web({ method: "POST", path: "/api/register", body, headers: jsonType }), tooLarge)
+        assertError(yield* App.backend({ method: "POST", path: "/api/ai/chat", body, headers: jsonType }), tooLarge)
       }
       const text = '{"name":"Just right"}'
       const whole = Buffer.concat([Buffer.from(text), Buffer.alloc(oneMiB - text.length, 0x20)])
-      const read = yield* web({ method: "POST", path: "/api/settings", as: owner, body: whole, headers: jsonType })
+      const read = yield* App.web({ method: "POST", path: "/api/settings", as: owner, body: whole, headers: jsonType })
       assert.strictEqual(read.body["name"], "Just right")
     })
   )
@@ -266,15 +256,14 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
 
   it.effect("Unknown members of a body are ignored", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const json = { name: "Known", plan: "enterprise", credits: 1000, id: "usr_0", __proto__x: 1, constructor: {} }
-      const answer = yield* web({ method: "POST", path: "/api/settings", as: owner, json })
+      const answer = yield* App.web({ method: "POST", path: "/api/settings", as: owner, json })
       assert.deepStrictEqual(
         [answer.status, answer.body["name"], answer.body["plan"], answer.body["credits"], answer.body["id"]],
         [200, "Known", "pro", 0, owner.user.id]
       )
-      const polluting = yield* web({
+      const polluting = yield* App.web({
         method: "POST",
         path: "/api/settings",
         as: owner,
@@ -303,13 +292,12 @@ layer(
   for (const path of ["/api/register", "/api/auth/callback/credentials"])
     it.effect(`The rate limit precedes validation of the body, and invalid bodies count: ${path}`, () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         for (const [index, call] of bad.entries()) {
           const from = `192.0.2.${index + (path === "/api/register" ? 10 : 20)}`
-          const first = yield* web({ method: "POST", path, from, ...call })
+          const first = yield* App.web({ method: "POST", path, from, ...call })
           assert.include([400, 415], first.status)
           for (const again of bad)
-            assertError(yield* web({ method: "POST", path, from, ...again }), {
+            assertError(yield* App.web({ method: "POST", path, from, ...again }), {
               status: 429,
               code: "rate_limit_exceeded"
             })
@@ -319,28 +307,26 @@ layer(
 
   it.effect("Authentication is checked before the body", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       for (const call of bad)
         for (const path of ["/api/agents/provision", "/api/settings", "/api/agent", "/api/chat"])
-          assertError(yield* web({ method: "POST", path, ...call }), { status: 401, code: "unauthorized" })
+          assertError(yield* App.web({ method: "POST", path, ...call }), { status: 401, code: "unauthorized" })
     })
   )
 
   it.effect("The body is checked before the subscription, and that before the plan's limit", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const path = "/api/agents/provision"
       const unsubscribed = yield* App.signInNewUser()
       const full = yield* createOwnerWithAgent("starter")
       for (const as of [unsubscribed, full]) {
-        assertError(yield* web({ method: "POST", path, as, json: {} }), { status: 400, code: "invalid_request" })
-        assertError(yield* web({ method: "POST", path, as, json: { name: "a", model: "x" } }), {
+        assertError(yield* App.web({ method: "POST", path, as, json: {} }), { status: 400, code: "invalid_request" })
+        assertError(yield* App.web({ method: "POST", path, as, json: { name: "a", model: "x" } }), {
           status: 400,
           code: "model_not_allowed"
         })
       }
       yield* lapseSubscription(full)
-      assertError(yield* web({ method: "POST", path, as: full, json: { name: "a" } }), {
+      assertError(yield* App.web({ method: "POST", path, as: full, json: { name: "a" } }), {
         status: 402,
         code: "subscription_required"
       })
@@ -368,9 +354,9 @@ layer(
 
   it.effect("Requests whose body has not arrived are 401 or 429 by their headers on both listeners", () =>
     Effect.gen(function* () {
-      const { appUrl, backendUrl, web } = yield* App.TestApp
+      const { appUrl, backendUrl } = yield* App.TestApp
       const [publicPort, privatePort] = [Number(appUrl.port), Number(new URL(backendUrl).port)]
-      yield* web({ method: "POST", path: "/api/register", json: {}, from: "192.0.2.77" })
+      yield* App.web({ method: "POST", path: "/api/register", json: {}, from: "192.0.2.77" })
       const calls = [
         [publicPort, declare("/api/settings", 900_000), 401],
         [publicPort, declare("/api/register", 900_000, { "x-forwarded-for": "192.0.2.77" }), 429],
@@ -389,7 +375,7 @@ layer(
 
   it.effect("Requests are 408 when they upload too slowly, and hold no slot of other addresses", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.TestApp
+      const { appUrl } = yield* App.TestApp
       const as = yield* App.signInNewUser("pro")
       const slow = Array.from({ length: 10 }, (_, n) =>
         sendBytes(
@@ -406,7 +392,7 @@ layer(
       )
       const uploads = yield* Effect.fork(Effect.all(slow, { concurrency: "unbounded" }))
       const audio = Buffer.concat([Buffer.from("ID3"), Buffer.alloc(1_500_000, 7)]).toString("base64")
-      const answer = yield* web({ method: "POST", path: "/api/v1/gateway", as, json: { plugin: "stt", audio } })
+      const answer = yield* App.web({ method: "POST", path: "/api/v1/gateway", as, json: { plugin: "stt", audio } })
       assert.strictEqual(answer.status, 200, answer.text)
       assert.isNull(uploads.unsafePoll())
       for (const text of yield* Fiber.join(uploads)) {
@@ -418,7 +404,7 @@ layer(
 
   it.effect("Requests whose body has not arrived wait while their address has as many uploads as it may have", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.TestApp
+      const { appUrl } = yield* App.TestApp
       const as = yield* App.signInNewUser("pro")
       const from = "192.0.2.200"
       const slow = sendBytes(
@@ -436,7 +422,13 @@ layer(
       // They hold their slots for three seconds.
       yield* Effect.sleep("1 second")
       const audio = Buffer.concat([Buffer.from("ID3"), Buffer.alloc(1_500_000, 7)]).toString("base64")
-      const answer = yield* web({ method: "POST", path: "/api/v1/gateway", as, from, json: { plugin: "stt", audio } })
+      const answer = yield* App.web({
+        method: "POST",
+        path: "/api/v1/gateway",
+        as,
+        from,
+        json: { plugin: "stt", audio }
+      })
       assert.strictEqual(answer.status, 200, answer.text)
       assert.isNotNull(uploads.unsafePoll())
       yield* Fiber.join(uploads)

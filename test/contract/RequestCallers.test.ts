@@ -26,10 +26,9 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
   (it) => {
     it.effect("The user id is in the log line of an authenticated request", () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
         const ask = (id: string, call: Partial<App.AppCall>) =>
-          web({ method: "GET", path: "/api/settings?token=hunter2", ...call, headers: { "x-request-id": id } })
+          App.web({ method: "GET", path: "/api/settings?token=hunter2", ...call, headers: { "x-request-id": id } })
         yield* ask("known", { as: owner })
         const { ms, ...known } = yield* lineOf("known")
         assert.isNumber(ms)
@@ -47,11 +46,11 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
 
     it.effect("The user id is sent to the backend, which accepts it only with the internal key", () =>
       Effect.gen(function* () {
-        const { backend, internalKey, logLines, web } = yield* App.TestApp
+        const { internalKey, logLines } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
         const path = `/internal/instances/${owner.user.id}/start`
         assert.strictEqual(
-          (yield* web({ method: "POST", path: path.replace("/internal/instances", "/api/instance"), as: owner }))
+          (yield* App.web({ method: "POST", path: path.replace("/internal/instances", "/api/instance"), as: owner }))
             .status,
           200
         )
@@ -61,7 +60,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
         assert.strictEqual(told.length, 1)
 
         const claims = (key: string, id: string) =>
-          backend({
+          App.backend({
             method: "POST",
             path,
             headers: {
@@ -74,7 +73,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
         assert.notProperty(yield* lineOf("forged"), "userId")
         yield* claims(internalKey, "genuine")
         assert.strictEqual((yield* lineOf("genuine"))["userId"], "usr_other")
-        yield* web({
+        yield* App.web({
           method: "GET",
           path: "/api/agents",
           headers: { "x-berth-acting-user": "usr_other", "x-request-id": "to the web".replaceAll(" ", "-") }
@@ -90,7 +89,7 @@ const { layer: recording, spans } = recordSpans()
 layer(App.layer().pipe(Layer.provide(recording)), { excludeTestServices: true })("The span of a request", (it) => {
   it.effect("The span of a request has the path and the names of the query, and no secret of the caller", () =>
     Effect.gen(function* () {
-      const { backend, cookieName, web } = yield* App.TestApp
+      const { cookieName } = yield* App.TestApp
       const headers = {
         referer: "https://example.com/?token=hunter2",
         "idempotency-key": "hunter2",
@@ -99,7 +98,7 @@ layer(App.layer().pipe(Layer.provide(recording)), { excludeTestServices: true })
         cookie: `${cookieName}=hunter2`,
         "x-webhook-signature": "hunter2"
       }
-      for (const ask of [web, backend])
+      for (const ask of [App.web, App.backend])
         yield* ask({ method: "GET", path: "/api/settings?token=hunter2&again=&token=hunter2", headers })
       const served = spans.filter((attributes) => attributes.get("url.path") === "/api/settings")
       assert.strictEqual(served.length, 2)
@@ -113,8 +112,11 @@ layer(App.layer().pipe(Layer.provide(recording)), { excludeTestServices: true })
 
   it.effect("The spans of provisioning have neither the claim code nor the stream key", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
-      const { body, headers } = yield* web({ method: "POST", path: "/api/provision", json: { platformAToken: "a" } })
+      const { body, headers } = yield* App.web({
+        method: "POST",
+        path: "/api/provision",
+        json: { platformAToken: "a" }
+      })
       const recorded = JSON.stringify(spans.map((attributes) => [...attributes]))
       assert.include(recorded, "http.response.header.x-berth-claim-code")
       for (const secret of [headers["x-berth-claim-code"], body["streamKey"]])

@@ -49,24 +49,18 @@ const routes = [
 ] as const
 
 const postMessage = (owner: App.SignedIn, path: string, headers: Readonly<Record<string, string>> = {}) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path, as: owner, json: { message: "Tell!" }, headers: { ...streaming, ...headers } })
-  )
+  App.web({ method: "POST", path, as: owner, json: { message: "Tell!" }, headers: { ...streaming, ...headers } })
 
 const follow = (owner: App.SignedIn, messageId: string, lastEventId?: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({
-      method: "GET",
-      path: `/api/agent/messages/${messageId}/events`,
-      as: owner,
-      headers: lastEventId === undefined ? {} : { "last-event-id": lastEventId }
-    })
-  )
+  App.web({
+    method: "GET",
+    path: `/api/agent/messages/${messageId}/events`,
+    as: owner,
+    headers: lastEventId === undefined ? {} : { "last-event-id": lastEventId }
+  })
 
 const stop = (owner: App.SignedIn, messageId: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: `/api/agent/messages/${messageId}/stop`, as: owner })
-  )
+  App.web({ method: "POST", path: `/api/agent/messages/${messageId}/stop`, as: owner })
 
 const messageIdOf = (event: ParsedServerSentEvent | undefined) => MessageId.make(event?.id?.split(":")[0] ?? "")
 
@@ -191,9 +185,8 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
 
   it.effect("A resumed stream has the reply of a message that was not streamed", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
-      const { body } = yield* web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } })
+      const { body } = yield* App.web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } })
       const id = String(body["id"])
       const [only, ...more] = parseEvents(yield* follow(owner, id))
       // Numbered behind the pieces there were, which nobody could have known of.
@@ -250,13 +243,12 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const { removeSessions } = yield* ConversationRepository
-        const { web } = yield* App.TestApp
         const { client, finish, id } = yield* startAnswer(owner)
         const listener = yield* Effect.forkDaemon(follow(owner, id))
         if (deleted === "conversation") yield* removeSessions(owner.user.id)
         else {
           const path = `/api/agents/provision/${owner.agent.id}`
-          assert.strictEqual((yield* web({ method: "DELETE", path, as: owner })).status, 200)
+          assert.strictEqual((yield* App.web({ method: "DELETE", path, as: owner })).status, 200)
         }
         yield* finish
         assert.strictEqual(parseEvents(yield* Fiber.join(client)).at(-1)?.event, "error")
@@ -276,7 +268,6 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
   it.effect("A resumed stream of a ninth answer at a time is 429 with Retry-After until another one ends", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { web } = yield* App.TestApp
       const { next } = yield* IdGenerator
       const pending = Effect.gen(function* () {
         const sql = yield* SqlClient
@@ -305,9 +296,14 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       assert.strictEqual((yield* follow(owner, "msg_none")).status, 404)
       // A further reader of a resumed answer, and a message of one's own, take no place.
       const again = yield* Effect.forkDaemon(follow(owner, first))
-      const other = yield* web({ method: "POST", path: "/api/agent", as: owner, json: { action: "create-session" } })
+      const other = yield* App.web({
+        method: "POST",
+        path: "/api/agent",
+        as: owner,
+        json: { action: "create-session" }
+      })
       const sessionId = String(other.body["sessionId"])
-      const sent = yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message: "hi", sessionId } })
+      const sent = yield* App.web({ method: "POST", path: "/api/agent", as: owner, json: { message: "hi", sessionId } })
       assert.strictEqual(sent.status, 200)
       const sql = yield* SqlClient
       yield* sql`update messages set state = 'failed' where id = ${first}`
@@ -338,7 +334,6 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
 
   it.effect("A stopped answer ends its model call, stores its text so far at its price, and ends every stream", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const [manager, models] = [yield* AgentManagerTest, yield* ModelProvidersTest]
       const owner = yield* createOwnerWithAgent()
       const sql = yield* SqlClient
@@ -379,7 +374,7 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       assert.deepInclude(events.at(-1)?.data, { reply: "Once upon ", stopped: true, units: 1 })
       assert.deepStrictEqual(parseEvents(yield* Fiber.join(follower)), events)
       assert.deepStrictEqual((yield* stop(owner, id)).body, { messageId: id, status: "answered" })
-      const record = yield* web({
+      const record = yield* App.web({
         method: "GET",
         path: `/api/agent?action=session&sessionId=${owner.conversation}`,
         as: owner
@@ -443,22 +438,21 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
 
   it.effect("A conversation is renamed and deleted, which ends its answer in progress at its price", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const sql = yield* SqlClient
       const path = `/api/agent/sessions/${owner.conversation}`
-      const rename = (title: string) => web({ method: "PATCH", path, as: owner, json: { title } })
+      const rename = (title: string) => App.web({ method: "PATCH", path, as: owner, json: { title } })
       assert.nestedInclude((yield* rename(" Letters ")).body, { "session.title": "Letters" })
       assert.notNestedProperty((yield* rename(" ")).body, "session.title")
       const { client } = yield* startAnswer(owner)
-      assert.strictEqual((yield* web({ method: "DELETE", path, as: owner })).status, 204)
+      assert.strictEqual((yield* App.web({ method: "DELETE", path, as: owner })).status, 204)
       assert.strictEqual(parseEvents(yield* Fiber.join(client)).at(-1)?.event, "error")
       assert.strictEqual(yield* messagesOf(owner), 0)
       assert.deepStrictEqual(yield* sql`select id from turns where user_id = ${owner.user.id}`, [])
       assert.deepStrictEqual(yield* sql`select state from reservations where user_id = ${owner.user.id}`, [
         { state: "settled" }
       ])
-      assert.strictEqual((yield* web({ method: "DELETE", path, as: owner })).status, 404)
+      assert.strictEqual((yield* App.web({ method: "DELETE", path, as: owner })).status, 404)
     })
   )
 

@@ -14,9 +14,8 @@ import { inTaskTurn } from "./TurnFixtures.ts"
 /** Asks for a page with the runtime token of an owner. */
 const askFor = (owner: OwnerWithAgent, messageId: string, url: string, agentId: string = owner.agent.id) =>
   Effect.gen(function* () {
-    const { backend } = yield* App.TestApp
     const token = yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id)
-    return yield* backend({
+    return yield* App.backend({
       method: "POST",
       path: runtimePagesPath,
       headers: { authorization: `Bearer ${Redacted.value(token)}` },
@@ -71,10 +70,9 @@ layer(App.layer({ limits: { "runtime-page": { count: 6, window: Duration.hours(1
           assert.strictEqual((yield* askFor(owner, messageId, page)).status, 200)
         })
       )
-      const { backend } = yield* App.TestApp
       const json = { agentId: owner.agent.id, messageId: "msg_1", url: page }
       for (const authorization of ["", "Bearer nothing", `Basic ${owner.cookie}`])
-        assertError(yield* backend({ method: "POST", path: runtimePagesPath, json, headers: { authorization } }), {
+        assertError(yield* App.backend({ method: "POST", path: runtimePagesPath, json, headers: { authorization } }), {
           status: 401,
           code: "runtime_token_invalid"
         })

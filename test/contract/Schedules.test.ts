@@ -37,9 +37,7 @@ const decodeRuns = Schema.decodeUnknownSync(Runs)
 const decodeRun = Schema.decodeUnknownSync(Schema.Struct({ run: Run }))
 
 const call = (owner: OwnerWithAgent, method: string, path: string, json?: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method, path: `/api/agents/${owner.agent.id}${path}`, as: owner, ...(json === undefined ? {} : { json }) })
-  )
+  App.web({ method, path: `/api/agents/${owner.agent.id}${path}`, as: owner, ...(json === undefined ? {} : { json }) })
 const daily = { cron: "0 9 * * *", timezone: "Europe/Berlin", prompt: "Good morning" }
 const create = (owner: OwnerWithAgent, json: unknown = daily) =>
   Effect.map(call(owner, "POST", "/schedules", json), ({ body }) => decodeView(body).schedule)
@@ -374,9 +372,8 @@ layer(ScheduleWorker.layer, { excludeTestServices: true })("Schedules", (it) => 
   it.effect("A schedule and a run of a skill are created once per Idempotency-Key", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("enterprise")
-      const { web } = yield* App.TestApp
       const post = (path: string, json: unknown) =>
-        web({
+        App.web({
           method: "POST",
           path: `/api/agents/${owner.agent.id}${path}`,
           as: owner,

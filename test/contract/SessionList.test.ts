@@ -12,9 +12,8 @@ import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 const password = "correct horse battery"
 
 const account = Effect.gen(function* () {
-  const { web } = yield* App.TestApp
   const email = `${yield* uniqueName("member")}@example.com`
-  yield* web({ method: "POST", path: "/api/register", json: { email, password } })
+  yield* App.web({ method: "POST", path: "/api/register", json: { email, password } })
   return email
 })
 
@@ -26,8 +25,7 @@ interface Client {
 /** Signs in as a client would; the value of the header `Cookie`. */
 const signIn = (email: string, { from, userAgent }: Client) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const answer = yield* web({
+    const answer = yield* App.web({
       method: "POST",
       path: "/api/auth/callback/credentials",
       json: { email, password },
@@ -53,8 +51,7 @@ const Listed = Schema.Struct({
 
 const list = (cookie: string) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const answer = yield* web({ method: "GET", path: "/api/auth/sessions", headers: { cookie } })
+    const answer = yield* App.web({ method: "GET", path: "/api/auth/sessions", headers: { cookie } })
     assert.strictEqual(answer.status, 200, answer.text)
     return (yield* Schema.decodeUnknown(Listed)(answer.body)).sessions
   })
@@ -63,14 +60,10 @@ const idOf = (cookie: string) =>
   Effect.map(list(cookie), (sessions) => sessions.find(({ current }) => current)?.id ?? assert.fail("no current one"))
 
 const revoke = (cookie: string, id: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "DELETE", path: `/api/auth/sessions/${id}`, headers: { cookie } })
-  )
+  App.web({ method: "DELETE", path: `/api/auth/sessions/${id}`, headers: { cookie } })
 
 const statusOf = (cookie: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
-  )
+  Effect.map(App.web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
 
 layer(App.shared, { excludeTestServices: true })("GET /api/auth/sessions", (it) => {
   it.effect("GET /api/auth/sessions lists time, user agent and network, and marks the current session", () =>
@@ -102,11 +95,11 @@ layer(App.shared, { excludeTestServices: true })("GET /api/auth/sessions", (it) 
 
   it.effect("GET /api/auth/sessions contains no token, no hash and no full address", () =>
     Effect.gen(function* () {
-      const { logLines, web } = yield* App.TestApp
+      const { logLines } = yield* App.TestApp
       const email = yield* account
       const cookie = yield* signIn(email, { from: "203.0.113.78" })
       const token = cookie.split("=")[1] ?? ""
-      const { text } = yield* web({ method: "GET", path: "/api/auth/sessions", headers: { cookie } })
+      const { text } = yield* App.web({ method: "GET", path: "/api/auth/sessions", headers: { cookie } })
       const hash = createHash("sha256").update(token).digest("hex")
       for (const secret of [token, hash, "203.0.113.78"]) assert.notInclude(text, secret)
       for (const secret of [token, hash]) assert.notInclude((yield* logLines).join("\n"), secret)

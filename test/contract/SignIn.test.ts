@@ -12,30 +12,25 @@ const password = "correct horse battery"
 const path = "/api/auth/callback/credentials"
 
 const account = Effect.gen(function* () {
-  const { web } = yield* App.TestApp
   const email = `${yield* uniqueName("member")}@example.com`
-  const { body } = yield* web({ method: "POST", path: "/api/register", json: { email, password } })
+  const { body } = yield* App.web({ method: "POST", path: "/api/register", json: { email, password } })
   return { email, id: String(body["id"]) }
 })
 
 const signIn = (email: string, given = password, headers: Record<string, string> = {}) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, json: { email, password: given }, headers }))
+  App.web({ method: "POST", path, json: { email, password: given }, headers })
 
 const form = (fields: Record<string, string>) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({
-      method: "POST",
-      path,
-      body: new URLSearchParams(fields).toString(),
-      headers: { "content-type": "application/x-www-form-urlencoded" }
-    })
-  )
+  App.web({
+    method: "POST",
+    path,
+    body: new URLSearchParams(fields).toString(),
+    headers: { "content-type": "application/x-www-form-urlencoded" }
+  })
 
 const whoIs = (cookie: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body, status }) =>
-      status === 200 ? body["id"] : status
-    )
+  Effect.map(App.web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body, status }) =>
+    status === 200 ? body["id"] : status
   )
 
 /** The one cookie that an answer sets: name, value and attributes. */
@@ -197,10 +192,9 @@ layer(App.shared, { excludeTestServices: true })("Sign-in by password", (it) => 
 
   it.effect("Sign-in by password returns a JSON url only within the service", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { email } = yield* account
       for (const [callbackUrl, url] of callbacks) {
-        const { body } = yield* web({ method: "POST", path, json: { email, password, callbackUrl } })
+        const { body } = yield* App.web({ method: "POST", path, json: { email, password, callbackUrl } })
         assert.strictEqual(body["url"], url)
       }
     })
@@ -210,10 +204,10 @@ layer(App.shared, { excludeTestServices: true })("Sign-in by password", (it) => 
 layer(App.shared, { excludeTestServices: true })("A session", (it) => {
   it.effect("A session ends at sign-out while other sessions stay valid", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.TestApp
+      const { appUrl } = yield* App.TestApp
       const me = yield* App.signInNewUser()
       const elsewhere = yield* App.openSession(me.user)
-      const answer = yield* web({ method: "POST", path: "/api/auth/signout", as: me })
+      const answer = yield* App.web({ method: "POST", path: "/api/auth/signout", as: me })
       assert.deepStrictEqual([answer.status, answer.body], [200, { success: true }])
       const cleared = cookieOf(answer)
       assert.deepStrictEqual(
@@ -226,9 +220,9 @@ layer(App.shared, { excludeTestServices: true })("A session", (it) => {
 
   it.effect("A session is optional at sign-out", () =>
     Effect.gen(function* () {
-      const { cookieName, web } = yield* App.TestApp
+      const { cookieName } = yield* App.TestApp
       for (const headers of [{}, { cookie: `${cookieName}=junk` }])
-        assert.strictEqual((yield* web({ method: "POST", path: "/api/auth/signout", headers })).status, 200)
+        assert.strictEqual((yield* App.web({ method: "POST", path: "/api/auth/signout", headers })).status, 200)
     })
   )
 
@@ -260,14 +254,12 @@ layer(App.shared, { excludeTestServices: true })("A session", (it) => {
 
 layer(App.shared, { excludeTestServices: true })("A changed password", (it) => {
   const change = (cookie: string, currentPassword: string, newPassword: string) =>
-    Effect.flatMap(App.TestApp, ({ web }) =>
-      web({
-        method: "POST",
-        path: "/api/settings/password",
-        json: { currentPassword, newPassword },
-        headers: { cookie }
-      })
-    )
+    App.web({
+      method: "POST",
+      path: "/api/settings/password",
+      json: { currentPassword, newPassword },
+      headers: { cookie }
+    })
 
   it.effect("A changed password replaces the old password and revokes every other session", () =>
     Effect.gen(function* () {

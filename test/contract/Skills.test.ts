@@ -14,12 +14,10 @@ import { assertError } from "./ErrorAssertions.ts"
 import { lapseSubscription, type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 import { ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
 
-const get = (path: string, as: App.SignedIn) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "GET", path, as }))
-const post = (json: unknown, as: App.SignedIn) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/agent", json, as }))
+const get = (path: string, as: App.SignedIn) => App.web({ method: "GET", path, as })
+const post = (json: unknown, as: App.SignedIn) => App.web({ method: "POST", path: "/api/agent", json, as })
 const put = (json: unknown, as: OwnerWithAgent) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "PUT", path: `/api/agents/${as.agent.id}/config`, json, as }))
+  App.web({ method: "PUT", path: `/api/agents/${as.agent.id}/config`, json, as })
 
 const configOf = (owner: OwnerWithAgent) =>
   Effect.map(get(`/api/agents/${owner.agent.id}/config`, owner), ({ body }) => body["config"])
@@ -70,9 +68,8 @@ layer(App.shared, { excludeTestServices: true })("An agent's skills", (it) => {
     () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent("pro")
-        const { web } = yield* App.TestApp
         const call = (method: string, path: string, json?: unknown) =>
-          web({
+          App.web({
             method,
             path: `/api/agents/${owner.agent.id}${path}`,
             as: owner,
@@ -124,9 +121,8 @@ layer(App.shared, { excludeTestServices: true })("An agent's skills", (it) => {
     () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent("pro")
-        const { web } = yield* App.TestApp
         const upload = (name: string) =>
-          web({
+          App.web({
             method: "POST",
             path: `/api/agents/${owner.agent.id}/skills`,
             as: owner,
@@ -215,10 +211,9 @@ layer(App.shared, { excludeTestServices: true })("An agent's skills", (it) => {
 
   it.effect("An agent's skills are the basic ones of a new agent, or the requested ones", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser("solo")
       const provision = (config: unknown) =>
-        web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "Ada", config } })
+        App.web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "Ada", config } })
       const skillsOfNew = Effect.gen(function* () {
         const agents = yield* AgentRepository
         const [{ id }] = yield* Effect.filterOrDieMessage(
@@ -227,7 +222,7 @@ layer(App.shared, { excludeTestServices: true })("An agent's skills", (it) => {
           "no agent"
         )
         const { body: answer } = yield* get(`/api/agents/${id}/config`, owner)
-        yield* web({ method: "DELETE", path: `/api/agents/provision/${id}`, as: owner })
+        yield* App.web({ method: "DELETE", path: `/api/agents/provision/${id}`, as: owner })
         return answer["config"]
       })
       assert.strictEqual((yield* provision(null)).status, 201)
@@ -262,7 +257,6 @@ layer(App.shared, { excludeTestServices: true })("An agent's health", (it) => {
 
   it.effect("An agent's health reports the uptime of the instance, its model and the last activity", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent("pro")
       const instances = yield* InstanceRepository
       assert.deepInclude(yield* healthOf(owner), { uptime: 0, version: "1.2.3-test" })
@@ -275,7 +269,7 @@ layer(App.shared, { excludeTestServices: true })("An agent's health", (it) => {
       const seenAt = Effect.map(healthOf(owner), ({ lastSeen }) => Number(lastSeen))
       const before = yield* seenAt
       const beforeChat = yield* DateTime.now
-      yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message: "hello" } })
+      yield* App.web({ method: "POST", path: "/api/agent", as: owner, json: { message: "hello" } })
       assert.isAtLeast(yield* seenAt, beforeChat.epochMillis)
       assert.isBelow(before, beforeChat.epochMillis)
       const later = DateTime.add(yield* DateTime.now, { minutes: 1 })

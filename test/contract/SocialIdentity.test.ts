@@ -85,7 +85,7 @@ const tokenOf = (fid: unknown, changes: Claims = {}) =>
   Effect.flatMap(Network, (issuer) => Effect.promise(() => signToken(issuer.key, claimsOf(issuer, fid, changes))))
 
 const post = (path: string, json: unknown, more: Partial<App.AppCall> = {}) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, json, ...more }))
+  App.web({ method: "POST", path, json, ...more })
 
 const verify = (fidToken: string, address?: string) =>
   post(verifyPath, { fidToken, ...(address === undefined ? {} : { address }) })
@@ -99,9 +99,7 @@ const signedIn = (fid: unknown = newFid()) => Effect.map(Effect.flatMap(tokenOf(
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const settings = (token: string, more: Readonly<Record<string, string>> = {}) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "GET", path: "/api/settings", headers: { ...bearer(token), ...more } })
-  )
+  App.web({ method: "GET", path: "/api/settings", headers: { ...bearer(token), ...more } })
 const whoIs = (token: string) =>
   Effect.map(settings(token), ({ body, status }) => (status === 200 ? body["id"] : status))
 
@@ -164,24 +162,29 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
 
   it.effect("Social identity accepts its token in place of the cookie, and no lookalike", () =>
     Effect.gen(function* () {
-      const { cookieName, web } = yield* App.TestApp
+      const { cookieName } = yield* App.TestApp
       const token = yield* signedIn()
       const id = yield* whoIs(token)
       // A cookie that is over does not keep it out.
       assert.strictEqual((yield* settings(token, { cookie: `${cookieName}=over` })).body["id"], id)
-      const named = yield* web({ method: "POST", path: "/api/settings", json: { name: "Ada" }, headers: bearer(token) })
+      const named = yield* App.web({
+        method: "POST",
+        path: "/api/settings",
+        json: { name: "Ada" },
+        headers: bearer(token)
+      })
       assert.deepInclude(named.body, { id, name: "Ada" })
-      const jwt = yield* web({ method: "POST", path: "/api/auth/token", headers: bearer(token) })
+      const jwt = yield* App.web({ method: "POST", path: "/api/auth/token", headers: bearer(token) })
       assert.strictEqual(jwt.status, 200, jwt.text)
       for (const other of [token.slice(0, -1), token.toLowerCase(), token.replaceAll("+", "-"), `${token}=`, "", "a"])
         if (other !== token) assert.strictEqual(yield* whoIs(other), 401, other)
-      const asCookie = yield* web({
+      const asCookie = yield* App.web({
         method: "GET",
         path: "/api/settings",
         headers: { cookie: `${cookieName}=${token}` }
       })
       assert.strictEqual(asCookie.status, 401)
-      const otherScheme = yield* web({
+      const otherScheme = yield* App.web({
         method: "GET",
         path: "/api/settings",
         headers: { authorization: `Basic ${token}` }

@@ -203,7 +203,6 @@ const responseTool = { type: "function" as const, name: "find_weather", paramete
 layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })("Standard clients", (it) => {
   it.effect("OpenAI's client receives the cached and reasoning tokens that a provider reports", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.TestApp
       const client = yield* openAiOf(yield* App.signInNewUser("pro"), "gateway")
       const { withBehavior } = yield* ModelProvidersTest
       const reported = { ...usage, cachedTokens: 5, reasoningTokens: 2 }
@@ -242,7 +241,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
           assertMatches(yield* call(() => client.responses.stream({ model, input }).finalResponse()), response)
           // The AI layer's own answers have exactly their fields.
           for (const stream of [false, true]) {
-            const answer = yield* backend({ method: "POST", path: "/api/ai/chat", json: { messages, stream } })
+            const answer = yield* App.backend({ method: "POST", path: "/api/ai/chat", json: { messages, stream } })
             assert.include(answer.text, JSON.stringify(usage))
           }
         })
@@ -753,15 +752,14 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
 
   it.effect("POST /mcp answers what is no message in the form of JSON-RPC", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" }
       for (const body of ["{", '"hello"']) {
-        const answer = yield* web({ method: "POST", path: "/mcp", as: owner, headers, body })
+        const answer = yield* App.web({ method: "POST", path: "/mcp", as: owner, headers, body })
         assert.strictEqual(answer.status, 400)
         assertMatches(answer.body, { jsonrpc: "2.0", id: null, error: { code: -32_700 } })
       }
-      const empty = yield* web({ method: "POST", path: "/mcp", as: owner, headers, body: "[]" })
+      const empty = yield* App.web({ method: "POST", path: "/mcp", as: owner, headers, body: "[]" })
       assert.strictEqual(empty.status, 400)
       assertMatches(empty.body, { jsonrpc: "2.0", id: null, error: { code: -32_600 } })
     })
@@ -769,7 +767,6 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
 
   it.effect("POST /mcp refuses an unknown version of the protocol with the id of the request", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const headers = {
         accept: "application/json, text/event-stream",
@@ -777,7 +774,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         "mcp-protocol-version": "2026-07-28"
       }
       const ask = (message: unknown) =>
-        web({ method: "POST", path: "/mcp", as: owner, headers, body: JSON.stringify(message) })
+        App.web({ method: "POST", path: "/mcp", as: owner, headers, body: JSON.stringify(message) })
       for (const id of ["a", 7]) {
         const answer = yield* ask({ jsonrpc: "2.0", id, method: "server/discover" })
         assert.strictEqual(answer.status, 400)
@@ -791,9 +788,8 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
   it.scoped("The official MCP client calls enabled skills of agents, with the scope agents alone", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { web } = yield* App.TestApp
       const path = `/api/agents/${owner.agent.id}/config`
-      yield* web({ method: "PUT", path, as: owner, json: { skills: ["calculator"] } })
+      yield* App.web({ method: "PUT", path, as: owner, json: { skills: ["calculator"] } })
       const names = (client: Client) =>
         Effect.map(
           call(() => client.listTools()),
@@ -817,9 +813,8 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { apiKey, webUrl } = yield* accessOf(owner, "chat")
-      const { web } = yield* App.TestApp
       const chat = { method: "POST", path: "/api/chat", as: owner, json: { message: "Hello" } }
-      const { body } = yield* withReply("I am ", "here.")(web(chat))
+      const { body } = yield* withReply("I am ", "here.")(App.web(chat))
       const statuses: Array<number> = []
       const source = new EventSource(`${webUrl}/api/agent/messages/${String(body["id"])}/events`, {
         fetch: async (url, init) => {
@@ -907,9 +902,9 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
 
   it.effect("The berth command lists, creates and revokes API keys with email and password", () =>
     Effect.gen(function* () {
-      const { web, webUrl } = yield* App.TestApp
+      const { webUrl } = yield* App.TestApp
       const [email, password] = [`${yield* uniqueName("command")}@example.com`, "correct horse battery"]
-      yield* web({ method: "POST", path: "/api/register", json: { email, password } })
+      yield* App.web({ method: "POST", path: "/api/register", json: { email, password } })
       const terminal = yield* makeTerminal
       yield* terminal.store({ url: webUrl, key: "berth_unused" })
       const berth = (...args: ReadonlyArray<string>) => terminal.run(["keys", ...args], email, password)

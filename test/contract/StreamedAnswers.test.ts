@@ -10,9 +10,8 @@ const messages = [{ role: "user", content: "hello" }]
 layer(App.shared, { excludeTestServices: true })("A streamed answer", (it) => {
   it.effect("A streamed answer of an agent has delta events and one done event, each with an id", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
-      const answer = yield* web({
+      const answer = yield* App.web({
         method: "POST",
         path: "/api/agent",
         as: owner,
@@ -52,9 +51,8 @@ layer(App.shared, { excludeTestServices: true })("A streamed answer", (it) => {
 
   it.effect("A streamed answer of the AI layer has delta events and one done event", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.TestApp
       const json = { messages, model: "gpt-4", stream: true }
-      const answer = yield* backend({ method: "POST", path: "/api/ai/chat", json })
+      const answer = yield* App.backend({ method: "POST", path: "/api/ai/chat", json })
       assert.match(answer.headers["content-type"] ?? "", /^text\/event-stream/)
       assert.strictEqual(answer.headers["x-provider"], "openai")
       const events = parseEvents(answer)

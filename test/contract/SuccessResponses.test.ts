@@ -25,13 +25,12 @@ layer(app, { excludeTestServices: true })("A success carries exactly its documen
 
   it.effect("POST /api/register, and the sign-in that follows", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const json = { email: `${yield* uniqueName("new")}@example.com`, password: "correct horse battery" }
       const user = { id: s.prefixedId("usr"), email: s.equalTo(json.email), name: s.equalTo(json.email) }
-      const registered = yield* web({ method: "POST", path: "/api/register", json })
+      const registered = yield* App.web({ method: "POST", path: "/api/register", json })
       assert.strictEqual(registered.status, 200)
       s.assertShape(registered.body, user)
-      const signedIn = yield* web({ method: "POST", path: "/api/auth/callback/credentials", json })
+      const signedIn = yield* App.web({ method: "POST", path: "/api/auth/callback/credentials", json })
       assert.strictEqual(signedIn.status, 200)
       s.assertShape(signedIn.body, { user, url: s.equalTo("/dashboard") })
     })
@@ -39,10 +38,9 @@ layer(app, { excludeTestServices: true })("A success carries exactly its documen
 
   it.effect("DELETE /api/auth/sessions/:id, and DELETE /api/settings", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       yield* App.openSession(owner.user)
-      const { body } = yield* web({ method: "GET", path: "/api/auth/sessions", as: owner })
+      const { body } = yield* App.web({ method: "GET", path: "/api/auth/sessions", as: owner })
       const session = {
         id: s.prefixedId("ses"),
         createdAt: s.recentTimestamp,
@@ -54,7 +52,7 @@ layer(app, { excludeTestServices: true })("A success carries exactly its documen
       })
       const other = (yield* (yield* Sessions).listByUser(owner.user.id))[0]?.id
       for (const path of [`/api/auth/sessions/${other}`, "/api/settings"]) {
-        const answer = yield* web({ method: "DELETE", path, as: owner, json: { confirm: true } })
+        const answer = yield* App.web({ method: "DELETE", path, as: owner, json: { confirm: true } })
         assert.strictEqual(answer.status, 200, answer.text)
         assert.match(answer.headers["content-type"] ?? "", /^application\/json/)
         s.assertShape(answer.body, { success: s.equalTo(true) })
@@ -64,13 +62,12 @@ layer(app, { excludeTestServices: true })("A success carries exactly its documen
 
   it.effect("GET /api/instance/:userId once its instance has run", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       const startedAt = yield* DateTime.now
       const instances = yield* InstanceRepository
       yield* instances.update(owner.user.id, { status: "active", startedAt, runtimeVersion: "3.2.1" })
-      const instance = yield* web({ method: "GET", path: `/api/instance/${owner.user.id}`, as: owner })
-      const detail = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}`, as: owner })
+      const instance = yield* App.web({ method: "GET", path: `/api/instance/${owner.user.id}`, as: owner })
+      const detail = yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}`, as: owner })
       assert.deepInclude(instance.body, {
         status: "active",
         startedAt: DateTime.formatIso(startedAt),
@@ -87,9 +84,8 @@ layer(app, { excludeTestServices: true })("A success carries exactly its documen
 
   it.effect("GET /api/instance/:userId/token gives the same token every time", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
-      const ask = web({ method: "GET", path: `/api/instance/${owner.user.id}/token`, as: owner })
+      const ask = App.web({ method: "GET", path: `/api/instance/${owner.user.id}/token`, as: owner })
       const answers = yield* Effect.replicateEffect(ask, 4, { concurrency: "unbounded" })
       assert.strictEqual(new Set(answers.map(({ body }) => body["token"])).size, 1)
     })
@@ -97,11 +93,15 @@ layer(app, { excludeTestServices: true })("A success carries exactly its documen
 
   it.effect("The memory of an agent is the last ten messages, each cut to 100 characters", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
       for (let index = 0; index < 6; index++)
-        yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message: `${index}${"😀".repeat(200)}` } })
-      const { body } = yield* web({ method: "GET", path: "/api/agent?action=memory", as: owner })
+        yield* App.web({
+          method: "POST",
+          path: "/api/agent",
+          as: owner,
+          json: { message: `${index}${"😀".repeat(200)}` }
+        })
+      const { body } = yield* App.web({ method: "GET", path: "/api/agent?action=memory", as: owner })
       assert.deepStrictEqual(
         body["memory"],
         [1, 2, 3, 4, 5].flatMap((index) => [

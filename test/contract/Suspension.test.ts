@@ -22,11 +22,10 @@ const suspend = (id: string, verb: "suspend" | "unsuspend" = "suspend") =>
   asAdministrator({ method: "POST", path: `/api/ops/users/${id}/${verb}`, json: { reason: "abuse report 7" } })
 
 const register = Effect.gen(function* () {
-  const { web } = yield* App.TestApp
   const json = { email: `${yield* uniqueName("registered")}@example.com`, password: "correct horse battery" }
-  const { body } = yield* web({ method: "POST", path: "/api/register", json })
+  const { body } = yield* App.web({ method: "POST", path: "/api/register", json })
   const signIn = (password = json.password) =>
-    web({ method: "POST", path: "/api/auth/callback/credentials", json: { ...json, password } })
+    App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { ...json, password } })
   return { id: String(body["id"]), signIn }
 })
 
@@ -75,10 +74,9 @@ layer(App.shared, { excludeTestServices: true })("A suspension", (it) => {
     "The suspension of an administrator is refused, also by the administrator, and that of an unknown user",
     () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const administrator = yield* signInAdministrator
         assertError(yield* suspend(administrator.user.id), { status: 409, code: "administrator_protected" })
-        assert.strictEqual((yield* web({ method: "GET", path: "/api/settings", as: administrator })).status, 200)
+        assert.strictEqual((yield* App.web({ method: "GET", path: "/api/settings", as: administrator })).status, 200)
         assertError(yield* suspend("usr_0"), { status: 404, code: "user_not_found" })
         assertError(yield* suspend("usr_0", "unsuspend"), { status: 404, code: "user_not_found" })
       })
@@ -91,12 +89,12 @@ const holdAnswers = (): Stream.Stream<TurnEvent> =>
 
 /** Every credential of an owner, with the status that it is answered with. */
 const presentCredentials = Effect.gen(function* () {
-  const { appUrl, backend, web } = yield* App.TestApp
+  const { appUrl } = yield* App.TestApp
   const owner = yield* createOwnerWithAgent()
   const { id } = owner.user
   const instances = yield* InstanceRepository
   const apiKey = yield* createApiKey(owner, "agents", "chat")
-  const jwt = (yield* web({ method: "POST", path: "/api/auth/token", as: owner })).body["token"]
+  const jwt = (yield* App.web({ method: "POST", path: "/api/auth/token", as: owner })).body["token"]
   const social = Redacted.value(yield* (yield* SocialSessions).open(id))
   const runtime = Redacted.value(yield* instances.ensureRuntimeToken(id))
   const gateway = Redacted.value(yield* instances.ensureGatewayToken(id))
@@ -110,12 +108,12 @@ const presentCredentials = Effect.gen(function* () {
     },
     statuses: Effect.gen(function* () {
       const answers = yield* Effect.all([
-        web({ method: "GET", path: "/api/settings", as: owner }),
-        web({ method: "GET", path: "/api/settings", headers: bearer(social) }),
-        web({ method: "GET", path: "/api/billing", headers: bearer(String(jwt)) }),
-        web({ method: "POST", path: "/api/v1/gateway", as: owner, json: {} }),
-        web({ method: "GET", path: "/api/agents", headers: apiKey.headers }),
-        backend({ method: "POST", path: "/internal/runtime/model", json: {}, headers: bearer(runtime) })
+        App.web({ method: "GET", path: "/api/settings", as: owner }),
+        App.web({ method: "GET", path: "/api/settings", headers: bearer(social) }),
+        App.web({ method: "GET", path: "/api/billing", headers: bearer(String(jwt)) }),
+        App.web({ method: "POST", path: "/api/v1/gateway", as: owner, json: {} }),
+        App.web({ method: "GET", path: "/api/agents", headers: apiKey.headers }),
+        App.backend({ method: "POST", path: "/internal/runtime/model", json: {}, headers: bearer(runtime) })
       ])
       return answers.map(({ status }) => status)
     })

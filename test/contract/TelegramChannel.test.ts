@@ -102,7 +102,6 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
 
     it.effect("A message is answered in its chat, charged to the owner, and listed with its platform", () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const owner = yield* connectOwner()
         const chat = newChat()
         const used = yield* findUsedUnits(owner)
@@ -111,7 +110,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
         yield* runChannelJobs
         assert.deepStrictEqual(yield* sentTo(chat), ["Echo: What is up?"])
         assert.strictEqual((yield* findUsedUnits(owner)) - used, 1)
-        const listed = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/messages`, as: owner })
+        const listed = yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/messages`, as: owner })
         assert.deepInclude(Object(listed.body), { total: 2 })
         assert.strictEqual(listed.text.split('"platform":"platformA"').length, 3)
       })
@@ -266,9 +265,8 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
         ]
         for (const update of odd) assert.strictEqual((yield* deliver(owner, update)).status, 200)
         assert.strictEqual(yield* runChannelJobs, 0)
-        const { web } = yield* App.TestApp
         const { webhook } = yield* FakeTelegram
-        const malformed = yield* web({
+        const malformed = yield* App.web({
           method: "POST",
           path: `/api/webhooks/platformA/${owner.agent.id}`,
           body: "{bad",
@@ -510,7 +508,6 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
     it.effect("A turn that fails before its model call is repeated as another turn until its call begins", () =>
       Effect.gen(function* () {
         const { calls, withBehavior } = yield* AgentManagerTest
-        const { web } = yield* App.TestApp
         const owner = yield* connectOwner()
         const chat = newChat()
         const before = yield* countCalls
@@ -525,7 +522,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
         assert.deepStrictEqual(yield* askedAfter(before), ["hello", "hello", "hello", "next"])
         const turnIds = (yield* calls).slice(before).flatMap(({ turn }) => (turn === undefined ? [] : [turn.messageId]))
         assert.lengthOf([...new Set(turnIds)], 4)
-        const listed = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/messages`, as: owner })
+        const listed = yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/messages`, as: owner })
         assert.deepInclude(Object(listed.body), { total: 4 })
       })
     )
@@ -603,12 +600,11 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
       "A claim during a turn loses neither its reply nor a message after it, and makes the chat of the code its owner's",
       () =>
         Effect.gen(function* () {
-          const { web } = yield* App.TestApp
           const { token } = yield* FakeTelegram
           const { calls, withBehavior } = yield* AgentManagerTest
           const sql = yield* SqlClient
           const chat = newChat()
-          const provisioned = yield* web({
+          const provisioned = yield* App.web({
             method: "POST",
             path: "/api/provision",
             json: { platformAToken: token, platformAUserId: String(chat.id) }
@@ -634,7 +630,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
               const working = yield* Effect.fork(runChannelJobs)
               yield* eventually(askedAfter(before), (asked) => asked.length === 1)
               const claiming = yield* Effect.fork(
-                web({ method: "POST", path: "/api/agents/claim", as: claimer, json: { code } })
+                App.web({ method: "POST", path: "/api/agents/claim", as: claimer, json: { code } })
               )
               yield* eventually(
                 Effect.flatMap(App.TestApp, ({ logLines }) => logLines),
@@ -655,7 +651,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
           assert.strictEqual((yield* sentTo(chat)).at(-1), "Echo: after")
           const turns = (yield* calls).slice(before).flatMap(({ turn }) => (turn === undefined ? [] : [turn.fromOwner]))
           assert.deepStrictEqual(turns, [false, true])
-          const listed = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/messages`, as: claimer })
+          const listed = yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/messages`, as: claimer })
           assert.deepInclude(Object(listed.body), { total: 4 })
         })
     )
@@ -800,7 +796,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
 
     it.effect("No secret of a channel appears in a log or a response", () =>
       Effect.gen(function* () {
-        const { logLines, web } = yield* App.TestApp
+        const { logLines } = yield* App.TestApp
         const { token, webhook } = yield* FakeTelegram
         const owner = yield* connectOwner()
         yield* deliver(owner, { message: messageIn(newChat(), "hello") })
@@ -809,7 +805,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
         const secret = token.split(":")[1] ?? token
         const paths = ["channels", "config", "logs", "messages"].map((name) => `/api/agents/${owner.agent.id}/${name}`)
         const texts = yield* Effect.forEach(paths, (path) =>
-          Effect.map(web({ method: "GET", path, as: owner }), ({ text }) => text)
+          Effect.map(App.web({ method: "GET", path, as: owner }), ({ text }) => text)
         )
         for (const text of [lines, ...texts]) {
           assert.notInclude(text, secret)

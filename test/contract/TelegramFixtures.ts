@@ -49,9 +49,7 @@ export const voiceIn = (chat: Chat, spoken: string, duration = 4) =>
   })
 
 export const put = (owner: OwnerWithAgent, json: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "PUT", path: `/api/agents/${owner.agent.id}/channels`, as: owner, json })
-  )
+  App.web({ method: "PUT", path: `/api/agents/${owner.agent.id}/channels`, as: owner, json })
 
 /** An owner whose agent is connected to the bot; others lose it. */
 export const connectOwner = (plan: "pro" | "starter" = "pro") =>
@@ -66,16 +64,14 @@ export const connectOwner = (plan: "pro" | "starter" = "pro") =>
 
 export const readHealth = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const { text } = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/channels`, as: owner })
+    const { text } = yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/channels`, as: owner })
     const view: unknown = JSON.parse(text)
     return JSON.stringify(view)
   })
 
 export const readLogs = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    return (yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })).text
+    return (yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })).text
   })
 
 let updateIds = 100
@@ -87,10 +83,9 @@ export const deliver = (
   secret?: string
 ) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
     const { webhook } = yield* FakeTelegram
     updateIds += 1
-    return yield* web({
+    return yield* App.web({
       method: "POST",
       path: `/api/webhooks/platformA/${owner.agent.id}`,
       json: { update_id: updateIds, ...update },

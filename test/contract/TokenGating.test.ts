@@ -24,10 +24,8 @@ const gatedBy = (address: GatingToken["address"]): GatingToken => ({
   minBalance
 })
 
-const check = (address: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, json: { fid: "7", address } }))
-const lookAt = (address: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "GET", path: `${path}?address=${address}` }))
+const check = (address: string) => App.web({ method: "POST", path, json: { fid: "7", address } })
+const lookAt = (address: string) => App.web({ method: "GET", path: `${path}?address=${address}` })
 
 class Chain extends Context.Tag("@berth/test/Chain")<Chain, TestChain>() {}
 

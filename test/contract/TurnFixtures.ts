@@ -77,9 +77,7 @@ export const findUsedUnits = ({ user }: Pick<OwnerWithAgent, "user">) =>
   Effect.flatMap(UnitLedger, ({ findUsage }) => Effect.map(findUsage(user), ({ used }) => used))
 
 export const sendMessage = (owner: OwnerWithAgent, message = "hello", agentId: string = owner.agent.id) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/agent", as: owner, json: { message, agentId } })
-  )
+  App.web({ method: "POST", path: "/api/agent", as: owner, json: { message, agentId } })
 
 /** Leaves the user `units` of today. */
 export const leaveUnits = (owner: Pick<OwnerWithAgent, "user">, units: number) =>

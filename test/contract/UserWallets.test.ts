@@ -14,12 +14,10 @@ import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 import { registeredPassword } from "./ErrorRow.ts"
 
 const network = walletNetwork.name
-const act = (as: App.SignedIn, action: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/wallet", as, json: { action } }))
-const get = (path: string, as?: App.SignedIn) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "GET", path, ...(as === undefined ? {} : { as }) }))
+const act = (as: App.SignedIn, action: string) => App.web({ method: "POST", path: "/api/wallet", as, json: { action } })
+const get = (path: string, as?: App.SignedIn) => App.web({ method: "GET", path, ...(as === undefined ? {} : { as }) })
 const importKey = (as: App.SignedIn, json: unknown = {}) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/wallet/cdp", as, json }))
+  App.web({ method: "POST", path: "/api/wallet/cdp", as, json })
 
 const privateKey = `0x${"1f".repeat(32)}`
 
@@ -181,7 +179,6 @@ layer(App.layer({ overrides: WalletChainTest.layer }), { excludeTestServices: tr
   it.effect("API keys of every scope are refused by the wallet routes", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { web } = yield* App.TestApp
       const { key } = yield* createApiKey(owner, "agents")
       const calls = [
         { method: "POST", path: "/api/wallet", json: { action: "create" } },
@@ -190,15 +187,13 @@ layer(App.layer({ overrides: WalletChainTest.layer }), { excludeTestServices: tr
         { method: "GET", path: "/api/wallet/address" }
       ]
       for (const call of calls)
-        assertError(yield* web({ ...call, headers: bearer(key) }), { status: 403, code: "scope_missing" })
+        assertError(yield* App.web({ ...call, headers: bearer(key) }), { status: 403, code: "scope_missing" })
     })
   )
 })
 
 const createDeveloperWallet = (email: unknown, call: Partial<App.AppCall> = {}) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "POST", path: "/api/wallet/create", json: { email }, ...call })
-  )
+  App.web({ method: "POST", path: "/api/wallet/create", json: { email }, ...call })
 
 layer(Layer.unwrapScoped(Effect.map(makeFakeCdp, (cdp) => App.layer({ cdp: cdp.settings }))), {
   excludeTestServices: true

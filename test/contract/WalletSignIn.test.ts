@@ -28,8 +28,7 @@ const newSigner = (): MessageSigner => {
   return { address: key.address, sign: (message) => key.signMessage({ message }) }
 }
 
-const signIn = (json: unknown, more: Partial<App.AppCall> = {}) =>
-  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, json, ...more }))
+const signIn = (json: unknown, more: Partial<App.AppCall> = {}) => App.web({ method: "POST", path, json, ...more })
 
 const proof = (signer: MessageSigner, changes: Parameters<typeof signSignInMessage>[2] = {}) =>
   Effect.flatMap(App.TestApp, ({ appUrl }) => signSignInMessage(appUrl, signer, changes))
@@ -47,10 +46,8 @@ const pairOf = (answer: HttpCallResponse, name: string) => `${name}=${cookiesOf(
 const sessionOf = (answer: HttpCallResponse) => Effect.map(App.TestApp, ({ cookieName }) => pairOf(answer, cookieName))
 
 const whoIs = (cookie: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body, status }) =>
-      status === 200 ? body : status
-    )
+  Effect.map(App.web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body, status }) =>
+    status === 200 ? body : status
   )
 const idOf = (answer: HttpCallResponse) =>
   Effect.gen(function* () {
@@ -274,8 +271,8 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
 layer(App.shared, { excludeTestServices: true })("A page that signs in by wallet", (it) => {
   const nonceFor = (headers: Record<string, string> = {}) =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.TestApp
-      const answer = yield* web({ method: "GET", path: "/api/auth/nonce", headers })
+      const { appUrl } = yield* App.TestApp
+      const answer = yield* App.web({ method: "GET", path: "/api/auth/nonce", headers })
       assert.strictEqual(answer.status, 200)
       const [line = ""] = answer.headers["set-cookie"] ?? []
       return {
@@ -348,8 +345,7 @@ layer(App.shared, { excludeTestServices: true })("A page that signs in by wallet
 layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })("Behind https", (it) => {
   it.effect("Both cookies have the __Host- prefix and Secure", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
-      const asked = yield* web({ method: "GET", path: "/api/auth/nonce" })
+      const asked = yield* App.web({ method: "GET", path: "/api/auth/nonce" })
       const [line = ""] = asked.headers["set-cookie"] ?? []
       assert.match(line, /^__Host-berth_wallet_nonce=/)
       assert.include(line.split("; "), "Secure")
@@ -371,13 +367,12 @@ const few = { "sign-in": { count: 3, window: Duration.minutes(15) } }
 layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of wallet sign-in", (it) => {
   it.effect("Limits of wallet sign-in count failures together with password sign-ins, and no successes", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const from = "192.0.2.20"
       for (let times = 0; times < 4; times++)
         assert.strictEqual((yield* signIn(yield* proof(newSigner()), { from })).status, 302)
       for (let times = 0; times < 2; times++) assertError(yield* signIn({}, { from }), refused)
       const json = { email: "nobody@example.com", password: "wrong" }
-      const byPassword = yield* web({ method: "POST", path: "/api/auth/callback/credentials", json, from })
+      const byPassword = yield* App.web({ method: "POST", path: "/api/auth/callback/credentials", json, from })
       assert.strictEqual(byPassword.status, 401)
       const limited = yield* signIn(yield* proof(newSigner()), { from })
       assertError(limited, { status: 429, code: "rate_limit_exceeded" })
@@ -406,10 +401,9 @@ layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of wall
 
   it.effect("Limits of wallet sign-in apply to linking before any other check of the proof", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const me = yield* App.signInNewUser()
       const link = (more: Partial<App.AppCall>) =>
-        web({ method: "POST", path: "/api/settings/wallets", from: "192.0.2.21", ...more })
+        App.web({ method: "POST", path: "/api/settings/wallets", from: "192.0.2.21", ...more })
       for (let times = 0; times < 4; times++)
         assert.strictEqual((yield* link({ as: me, json: yield* proof(newSigner()) })).status, 200)
       for (let times = 0; times < 3; times++)
@@ -466,10 +460,9 @@ layer(App.layer({ verifiedEmailsOnly: true }), { excludeTestServices: true })(
   (it) => {
     it.effect("An account created by a wallet has free daily units once a real email address is confirmed", () =>
       Effect.gen(function* () {
-        const { web } = yield* App.TestApp
         const cookie = yield* sessionOf(yield* signIn(yield* proof(newSigner())))
         const post = (path: string, json: unknown, headers: Record<string, string> = { cookie }) =>
-          web({ method: "POST", path, json, headers })
+          App.web({ method: "POST", path, json, headers })
         const dailyUnits = Effect.gen(function* () {
           const { body } = yield* post("/api/auth/token", {})
           const authorization = `Bearer ${String(body["token"])}`
@@ -483,7 +476,7 @@ layer(App.layer({ verifiedEmailsOnly: true }), { excludeTestServices: true })(
         assert.strictEqual((yield* post("/api/settings", { email })).status, 200)
         assert.strictEqual(yield* dailyUnits, 0)
         const token = encodeURIComponent(yield* findVerificationToken(email))
-        yield* web({ method: "GET", path: `/api/auth/verify-email?token=${token}`, headers: { cookie } })
+        yield* App.web({ method: "GET", path: `/api/auth/verify-email?token=${token}`, headers: { cookie } })
         assert.strictEqual(yield* dailyUnits, 50)
       })
     )
@@ -493,15 +486,11 @@ layer(App.layer({ verifiedEmailsOnly: true }), { excludeTestServices: true })(
 layer(App.shared, { excludeTestServices: true })("The wallets of an account", (it) => {
   const settings = "/api/settings/wallets"
   const list = (as: App.SignedIn) =>
-    Effect.flatMap(App.TestApp, ({ web }) =>
-      Effect.map(web({ method: "GET", path: settings, as }), ({ body }) => body["wallets"])
-    )
+    Effect.map(App.web({ method: "GET", path: settings, as }), ({ body }) => body["wallets"])
   const link = (as: App.SignedIn, json: unknown, headers: Record<string, string> = {}) =>
-    Effect.flatMap(App.TestApp, ({ web }) =>
-      web({ method: "POST", path: settings, json, headers: { cookie: as.cookie, ...headers } })
-    )
+    App.web({ method: "POST", path: settings, json, headers: { cookie: as.cookie, ...headers } })
   const unlink = (as: App.SignedIn, address: string) =>
-    Effect.flatMap(App.TestApp, ({ web }) => web({ method: "DELETE", path: `${settings}?address=${address}`, as }))
+    App.web({ method: "DELETE", path: `${settings}?address=${address}`, as })
 
   /** A user who came by a wallet, and the wallet. */
   const comer = Effect.gen(function* () {
@@ -568,14 +557,14 @@ layer(App.shared, { excludeTestServices: true })("The wallets of an account", (i
 
   it.effect("The wallets of an account require the nonce of the browser from a page", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.TestApp
+      const { appUrl } = yield* App.TestApp
       const me = yield* App.signInNewUser()
       const { origin } = appUrl
       assertError(yield* link(me, yield* proof(newSigner()), { origin }), {
         status: 400,
         code: "wallet_proof_rejected"
       })
-      const asked = yield* web({ method: "GET", path: "/api/auth/nonce" })
+      const asked = yield* App.web({ method: "GET", path: "/api/auth/nonce" })
       const cookie = `${me.cookie}; ${pairOf(asked, `berth_wallet_nonce_${appUrl.port}`)}`
       const linked = yield* link(me, yield* proof(newSigner(), { nonce: String(asked.body["nonce"]) }), {
         origin,

@@ -10,9 +10,8 @@ import type { OwnerWithAgent } from "./OwnerFixtures.ts"
 /** A wallet call of this owner's runtime. */
 export const callWallet = (owner: OwnerWithAgent, messageId: string, call: unknown) =>
   Effect.gen(function* () {
-    const { backend } = yield* App.TestApp
     const token = Redacted.value(yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id))
-    return yield* backend({
+    return yield* App.backend({
       method: "POST",
       path: runtimeWalletPath,
       headers: { authorization: `Bearer ${token}` },
@@ -23,7 +22,6 @@ export const callWallet = (owner: OwnerWithAgent, messageId: string, call: unkno
 /** Runs an effect within a turn of a message that the owner has sent to the agent. */
 export const inOwnerTurn = <A, E, R>(owner: OwnerWithAgent, use: (messageId: string) => Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
-    const { web } = yield* App.TestApp
     const { withBehavior } = yield* AgentManagerTest
     const context = yield* Effect.context<R>()
     const done = yield* Deferred.make<A, E>()
@@ -36,7 +34,7 @@ export const inOwnerTurn = <A, E, R>(owner: OwnerWithAgent, use: (messageId: str
           )
         )
     })(
-      web({
+      App.web({
         method: "POST",
         path: "/api/agent",
         as: owner,
@@ -59,21 +57,15 @@ export const payInTurn = (owner: OwnerWithAgent, ...calls: ReadonlyArray<unknown
   )
 
 export const setLimits = (owner: OwnerWithAgent, json: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "PUT", path: `/api/agents/${owner.agent.id}/wallet-limits`, as: owner, json })
-  )
+  App.web({ method: "PUT", path: `/api/agents/${owner.agent.id}/wallet-limits`, as: owner, json })
 
 export const readPayments = (owner: OwnerWithAgent) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "GET", path: `/api/agents/${owner.agent.id}/wallet-payments`, as: owner })
-  )
+  App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/wallet-payments`, as: owner })
 
 export const decidePayment = (owner: OwnerWithAgent, paymentId: unknown, action: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({
-      method: "POST",
-      path: `/api/agents/${owner.agent.id}/wallet-payments`,
-      as: owner,
-      json: { paymentId, action }
-    })
-  )
+  App.web({
+    method: "POST",
+    path: `/api/agents/${owner.agent.id}/wallet-payments`,
+    as: owner,
+    json: { paymentId, action }
+  })

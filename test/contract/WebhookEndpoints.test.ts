@@ -11,9 +11,7 @@ import * as s from "./ResponseShapes.ts"
 import { sendMessage } from "./TurnFixtures.ts"
 
 const call = (method: string, path: string, as: App.SignedIn, json?: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method, path: `/api/webhooks/endpoints${path}`, as, ...(json === undefined ? {} : { json }) })
-  )
+  App.web({ method, path: `/api/webhooks/endpoints${path}`, as, ...(json === undefined ? {} : { json }) })
 const subscription = { url: "https://receiver.example/hook", events: ["agent.status"] }
 
 const endpoint = {
@@ -130,9 +128,8 @@ layer(App.layer(), { excludeTestServices: true })("Webhook endpoints", (it) => {
 
   it.effect("Events of accounts reach administrators from registration, settings and deletion", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const register = (email: string) =>
-        web({ method: "POST", path: "/api/register", json: { email, password: "correct horse battery" } })
+        App.web({ method: "POST", path: "/api/register", json: { email, password: "correct horse battery" } })
       yield* register(App.testAdminEmail)
       const users = yield* UserRepository
       const admin = yield* Effect.flatten(users.findByEmail(Email.make(App.testAdminEmail)))
@@ -145,8 +142,8 @@ layer(App.layer(), { excludeTestServices: true })("Webhook endpoints", (it) => {
       yield* register("newcomer@example.com")
       const { user } = yield* Effect.flatten(users.findByEmail(Email.make("newcomer@example.com")))
       const newcomer = yield* App.openSession(user)
-      yield* web({ method: "POST", path: "/api/settings", as: newcomer, json: { name: "Ada" } })
-      yield* web({ method: "POST", path: "/api/settings", as: newcomer, json: { name: "", email: "none" } })
+      yield* App.web({ method: "POST", path: "/api/settings", as: newcomer, json: { name: "Ada" } })
+      yield* App.web({ method: "POST", path: "/api/settings", as: newcomer, json: { name: "", email: "none" } })
       const log = Effect.map(call("GET", `/${String(created.body["id"])}/deliveries`, administrator), ({ text }) =>
         [...text.matchAll(/"type":"([a-z.]+)"/g)].map(([, type]) => type)
       )
@@ -156,7 +153,7 @@ layer(App.layer(), { excludeTestServices: true })("Webhook endpoints", (it) => {
         { data: { userId: user.id, email: user.email, name: user.email, plan: "free" } },
         { data: { userId: user.id, email: user.email, name: "Ada", plan: "free", changed: ["name"] } }
       ])
-      const removed = yield* web({ method: "DELETE", path: "/api/settings", as: newcomer, json: { confirm: true } })
+      const removed = yield* App.web({ method: "DELETE", path: "/api/settings", as: newcomer, json: { confirm: true } })
       assert.strictEqual(removed.status, 200, removed.text)
     })
   )

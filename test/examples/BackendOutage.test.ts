@@ -8,11 +8,10 @@ import * as App from "../support/TestApp.ts"
 layer(App.shared, { excludeTestServices: true })("POST /api/agent", (it) => {
   it.effect("POST /api/agent responds 500 message_unanswered while the backend is down", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { calls, withBehavior } = yield* AgentManagerTest
       const owner = yield* createOwnerWithAgent()
       const outage = new BackendUnavailable({ reason: "connection refused" })
-      const response = yield* web({
+      const response = yield* App.web({
         method: "POST",
         path: "/api/agent",
         as: owner,

@@ -9,11 +9,10 @@ const declined = new PurchaseDeclined({ reason: "Your card was declined.", decli
 layer(App.layer({ overrides: CardProcessorTest.layer }), { excludeTestServices: true })("POST /api/billing", (it) => {
   it.effect("POST /api/billing responds 402 with the decline code when the saved card is declined", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const { calls, pay, withBehavior } = yield* CardProcessorTest.CardProcessorTest
       const as = yield* App.signInNewUser()
-      const { body } = yield* web({ method: "POST", path: "/api/auth/token", as })
-      const buy = web({
+      const { body } = yield* App.web({ method: "POST", path: "/api/auth/token", as })
+      const buy = App.web({
         method: "POST",
         path: "/api/billing",
         headers: { authorization: `Bearer ${String(body["token"])}` },

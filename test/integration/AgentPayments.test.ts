@@ -18,8 +18,7 @@ const limits = { perCall: "2000000", perDay: "5000000", perAgent: "5000000", con
 
 const createPayer = Effect.gen(function* () {
   const owner = yield* createOwnerWithAgent()
-  const { web } = yield* App.TestApp
-  const { body } = yield* web({ method: "POST", path: "/api/wallet", as: owner, json: { action: "create" } })
+  const { body } = yield* App.web({ method: "POST", path: "/api/wallet", as: owner, json: { action: "create" } })
   const address = WalletAddress.make(String(body["address"]))
   yield* (yield* Chain).fund(address)
   yield* setLimits(owner, limits)

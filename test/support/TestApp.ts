@@ -245,6 +245,12 @@ export class TestApp extends Context.Tag("@berth/test/TestApp")<
   }
 >() {}
 
+/** Calls the web listener. */
+export const web = (call: AppCall) => Effect.flatMap(TestApp, (app) => app.web(call))
+
+/** Calls the backend listener. */
+export const backend = (call: AppCall) => Effect.flatMap(TestApp, (app) => app.backend(call))
+
 /** The administrator of every test application. */
 export const testAdminEmail = "admin@example.com"
 
