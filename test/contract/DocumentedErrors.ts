@@ -10,7 +10,7 @@ const makeDocuments = () => ({ web: OpenApi.fromApi(WebApi), backend: OpenApi.fr
 let documents: ReturnType<typeof makeDocuments> | undefined
 
 /** The documented example of a row's error. */
-export const findErrorExample = ({ code, listener, route, status }: ErrorRow) => {
+export const findErrorExample = ({ code, listener = "web", route, status }: ErrorRow) => {
   documents ??= makeDocuments()
   const { components, paths } = documents[listener]
   const [method = "", path = ""] = route.split(" ")

@@ -12,7 +12,7 @@ const assertRow = (row: ErrorRow) =>
   Effect.gen(function* () {
     const app = yield* App.TestApp
     const call = makeRowCall(row, yield* ErrorRowFixtures)
-    const asked = app[row.listener](call)
+    const asked = app[row.listener ?? "web"](call)
     const answer = yield* row.during === undefined ? asked : row.during(asked)
     assertError(answer, row)
     const documented = findErrorExample(row)

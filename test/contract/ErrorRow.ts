@@ -87,7 +87,8 @@ export type CallCondition = <A, E, R>(
 /** One row of the table of errors: what a call is answered with. */
 export interface ErrorRow {
   readonly when: string
-  readonly listener: "web" | "backend"
+  /** Default: the web listener. */
+  readonly listener?: "web" | "backend"
   /** As the contract declares it. */
   readonly route: `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} ${string}`
   /** Defaults: an anonymous call of the declared path without a body. */

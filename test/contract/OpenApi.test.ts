@@ -515,7 +515,7 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
       // Any path can answer these, so they stand at none.
       const anywhere = new Set(["body_malformed"])
       const rows = errorRows.filter(({ route }) => !removed.has(route))
-      const missing = rows.flatMap(({ code, listener, route, status }) => {
+      const missing = rows.flatMap(({ code, listener = "web", route, status }) => {
         const [method = "", path = ""] = route.split(" ")
         const operation = operationOf(documents[listener], { method, path })
         const response = operation.responses[String(status)]

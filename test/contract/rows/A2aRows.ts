@@ -9,7 +9,6 @@ const message = (
   expected: Pick<ErrorRow, "status" | "code" | "fields">
 ): ErrorRow => ({
   when,
-  listener: "web",
   route,
   call: ({ idle, owner }) => ({
     as: owner,
@@ -31,7 +30,6 @@ const message = (
 export const a2aRows: ReadonlyArray<ErrorRow> = [
   {
     when: "nobody is signed in",
-    listener: "web",
     route,
     call: () => ({ path: "/api/a2a/agt_0/messages", json: {} }),
     status: 401,

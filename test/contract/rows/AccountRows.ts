@@ -6,7 +6,6 @@ const refusedBy =
   (route: ErrorRow["route"]) =>
   (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
     when,
-    listener: "web",
     route,
     call: () => ({ json }),
     status: 400,
@@ -49,7 +48,6 @@ const registerRows: ReadonlyArray<ErrorRow> = [
   register("the referral code is nobody's", { ...good, referralCode: "nobodys-code" }, "referral_code_invalid"),
   {
     when: "the e-mail is taken",
-    listener: "web",
     route: "POST /api/register",
     call: ({ owner }) => ({ json: { ...good, email: owner.user.email } }),
     status: 409,
@@ -57,7 +55,6 @@ const registerRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "the e-mail is taken in another spelling",
-    listener: "web",
     route: "POST /api/register",
     call: ({ owner }) => ({ json: { ...good, email: ` ${owner.user.email.toUpperCase()} ` } }),
     status: 409,
@@ -68,7 +65,6 @@ const registerRows: ReadonlyArray<ErrorRow> = [
 const credentials = (when: string, json: unknown, status: number, code: string, fields?: ReadonlyArray<string>) =>
   ({
     when,
-    listener: "web",
     route: "POST /api/auth/callback/credentials",
     call: () => ({ json }),
     status,
@@ -88,7 +84,6 @@ const signInRows: ReadonlyArray<ErrorRow> = [
   credentials("the password is empty", { email: "nobody@example.com", password: "" }, 401, "credentials_invalid"),
   {
     when: "a form lacks its password",
-    listener: "web",
     route: "POST /api/auth/callback/credentials",
     call: () => ({ body: "email=a%40b.de", headers: { "content-type": "application/x-www-form-urlencoded" } }),
     status: 400,
@@ -97,7 +92,6 @@ const signInRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "a form's password is wrong",
-    listener: "web",
     route: "POST /api/auth/callback/credentials",
     call: () => ({
       body: "email=a%40b.de&password=x",
@@ -117,7 +111,6 @@ const settings = (
   more: Pick<ErrorRow, "during" | "fields"> = {}
 ): ErrorRow => ({
   when,
-  listener: "web",
   route: `${method} /api/settings`,
   call: ({ owner }) => ({ as: owner, json }),
   status,
@@ -127,7 +120,6 @@ const settings = (
 
 const nobody = (route: ErrorRow["route"]): ErrorRow => ({
   when: "nobody is signed in",
-  listener: "web",
   route,
   status: 401,
   code: "unauthorized"
@@ -139,7 +131,6 @@ const settingsRows: ReadonlyArray<ErrorRow> = [
   nobody("PATCH /api/settings"),
   {
     when: "the session is unknown",
-    listener: "web",
     route: "GET /api/settings",
     call: ({ owner }) => ({ headers: { cookie: `${owner.cookie}x` } }),
     status: 401,
@@ -151,7 +142,6 @@ const settingsRows: ReadonlyArray<ErrorRow> = [
   settings("POST", "the user is gone", { name: "New" }, 404, "user_not_found", { during: withVanishingUsers }),
   {
     when: "the e-mail is another's",
-    listener: "web",
     route: "POST /api/settings",
     call: ({ owner, stranger }) => ({ as: owner, json: { email: stranger.user.email.toUpperCase() } }),
     status: 409,
@@ -169,7 +159,6 @@ const signedIn =
   (route: ErrorRow["route"]) =>
   (when: string, json: unknown, status: number, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
     when,
-    listener: "web",
     route,
     call: ({ registered }) => ({ as: registered, json }),
     status,
@@ -211,10 +200,9 @@ const passwordRows: ReadonlyArray<ErrorRow> = [
 ]
 
 const tokenRows: ReadonlyArray<ErrorRow> = [
-  { when: "nobody is signed in", listener: "web", route: "POST /api/auth/token", status: 401, code: "unauthorized" },
+  { when: "nobody is signed in", route: "POST /api/auth/token", status: 401, code: "unauthorized" },
   {
     when: "an access token is shown in place of a session",
-    listener: "web",
     route: "POST /api/auth/token",
     call: () => ({ headers: { authorization: "Bearer a.b.c" } }),
     status: 401,
@@ -227,7 +215,6 @@ const sessionRows: ReadonlyArray<ErrorRow> = [
   nobody("DELETE /api/auth/sessions/:id"),
   {
     when: "there is no such session",
-    listener: "web",
     route: "DELETE /api/auth/sessions/:id",
     call: ({ owner }) => ({ as: owner, path: "/api/auth/sessions/ses_0" }),
     status: 404,
@@ -254,7 +241,6 @@ const keyRows: ReadonlyArray<ErrorRow> = [
   createKey("the scope is for administrators", { name: "n", scopes: ["admin"] }, 403, "admin_scope_not_allowed"),
   {
     when: "there is no such key",
-    listener: "web",
     route: "DELETE /api/keys/:id",
     call: ({ owner }) => ({ as: owner, path: "/api/keys/key_0" }),
     status: 404,
@@ -272,7 +258,6 @@ const deletionRows: ReadonlyArray<ErrorRow> = [
   deletion("the type is wrong", { password: 1, confirm: "yes" }, 400, "invalid_request", ["password", "confirm"]),
   {
     when: "an access token is shown in place of a session",
-    listener: "web",
     route: "DELETE /api/settings",
     call: () => ({ headers: { authorization: "Bearer a.b.c" } }),
     status: 401,
@@ -286,7 +271,6 @@ const forgot = refusedBy("POST /api/auth/forgot-password")
 
 const reset = (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
   when,
-  listener: "web",
   route: "POST /api/auth/reset-password",
   call: ({ resetToken }) => ({ json: { token: resetToken, password: good.password, ...Object(json) } }),
   status: 400,
@@ -303,7 +287,6 @@ const recoveryRows: ReadonlyArray<ErrorRow> = [
   forgot("the e-mail has a line break", { email: "a@example.com\r\nBcc: b@example.com" }, "email_invalid"),
   {
     when: "it cannot be written down",
-    listener: "web",
     route: "POST /api/auth/forgot-password",
     call: ({ registered }) => ({ json: { email: registered.user.email } }),
     during: withTableHidden("outbox"),
@@ -320,7 +303,6 @@ const recoveryRows: ReadonlyArray<ErrorRow> = [
   reset("the password is one of the most common", { password: "Dragon" }, "password_rejected"),
   {
     when: "the user is gone",
-    listener: "web",
     route: "POST /api/auth/reset-password",
     call: ({ resetToken }) => ({ json: { token: resetToken, password: good.password } }),
     during: withVanishingUsers,

@@ -24,10 +24,9 @@ const routes = [
 ] as const
 
 export const administrationRows: ReadonlyArray<ErrorRow> = routes.flatMap((route): ReadonlyArray<ErrorRow> => [
-  { when: "nobody is signed in", listener: "web", route, status: 401, code: "unauthorized" },
+  { when: "nobody is signed in", route, status: 401, code: "unauthorized" },
   {
     when: "the caller is not an administrator",
-    listener: "web",
     route,
     call: ({ owner }) => ({
       as: owner,

@@ -9,10 +9,9 @@ import { withTableHidden } from "../OwnerFixtures.ts"
 export const ofOneAgent = (route: ErrorRow["route"], more: Partial<AppCall> = {}): ReadonlyArray<ErrorRow> => {
   const at = (id: string) => (route.split(" ")[1] ?? "").replace(":id", id)
   return [
-    { when: "nobody is signed in", listener: "web", route, call: () => more, status: 401, code: "unauthorized" },
+    { when: "nobody is signed in", route, call: () => more, status: 401, code: "unauthorized" },
     {
       when: "there is no such agent",
-      listener: "web",
       route,
       call: ({ owner }) => ({ ...more, as: owner, path: at("agt_0") }),
       status: 404,
@@ -20,7 +19,6 @@ export const ofOneAgent = (route: ErrorRow["route"], more: Partial<AppCall> = {}
     },
     {
       when: "the agent is another's",
-      listener: "web",
       route,
       call: ({ owner, stranger }) => ({ ...more, as: owner, path: at(stranger.agent.id) }),
       status: 404,
@@ -28,7 +26,6 @@ export const ofOneAgent = (route: ErrorRow["route"], more: Partial<AppCall> = {}
     },
     {
       when: "the database fails",
-      listener: "web",
       route,
       call: ({ owner }) => ({ ...more, as: owner, path: at(owner.agent.id) }),
       during: withTableHidden("agents"),
@@ -46,7 +43,6 @@ const change = (
   more: Pick<ErrorRow, "during" | "fields" | "members"> = {}
 ): ErrorRow => ({
   when,
-  listener: "web",
   route: "PUT /api/agents/:id/config",
   call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/config`, json }),
   status,
@@ -64,7 +60,6 @@ const reconfiguring =
 
 const page = (query: string, field: string, of: "messages" | "logs" = "messages"): ErrorRow => ({
   when: `the page is asked for by ${query}`,
-  listener: "web",
   route: `GET /api/agents/:id/${of}`,
   call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/${of}?${query}` }),
   status: 400,
@@ -89,7 +84,6 @@ export const agentDetailRows: ReadonlyArray<ErrorRow> = [
   }),
   {
     when: "the plan does not have a channel",
-    listener: "web",
     route: "PUT /api/agents/:id/config",
     call: ({ full }) => ({
       as: full,
@@ -102,7 +96,6 @@ export const agentDetailRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "the plan does not have a skill",
-    listener: "web",
     route: "PUT /api/agents/:id/config",
     call: ({ full }) => ({ as: full, path: `/api/agents/${full.agent.id}/config`, json: { skills: ["files"] } }),
     status: 403,
@@ -126,7 +119,6 @@ export const agentDetailRows: ReadonlyArray<ErrorRow> = [
   page("level=", "level", "logs"),
   {
     when: "the backend is gone",
-    listener: "web",
     route: "GET /api/agents/:id/logs",
     call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/logs` }),
     during: (effect) =>

@@ -9,7 +9,6 @@ const provision = (
   more: Pick<ErrorRow, "during" | "fields" | "members"> = {}
 ): ErrorRow => ({
   when,
-  listener: "web",
   route: "POST /api/agents/provision",
   call: ({ owner }) => ({ as: owner, json }),
   status,
@@ -21,16 +20,9 @@ const config = (when: string, value: unknown, field: string) =>
   provision(when, { name: "a", config: value }, 400, "invalid_request", { fields: [field] })
 
 export const agentRows: ReadonlyArray<ErrorRow> = [
-  {
-    when: "nobody is signed in",
-    listener: "web",
-    route: "GET /api/agents/provision",
-    status: 401,
-    code: "unauthorized"
-  },
+  { when: "nobody is signed in", route: "GET /api/agents/provision", status: 401, code: "unauthorized" },
   {
     when: "the database fails",
-    listener: "web",
     route: "GET /api/agents/provision",
     call: ({ owner }) => ({ as: owner }),
     during: withTableHidden("agents"),
@@ -39,7 +31,6 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "the database fails",
-    listener: "web",
     route: "GET /api/agents",
     call: ({ owner }) => ({ as: owner }),
     during: withTableHidden("agents"),
@@ -48,7 +39,6 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "nobody is signed in",
-    listener: "web",
     route: "POST /api/agents/provision",
     call: () => ({ json: { name: "a" } }),
     status: 401,
@@ -89,7 +79,6 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
   ),
   {
     when: "the plan does not have a skill",
-    listener: "web",
     route: "POST /api/agents/provision",
     call: ({ full }) => ({ as: full, json: { name: "a", config: { skills: ["files"] } } }),
     status: 403,
@@ -98,7 +87,6 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "the plan does not have a channel",
-    listener: "web",
     route: "POST /api/agents/provision",
     call: ({ full }) => ({ as: full, json: { name: "a", config: { channels: ["web", "platformB"] } } }),
     status: 403,
@@ -107,7 +95,6 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "there is no subscription and the feature would need a larger one",
-    listener: "web",
     route: "POST /api/agents/provision",
     call: ({ newcomer }) => ({ as: newcomer, json: { name: "a", config: { skills: ["files"] } } }),
     status: 402,
@@ -115,7 +102,6 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "there is no subscription",
-    listener: "web",
     route: "POST /api/agents/provision",
     call: ({ newcomer }) => ({ as: newcomer, json: { name: "a" } }),
     status: 402,
@@ -123,7 +109,6 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "the plan's agents are all there",
-    listener: "web",
     route: "POST /api/agents/provision",
     call: ({ full }) => ({ as: full, json: { name: "a" } }),
     status: 429,
@@ -132,7 +117,6 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "a higher tier is hinted at",
-    listener: "web",
     route: "POST /api/agents/provision",
     call: ({ full }) => ({ as: full, json: { name: "a", tier: "enterprise", limit: 50 } }),
     status: 429,

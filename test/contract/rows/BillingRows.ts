@@ -2,7 +2,6 @@ import type { ErrorRow } from "../ErrorRow.ts"
 
 const nobody = (route: ErrorRow["route"], code: string): ErrorRow => ({
   when: "nobody is signed in",
-  listener: "web",
   route,
   call: () => (route.startsWith("POST") ? { json: { action: "get-usage" } } : {}),
   status: 401,
@@ -30,7 +29,6 @@ export const billingRows: ReadonlyArray<ErrorRow> = [
   nobody("POST /api/cardProcessor/storage-upgrade", "unauthorized"),
   {
     when: "no card processor is set up",
-    listener: "web",
     route: "POST /api/cardProcessor/storage-upgrade",
     call: ({ owner }) => ({ as: owner }),
     status: 500,
@@ -39,7 +37,6 @@ export const billingRows: ReadonlyArray<ErrorRow> = [
   nobody("POST /api/development/plan", "unauthorized"),
   {
     when: "the plan is not sold",
-    listener: "web",
     route: "POST /api/development/plan",
     call: ({ newcomer }) => ({ as: newcomer, json: { plan: "enterprise" } }),
     status: 400,

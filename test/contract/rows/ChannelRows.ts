@@ -3,7 +3,6 @@ import { ofOneAgent } from "./AgentDetailRows.ts"
 
 const change = (when: string, json: unknown, more: Pick<ErrorRow, "status" | "code" | "fields">): ErrorRow => ({
   when,
-  listener: "web",
   route: "PUT /api/agents/:id/channels",
   call: ({ full }) => ({ as: full, path: `/api/agents/${full.agent.id}/channels`, json }),
   ...more
@@ -44,7 +43,6 @@ export const channelRows: ReadonlyArray<ErrorRow> = [
   ),
   ...(["platformA", "platformB", "platformC"] as const).map((platform): ErrorRow => ({
     when: "the request shows no secret of a connected agent",
-    listener: "web",
     route: `POST /api/webhooks/${platform}/:agentId`,
     call: ({ owner }) => ({ path: `/api/webhooks/${platform}/${owner.agent.id}`, json: { update_id: 1 } }),
     status: 401,
@@ -52,7 +50,6 @@ export const channelRows: ReadonlyArray<ErrorRow> = [
   })),
   {
     when: "the verification of a webhook shows no verify token of a connected agent",
-    listener: "web",
     route: "GET /api/webhooks/platformB/:agentId",
     call: ({ owner }) => ({ path: `/api/webhooks/platformB/${owner.agent.id}?hub.mode=subscribe&hub.verify_token=x` }),
     status: 401,

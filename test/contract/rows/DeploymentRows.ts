@@ -14,7 +14,6 @@ const deploy = (
   more: Pick<ErrorRow, "during" | "fields" | "members"> = {}
 ): ErrorRow => ({
   when,
-  listener: "web",
   route: "POST /api/deployments",
   call: (scene) => ({ as: scene.idle, json: body(scene) }),
   status,
@@ -35,7 +34,6 @@ const activating = (outcome: Activation): Pick<ErrorRow, "during"> => ({
 export const deploymentRows: ReadonlyArray<ErrorRow> = [
   {
     when: "nobody is signed in",
-    listener: "web",
     route: "POST /api/deployments",
     call: (scene) => ({ json: own(scene) }),
     status: 401,
@@ -55,7 +53,6 @@ export const deploymentRows: ReadonlyArray<ErrorRow> = [
   deploy("a skill is unknown", withConfig({ skills: ["dance"] }), 400, "skill_selection_invalid"),
   {
     when: "the plan does not have a skill",
-    listener: "web",
     route: "POST /api/deployments",
     call: ({ full }) => ({ as: full, json: { agentId: full.agent.id, config: { skills: ["files"] } } }),
     status: 403,
@@ -63,7 +60,6 @@ export const deploymentRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "a running agent cannot be configured",
-    listener: "web",
     route: "POST /api/deployments",
     call: ({ owner }) => ({ as: owner, json: { agentId: owner.agent.id, config: { temperature: 1 } } }),
     during: (effect) =>

@@ -2,7 +2,6 @@ import type { ErrorRow } from "../ErrorRow.ts"
 
 const gone = (route: ErrorRow["route"], successor: string): ErrorRow => ({
   when: "anybody asks",
-  listener: "web",
   route,
   call: () => ({ path: (route.split(" ")[1] ?? "").replace(":id", "agt_0"), json: { name: "a" } }),
   status: 410,

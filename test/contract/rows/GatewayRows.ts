@@ -50,7 +50,6 @@ const row = (when: string, json: unknown, status: number, code: string, more: Mo
   const { as = ({ owner }: ErrorRowFixturesService) => owner, body, headers = {}, ...rest } = more
   return {
     when,
-    listener: "web",
     route: "POST /api/v1/gateway",
     call: (scene) => {
       const who = as(scene)

@@ -34,7 +34,6 @@ const row = (
   outcome: Pick<ErrorRow, "status" | "code" | "during">
 ): ErrorRow => ({
   when,
-  listener: "web",
   route: routeOf(path),
   call: (scene) => {
     const as = call(scene)

@@ -25,7 +25,6 @@ const read = (
   as: (scene: ErrorRowFixturesService) => ErrorRowFixturesService["newcomer"] = ({ owner }) => owner
 ): ErrorRow => ({
   when,
-  listener: "web",
   route: "GET /api/agent",
   call: (scene) => ({ as: as(scene), path: `/api/agent?${query(scene)}` }),
   status,
@@ -44,7 +43,7 @@ const post =
     } = {}
   ): ErrorRow => {
     const { as = ({ owner }: ErrorRowFixturesService) => owner, ...rest } = more
-    return { when, listener: "web", route, call: (scene) => ({ as: as(scene), json }), status, code, ...rest }
+    return { when, route, call: (scene) => ({ as: as(scene), json }), status, code, ...rest }
   }
 const act = post("POST /api/agent")
 const chat = post("POST /api/chat")
@@ -56,7 +55,6 @@ const keeping = (when: string, json: object, status: number, code: string, more?
 
 const unauthorized = (route: ErrorRow["route"]): ErrorRow => ({
   when: "nobody is signed in",
-  listener: "web",
   route,
   status: 401,
   code: "unauthorized"
@@ -119,7 +117,6 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   act("there is no such session", { message: "hello", sessionId: "chs_0" }, 404, "chat_session_not_found"),
   {
     when: "the session is another's",
-    listener: "web",
     route: "POST /api/agent",
     call: ({ owner, stranger }) => ({ as: owner, json: { message: "hello", sessionId: stranger.conversation } }),
     status: 404,
@@ -127,7 +124,6 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "the agent is another's",
-    listener: "web",
     route: "POST /api/agent",
     call: ({ owner, stranger }) => ({ as: owner, json: { message: "hello", agentId: stranger.agent.id } }),
     status: 404,
@@ -135,7 +131,6 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "a session is to be opened with another's agent",
-    listener: "web",
     route: "POST /api/agent",
     call: ({ owner, stranger }) => ({ as: owner, json: { action: "create-session", agentId: stranger.agent.id } }),
     status: 404,
@@ -166,7 +161,6 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   }),
   {
     when: "a skill of another's agent is to be switched",
-    listener: "web",
     route: "POST /api/agent",
     call: ({ owner, stranger }) => ({
       as: owner,
@@ -222,7 +216,6 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   keeping("the value has a line break", { key: "openai", value: "hunter2\nhunter2" }, 400, "credential_invalid"),
   {
     when: "a credential is to be set by another's agent",
-    listener: "web",
     route: "POST /api/agent",
     call: ({ owner, stranger }) => ({
       as: owner,
@@ -236,7 +229,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     { when: "the event is of no message", id: "msg_0:3", status: 404, code: "message_not_found" }
   ].flatMap(({ code, id, status, when }) => {
     const headers = { accept: "text/event-stream", "last-event-id": id }
-    const row = { when, listener: "web", status, code } as const
+    const row = { when, status, code } as const
     return [
       {
         ...row,
@@ -253,7 +246,6 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   unauthorized("GET /api/agent/messages/:messageId/events"),
   {
     when: "there is no such message, whatever else is wrong",
-    listener: "web",
     route: "GET /api/agent/messages/:messageId/events",
     call: ({ owner }) => ({ as: owner, headers: { "last-event-id": "3" } }),
     status: 404,
@@ -264,7 +256,6 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   unauthorized("POST /api/agent/messages/:messageId/stop"),
   {
     when: "there is no such message",
-    listener: "web",
     route: "POST /api/agent/messages/:messageId/stop",
     call: ({ owner }) => ({ as: owner }),
     status: 404,
@@ -274,7 +265,6 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   unauthorized("PATCH /api/agent/sessions/:sessionId"),
   {
     when: "there is no such conversation",
-    listener: "web",
     route: "PATCH /api/agent/sessions/:sessionId",
     call: ({ owner }) => ({ as: owner, json: { title: "Letters" } }),
     status: 404,
@@ -282,7 +272,6 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "the title is too long",
-    listener: "web",
     route: "PATCH /api/agent/sessions/:sessionId",
     call: ({ owner }) => ({
       as: owner,
@@ -296,7 +285,6 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   unauthorized("DELETE /api/agent/sessions/:sessionId"),
   {
     when: "there is no such conversation",
-    listener: "web",
     route: "DELETE /api/agent/sessions/:sessionId",
     call: ({ owner }) => ({ as: owner }),
     status: 404,

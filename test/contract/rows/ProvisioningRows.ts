@@ -10,7 +10,6 @@ const refused = (
   more: Pick<ErrorRow, "during" | "fields"> & { readonly status?: number } = {}
 ): ErrorRow => ({
   when,
-  listener: "web",
   route: "POST /api/provision",
   call: () => ({ json }),
   status: 400,
@@ -26,7 +25,6 @@ const claim = (
   fields?: ReadonlyArray<string>
 ): ErrorRow => ({
   when,
-  listener: "web",
   route: "POST /api/agents/claim",
   call: ({ newcomer }) => ({ as: newcomer, json }),
   status,
@@ -56,7 +54,6 @@ export const provisioningRows: ReadonlyArray<ErrorRow> = [
   }),
   {
     when: "nobody is signed in",
-    listener: "web",
     route: "POST /api/agents/claim",
     call: () => ({ json: { code: "x" } }),
     status: 401,

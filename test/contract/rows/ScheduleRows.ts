@@ -9,7 +9,6 @@ const create = (
   expected: Pick<ErrorRow, "status" | "code" | "fields" | "members">
 ): ErrorRow => ({
   when,
-  listener: "web",
   route: "POST /api/agents/:id/schedules",
   call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/schedules`, json }),
   ...expected
@@ -18,7 +17,6 @@ const invalid = { status: 400, code: "schedule_invalid" }
 
 const ofNothing = (route: ErrorRow["route"], code: string, json?: unknown): ErrorRow => ({
   when: "the agent has nothing with that id",
-  listener: "web",
   route,
   call: ({ owner }) => ({
     as: owner,
@@ -45,7 +43,6 @@ export const scheduleRows: ReadonlyArray<ErrorRow> = [
   ofNothing("GET /api/agents/:id/attachments/:attachmentId", "attachment_not_found"),
   {
     when: "the file has no name",
-    listener: "web",
     route: "POST /api/agents/:id/attachments",
     call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/attachments`, body: "a" }),
     status: 400,

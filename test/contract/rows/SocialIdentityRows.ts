@@ -7,7 +7,6 @@ const unknownKey = [part({ alg: "RS256", kid: "k" }), part({ sub: "7" }), "c2ln"
 
 const verify = (when: string, json: unknown, status = 401, code = "social_token_rejected"): ErrorRow => ({
   when,
-  listener: "web",
   route: "POST /api/auth/socialIdentity/verify",
   call: () => ({ json }),
   status,
@@ -16,7 +15,6 @@ const verify = (when: string, json: unknown, status = 401, code = "social_token_
 
 const refresh = (when: string, json: unknown, status: number, code: string): ErrorRow => ({
   when,
-  listener: "web",
   route: "POST /api/auth/socialIdentity/refresh",
   call: () => ({ json }),
   status,

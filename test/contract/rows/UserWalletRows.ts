@@ -5,7 +5,7 @@ const row = (
   when: string,
   code: string,
   more: Partial<Pick<ErrorRow, "call" | "status" | "fields" | "members">> = {}
-): ErrorRow => ({ when, listener: "web", route, status: 400, code, ...more })
+): ErrorRow => ({ when, route, status: 400, code, ...more })
 
 const anonymous = (route: ErrorRow["route"], when: string, json?: unknown): ErrorRow =>
   row(route, when, "unauthorized", { status: 401, ...(json === undefined ? {} : { call: () => ({ json }) }) })

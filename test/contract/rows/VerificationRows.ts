@@ -9,7 +9,6 @@ const at = (
   more: Partial<Pick<ErrorRow, "status" | "code" | "fields">>
 ): ErrorRow => ({
   when,
-  listener: "web",
   route,
   call: ({ owner }) => ({
     as: owner,

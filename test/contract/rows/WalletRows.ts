@@ -14,7 +14,6 @@ const signature = `0x${"00".repeat(65)}`
 
 const signIn = (when: string, json: unknown): ErrorRow => ({
   when,
-  listener: "web",
   route: "POST /api/auth/callback/wallet",
   call: () => ({ json }),
   status: 401,
@@ -34,7 +33,6 @@ const signInRows: ReadonlyArray<ErrorRow> = [
   signIn("the message has no end", { message: message + "a".repeat(100_000), signature }),
   {
     when: "a form lacks everything",
-    listener: "web",
     route: "POST /api/auth/callback/wallet",
     call: () => ({ body: "callbackUrl=%2F", headers: form }),
     status: 401,
@@ -42,7 +40,6 @@ const signInRows: ReadonlyArray<ErrorRow> = [
   },
   {
     when: "the callback URL is no text",
-    listener: "web",
     route: "POST /api/auth/callback/wallet",
     call: () => ({ json: { message, signature, callbackUrl: 5 } }),
     status: 400,
@@ -53,7 +50,6 @@ const signInRows: ReadonlyArray<ErrorRow> = [
 
 const nobody = (route: ErrorRow["route"]): ErrorRow => ({
   when: "nobody is signed in",
-  listener: "web",
   route,
   status: 401,
   code: "unauthorized"
@@ -61,7 +57,6 @@ const nobody = (route: ErrorRow["route"]): ErrorRow => ({
 
 const link = (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
   when,
-  listener: "web",
   route: "POST /api/settings/wallets",
   call: ({ owner }) => ({ as: owner, json }),
   status: 400,
@@ -77,7 +72,6 @@ const unlink = (
   fields?: ReadonlyArray<string>
 ): ErrorRow => ({
   when,
-  listener: "web",
   route: "DELETE /api/settings/wallets",
   call: ({ owner }) => ({ as: owner, path: `/api/settings/wallets${query}` }),
   status,
@@ -102,7 +96,6 @@ const gatePath = "/api/auth/token-gating/verify"
 
 const check = (when: string, json: unknown, fields: ReadonlyArray<string>): ErrorRow => ({
   when,
-  listener: "web",
   route: `POST ${gatePath}`,
   call: () => ({ json }),
   status: 400,
@@ -111,7 +104,6 @@ const check = (when: string, json: unknown, fields: ReadonlyArray<string>): Erro
 })
 const lookAt = (when: string, query: string): ErrorRow => ({
   when,
-  listener: "web",
   route: `GET ${gatePath}`,
   call: () => ({ path: `${gatePath}${query}` }),
   status: 400,
@@ -147,7 +139,6 @@ const gatingRows: ReadonlyArray<ErrorRow> = [
     { method: "GET", more: { path: `${gatePath}?address=${address}` } }
   ].map(({ method, more }): ErrorRow => ({
     when: "no gating token is configured",
-    listener: "web",
     route: method === "POST" ? `POST ${gatePath}` : `GET ${gatePath}`,
     call: () => more,
     status: 500,

@@ -7,7 +7,6 @@ const now = () => Math.floor(Date.now() / 1000)
 
 const unsigned = (when: string, headers: () => Readonly<Record<string, string>>): ErrorRow => ({
   when,
-  listener: "web",
   route,
   call: () => ({ body: event, headers: { "content-type": "application/json", ...headers() } }),
   status: 400,
@@ -16,7 +15,6 @@ const unsigned = (when: string, headers: () => Readonly<Record<string, string>>)
 
 const malformed = (when: string, body: string): ErrorRow => ({
   when,
-  listener: "web",
   route,
   call: () => ({
     body,
@@ -35,7 +33,6 @@ const subscription = (
   fields?: ReadonlyArray<string>
 ): ErrorRow => ({
   when,
-  listener: "web",
   route: endpoints,
   call: ({ owner }) => ({ as: owner, json }),
   status,
@@ -55,7 +52,6 @@ const ofEndpoint = [
 const endpointRows: ReadonlyArray<ErrorRow> = [
   ...(["GET /api/webhooks/endpoints", endpoints, ...ofEndpoint] as const).map((name): ErrorRow => ({
     when: "nobody is signed in",
-    listener: "web",
     route: name,
     call: () => ({ path: name.replace(/^\w+ /, "").replace(":id", "whe_0") }),
     status: 401,
@@ -63,7 +59,6 @@ const endpointRows: ReadonlyArray<ErrorRow> = [
   })),
   ...ofEndpoint.map((name): ErrorRow => ({
     when: "there is no such endpoint",
-    listener: "web",
     route: name,
     call: ({ owner }) => ({ as: owner, path: name.replace(/^\w+ /, "").replace(":id", "whe_0") }),
     status: 404,
