@@ -81,12 +81,10 @@ const send = HttpApiEndpoint.post("send", "/api/a2a/:agentId/messages")
   .addError(OfferedSkillNotFoundBody)
   .addError(A2aMessageConflictBody)
   .addError(A2aQueueFullBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Send a message to an agent",
-      description:
-        "From one of your agents, by session, API key or the gateway token of its instance. `request` and `delegate` return the reply, or 202 after 20 seconds: repeat the message to read it. `notify` is 202. `delegate` runs a tool of an offered `skill`, or without one gives the agent a task; neither the task nor what follows from it costs more than `delegation.budgetUnits`. Idempotent by `from` and `messageId`. An agent that does not allow the sender is 404."
-    })
+  .annotate(OpenApi.Summary, "Send a message to an agent")
+  .annotate(
+    OpenApi.Description,
+    "From one of your agents, by session, API key or the gateway token of its instance. `request` and `delegate` return the reply, or 202 after 20 seconds: repeat the message to read it. `notify` is 202. `delegate` runs a tool of an offered `skill`, or without one gives the agent a task; neither the task nor what follows from it costs more than `delegation.budgetUnits`. Idempotent by `from` and `messageId`. An agent that does not allow the sender is 404."
   )
 
 /** Messages between agents. */
@@ -104,39 +102,29 @@ const Skills = Schema.Struct({ skills: Schema.Array(Schema.String) })
 const readAllow = HttpApiEndpoint.get("readAllow", "/api/agents/:id/a2a/allow")
   .setPath(path)
   .addSuccess(Allow)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Senders that an agent allows",
-      description: "Ids of users and agents. Agents of the same owner are always allowed."
-    })
-  )
+  .annotate(OpenApi.Summary, "Senders that an agent allows")
+  .annotate(OpenApi.Description, "Ids of users and agents. Agents of the same owner are always allowed.")
 const writeAllow = HttpApiEndpoint.put("writeAllow", "/api/agents/:id/a2a/allow")
   .setPath(path)
   .setPayload(payload({ allow: entries }))
   .addSuccess(Allow)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Replace the senders that an agent allows",
-      description: "Ids of users and agents, at most 100. Their messages are charged to the owner of this agent."
-    })
+  .annotate(OpenApi.Summary, "Replace the senders that an agent allows")
+  .annotate(
+    OpenApi.Description,
+    "Ids of users and agents, at most 100. Their messages are charged to the owner of this agent."
   )
 const readSkills = HttpApiEndpoint.get("readSkills", "/api/agents/:id/a2a/skills")
   .setPath(path)
   .addSuccess(Skills)
-  .annotateContext(
-    OpenApi.annotations({ summary: "Skills that an agent offers", description: "To the agents that it allows." })
-  )
+  .annotate(OpenApi.Summary, "Skills that an agent offers")
+  .annotate(OpenApi.Description, "To the agents that it allows.")
 const writeSkills = HttpApiEndpoint.put("writeSkills", "/api/agents/:id/a2a/skills")
   .setPath(path)
   .setPayload(payload({ skills: entries }))
   .addSuccess(Skills)
   .addError(SkillNotFoundBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Replace the skills that an agent offers",
-      description: "Ids of skills, for messages of mode `delegate`."
-    })
-  )
+  .annotate(OpenApi.Summary, "Replace the skills that an agent offers")
+  .annotate(OpenApi.Description, "Ids of skills, for messages of mode `delegate`.")
 const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/a2a/messages")
   .setPath(path)
   .setUrlParams(pageQuery)
@@ -163,12 +151,8 @@ const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/a2a/messages")
       )
     })
   )
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Messages of an agent with other agents",
-      description: "Inbox and delivery log, newest first, of the last 30 days."
-    })
-  )
+  .annotate(OpenApi.Summary, "Messages of an agent with other agents")
+  .annotate(OpenApi.Description, "Inbox and delivery log, newest first, of the last 30 days.")
 
 /** An agent's part in messages between agents. */
 export class AgentA2aApi extends HttpApiGroup.make("agentA2a")

@@ -26,8 +26,6 @@ import { AdministratorAuth } from "./AdministratorAuth.ts"
 import { DeadLetterList, DeadLetterNotFoundBody } from "../jobs/JobsApi.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 
-const describe = (summary: string, description: string) => OpenApi.annotations({ summary, description })
-
 /** The reason of a change. */
 export const Reason = Schema.Trim.pipe(
   Schema.filter((text) => text.length > 0 && text.length <= 500, { message: () => "must have 1 to 500 characters" })
@@ -96,14 +94,17 @@ const users = HttpApiEndpoint.get("users", "/api/ops/users")
       users: Schema.Array(AdministeredUser)
     })
   )
-  .annotateContext(describe("List users", "Newest first."))
+  .annotate(OpenApi.Summary, "List users")
+  .annotate(OpenApi.Description, "Newest first.")
 
 const user = HttpApiEndpoint.get("user", "/api/ops/users/:id")
   .setPath(userPath)
   .addSuccess(AdministeredAccount)
   .addError(UserNotFoundBody)
-  .annotateContext(
-    describe("Read a user", "The account without secrets and without contents of conversations. The read is audited.")
+  .annotate(OpenApi.Summary, "Read a user")
+  .annotate(
+    OpenApi.Description,
+    "The account without secrets and without contents of conversations. The read is audited."
   )
 
 const plan = HttpApiEndpoint.put("plan", "/api/ops/users/:id/plan")
@@ -112,11 +113,10 @@ const plan = HttpApiEndpoint.put("plan", "/api/ops/users/:id/plan")
   .addSuccess(AdministeredUser)
   .addError(UserNotFoundBody)
   .addError(CardSubscriptionActiveBody)
-  .annotateContext(
-    describe(
-      "Set a plan by hand",
-      "Gives the plan without the card processor; `free` ends a plan set by hand. A later card subscription replaces it. 409 while a card pays for the plan."
-    )
+  .annotate(OpenApi.Summary, "Set a plan by hand")
+  .annotate(
+    OpenApi.Description,
+    "Gives the plan without the card processor; `free` ends a plan set by hand. A later card subscription replaces it. 409 while a card pays for the plan."
   )
 
 const credits = HttpApiEndpoint.post("credits", "/api/ops/users/:id/credits")
@@ -126,11 +126,10 @@ const credits = HttpApiEndpoint.post("credits", "/api/ops/users/:id/credits")
   .addError(UserNotFoundBody)
   .addError(CreditsInsufficientBody)
   .addError(IdempotencyErrors)
-  .annotateContext(
-    describe(
-      "Give or take credits",
-      "Books the amount in the ledger. Requests with the same Idempotency-Key are one adjustment. 409 when the balance does not cover a deduction."
-    )
+  .annotate(OpenApi.Summary, "Give or take credits")
+  .annotate(
+    OpenApi.Description,
+    "Books the amount in the ledger. Requests with the same Idempotency-Key are one adjustment. 409 when the balance does not cover a deduction."
   )
 
 const confirmEmail = HttpApiEndpoint.post("confirmEmail", "/api/ops/users/:id/confirm-email")
@@ -138,9 +137,8 @@ const confirmEmail = HttpApiEndpoint.post("confirmEmail", "/api/ops/users/:id/co
   .setPayload(reasonPayload)
   .addSuccess(AdministeredUser)
   .addError(UserNotFoundBody)
-  .annotateContext(
-    describe("Confirm an email address", "Confirms the present address as the link of its mail does. Idempotent.")
-  )
+  .annotate(OpenApi.Summary, "Confirm an email address")
+  .annotate(OpenApi.Description, "Confirms the present address as the link of its mail does. Idempotent.")
 
 const suspend = HttpApiEndpoint.post("suspend", "/api/ops/users/:id/suspend")
   .setPath(userPath)
@@ -148,11 +146,10 @@ const suspend = HttpApiEndpoint.post("suspend", "/api/ops/users/:id/suspend")
   .addSuccess(AdministeredUser)
   .addError(UserNotFoundBody)
   .addError(AdministratorProtectedBody)
-  .annotateContext(
-    describe(
-      "Suspend an account",
-      "Ends its sessions, sockets and streams, refuses every credential and stops the instance. The card subscription goes on. Idempotent."
-    )
+  .annotate(OpenApi.Summary, "Suspend an account")
+  .annotate(
+    OpenApi.Description,
+    "Ends its sessions, sockets and streams, refuses every credential and stops the instance. The card subscription goes on. Idempotent."
   )
 
 const unsuspend = HttpApiEndpoint.post("unsuspend", "/api/ops/users/:id/unsuspend")
@@ -160,11 +157,10 @@ const unsuspend = HttpApiEndpoint.post("unsuspend", "/api/ops/users/:id/unsuspen
   .setPayload(reasonPayload)
   .addSuccess(AdministeredUser)
   .addError(UserNotFoundBody)
-  .annotateContext(
-    describe(
-      "End a suspension",
-      "The owner can sign in again; a suspended instance starts with the next message. Idempotent."
-    )
+  .annotate(OpenApi.Summary, "End a suspension")
+  .annotate(
+    OpenApi.Description,
+    "The owner can sign in again; a suspended instance starts with the next message. Idempotent."
   )
 
 const instances = HttpApiEndpoint.get("instances", "/api/ops/instances")
@@ -186,9 +182,8 @@ const instances = HttpApiEndpoint.get("instances", "/api/ops/instances")
       )
     })
   )
-  .annotateContext(
-    describe("List instances", "Newest first. Figures are null while an instance or its backend is down.")
-  )
+  .annotate(OpenApi.Summary, "List instances")
+  .annotate(OpenApi.Description, "Newest first. Figures are null while an instance or its backend is down.")
 
 const actionDescription =
   "202: a job performs the action. 409 for an instance of a suspended account, which can only be stopped."
@@ -205,7 +200,8 @@ const instanceAction = <const Name extends string, Path extends `/${string}`>(
     .addError(UserNotFoundBody)
     .addError(UserInstanceMissingBody)
     .addError(UserSuspendedBody)
-    .annotateContext(describe(summary, actionDescription))
+    .annotate(OpenApi.Summary, summary)
+    .annotate(OpenApi.Description, actionDescription)
 
 export const AuditEntryView = Schema.Struct({ ...ListedAuditEntry.fields, createdAt: Timestamp }).annotations({
   identifier: "AuditEntry"
@@ -225,11 +221,10 @@ const audit = HttpApiEndpoint.get("audit", "/api/ops/audit")
       entries: Schema.Array(AuditEntryView)
     })
   )
-  .annotateContext(
-    describe(
-      "List audit entries",
-      "Newest first, of one user or one actor if given, with the present email addresses of both. No route changes or deletes them."
-    )
+  .annotate(OpenApi.Summary, "List audit entries")
+  .annotate(
+    OpenApi.Description,
+    "Newest first, of one user or one actor if given, with the present email addresses of both. No route changes or deletes them."
   )
 
 const queuePath = Schema.Struct({ queue: QueueName })
@@ -245,7 +240,8 @@ const QueueView = Schema.Struct({
 
 const queues = HttpApiEndpoint.get("queues", "/api/ops/queues")
   .addSuccess(Schema.Struct({ queues: Schema.Array(QueueView) }))
-  .annotateContext(describe("List queues", "Jobs by state. Jobs whose owner has four in flight are not counted yet."))
+  .annotate(OpenApi.Summary, "List queues")
+  .annotate(OpenApi.Description, "Jobs by state. Jobs whose owner has four in flight are not counted yet.")
 
 const changeQueue = <const Name extends string, Path extends `/${string}`>(
   name: Name,
@@ -257,21 +253,22 @@ const changeQueue = <const Name extends string, Path extends `/${string}`>(
     .setPath(queuePath)
     .setPayload(reasonPayload)
     .addSuccess(Schema.Struct({ success: Schema.Boolean }))
-    .annotateContext(describe(summary, description))
+    .annotate(OpenApi.Summary, summary)
+    .annotate(OpenApi.Description, description)
 
 const providers = HttpApiEndpoint.get("providers", "/api/ops/providers")
   .addSuccess(Schema.Struct({ providers: Schema.Array(ProviderStatusBody) }))
-  .annotateContext(
-    describe(
-      "List model providers",
-      "The configured providers with their health, as the backend that answers sees them since its start. Calls with owners' keys do not count."
-    )
+  .annotate(OpenApi.Summary, "List model providers")
+  .annotate(
+    OpenApi.Description,
+    "The configured providers with their health, as the backend that answers sees them since its start. Calls with owners' keys do not count."
   )
 
 const deadJobs = HttpApiEndpoint.get("deadJobs", "/api/ops/queues/dead")
   .setUrlParams(Schema.Struct({ queue: Schema.optional(QueueName), limit: pageLimit }))
   .addSuccess(DeadLetterList)
-  .annotateContext(describe("List dead letters", "Newest first, with payload and reason, of one queue or of each."))
+  .annotate(OpenApi.Summary, "List dead letters")
+  .annotate(OpenApi.Description, "Newest first, with payload and reason, of one queue or of each.")
 
 const changeDeadJob = <const Name extends string, Path extends `/${string}`>(
   name: Name,
@@ -284,7 +281,8 @@ const changeDeadJob = <const Name extends string, Path extends `/${string}`>(
     .setPayload(reasonPayload)
     .addSuccess(Schema.Struct({ success: Schema.Boolean, queue: QueueName }))
     .addError(DeadLetterNotFoundBody)
-    .annotateContext(describe(summary, description))
+    .annotate(OpenApi.Summary, summary)
+    .annotate(OpenApi.Description, description)
 
 /** Administration of accounts, instances and queues, and the audit log. */
 export class AdministrationApi extends HttpApiGroup.make("administration")

@@ -41,9 +41,8 @@ const servers = Schema.Struct({ servers: Schema.Array(McpServerView), count: Sch
 const list = HttpApiEndpoint.get("list", "/api/agents/:id/mcp-servers")
   .setPath(path)
   .addSuccess(servers)
-  .annotateContext(
-    OpenApi.annotations({ summary: "MCP servers of an agent", description: "By name. Secrets are never returned." })
-  )
+  .annotate(OpenApi.Summary, "MCP servers of an agent")
+  .annotate(OpenApi.Description, "By name. Secrets are never returned.")
 
 const replace = HttpApiEndpoint.put("replace", "/api/agents/:id/mcp-servers")
   .setPath(path)
@@ -51,11 +50,10 @@ const replace = HttpApiEndpoint.put("replace", "/api/agents/:id/mcp-servers")
   .addSuccess(servers)
   .addError(McpServersInvalidBody)
   .addError(AgentNotFoundBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Replace the MCP servers of an agent",
-      description: `At most ${maximumMcpServers}. The agent uses their tools in conversations with its owner. The service calls them, at public addresses only; headers never reach the agent's instance. A server that cannot be reached is named in the agent's log.`
-    })
+  .annotate(OpenApi.Summary, "Replace the MCP servers of an agent")
+  .annotate(
+    OpenApi.Description,
+    `At most ${maximumMcpServers}. The agent uses their tools in conversations with its owner. The service calls them, at public addresses only; headers never reach the agent's instance. A server that cannot be reached is named in the agent's log.`
   )
 
 export class McpServersApi extends HttpApiGroup.make("mcpServers")

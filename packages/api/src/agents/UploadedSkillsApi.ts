@@ -40,14 +40,14 @@ const File = Schema.Struct({
 
 const path = Schema.Struct({ id: AgentId, skillId: Schema.String })
 const agentPath = Schema.Struct(Struct.pick(path.fields, "id"))
-const describe = (summary: string, description: string) => OpenApi.annotations({ summary, description })
 
 const list = HttpApiEndpoint.get("list", "/api/agents/:id/skills")
   .setPath(agentPath)
   .addSuccess(
     Schema.Struct({ skills: Schema.Array(UploadedSkillView), count: Schema.Int, status: Schema.Literal("ok") })
   )
-  .annotateContext(describe("Uploaded skills of an agent", "By name. Skills of the service are not listed."))
+  .annotate(OpenApi.Summary, "Uploaded skills of an agent")
+  .annotate(OpenApi.Description, "By name. Skills of the service are not listed.")
 
 const upload = HttpApiEndpoint.post("upload", "/api/agents/:id/skills")
   .setPath(agentPath)
@@ -61,11 +61,10 @@ const upload = HttpApiEndpoint.post("upload", "/api/agents/:id/skills")
   .addError(SkillInvalidBody)
   .addError(UploadedSkillLimitReachedBody)
   .addError(AgentNotFoundBody)
-  .annotateContext(
-    describe(
-      "Upload a skill",
-      `A folder in the AgentSkills format with SKILL.md, as \`zip\` or \`files\`: at most ${skillLimits.files} files and ${skillLimits.bytes} bytes. \`tools.json\` of the folder declares tools: \`[{name, description, parameters, script}]\`, where \`parameters\` is a JSON Schema and \`script\` an ES module (.mjs or .js), whose default export takes the arguments and returns the result. Scripts run in the agent's instance only. Replaces the uploaded skill of the same name, and enables it.`
-    )
+  .annotate(OpenApi.Summary, "Upload a skill")
+  .annotate(
+    OpenApi.Description,
+    `A folder in the AgentSkills format with SKILL.md, as \`zip\` or \`files\`: at most ${skillLimits.files} files and ${skillLimits.bytes} bytes. \`tools.json\` of the folder declares tools: \`[{name, description, parameters, script}]\`, where \`parameters\` is a JSON Schema and \`script\` an ES module (.mjs or .js), whose default export takes the arguments and returns the result. Scripts run in the agent's instance only. Replaces the uploaded skill of the same name, and enables it.`
   )
 
 const remove = HttpApiEndpoint.del("remove", "/api/agents/:id/skills/:skillId")
@@ -73,7 +72,8 @@ const remove = HttpApiEndpoint.del("remove", "/api/agents/:id/skills/:skillId")
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
   .addError(SkillNotFoundBody)
   .addError(AgentNotFoundBody)
-  .annotateContext(describe("Delete an uploaded skill", "The agent loses it at once."))
+  .annotate(OpenApi.Summary, "Delete an uploaded skill")
+  .annotate(OpenApi.Description, "The agent loses it at once.")
 
 export class UploadedSkillsApi extends HttpApiGroup.make("uploadedSkills")
   .add(list)

@@ -91,12 +91,10 @@ const act = HttpApiEndpoint.post("act", "/api/billing")
   .addError(CardProcessorNotConfiguredBody)
   .addError(CardProcessorUnavailableBody)
   .addError(IdempotencyErrors)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Buy, and bring your own key",
-      description:
-        "create-checkout gives the address of a checkout; while another plan of the same currency runs it is changed at once, and the address is that of the onboarding. buy-credits charges the saved card and answers once the credits are there; only requests with the same Idempotency-Key are one purchase. portal gives the address at which cards, invoices and subscriptions are managed."
-    })
+  .annotate(OpenApi.Summary, "Buy, and bring your own key")
+  .annotate(
+    OpenApi.Description,
+    "create-checkout gives the address of a checkout; while another plan of the same currency runs it is changed at once, and the address is that of the onboarding. buy-credits charges the saved card and answers once the credits are there; only requests with the same Idempotency-Key are one purchase. portal gives the address at which cards, invoices and subscriptions are managed."
   )
 
 const HistoryItem = Schema.Struct({
@@ -136,12 +134,10 @@ const usage = HttpApiEndpoint.get("usage", "/api/billing/usage")
       })
     }).annotations({ identifier: "BillingUsage" })
   )
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Read the charged units by day, agent and model",
-      description:
-        "Sums of the last `days` UTC days, today included (14 by default, 90 at most). Units of calls in progress are not included."
-    })
+  .annotate(OpenApi.Summary, "Read the charged units by day, agent and model")
+  .annotate(
+    OpenApi.Description,
+    "Sums of the last `days` UTC days, today included (14 by default, 90 at most). Units of calls in progress are not included."
   )
 
 const BudgetFields = {
@@ -185,23 +181,18 @@ const BudgetList = Schema.Struct({ budgets: Schema.Array(Budget) })
 /** GET /api/billing/budgets */
 const budgets = HttpApiEndpoint.get("budgets", "/api/billing/budgets")
   .addSuccess(BudgetList)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "List the budgets of the account and its agents",
-      description: "Those of the account first."
-    })
-  )
+  .annotate(OpenApi.Summary, "List the budgets of the account and its agents")
+  .annotate(OpenApi.Description, "Those of the account first.")
 
 /** PUT /api/billing/budgets */
 const replaceBudgets = HttpApiEndpoint.put("replaceBudgets", "/api/billing/budgets")
   .setPayload(payload({ budgets: BudgetInputs }))
   .addSuccess(BudgetList)
   .addError(BudgetAgentNotFoundBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Replace the budgets of the account and its agents",
-      description: `At most ${maximumBudgets}; an empty list removes all. A budget limits the units of a UTC day or calendar month, of the account or of one agent. A call reserves its upper bound within every budget that it counts against, together with the units that pay for it: without room it is refused by 402 budget_exceeded, and a turn in progress ends with the text so far. Calls on own model keys count nothing. Binds calls that begin after the answer.`
-    })
+  .annotate(OpenApi.Summary, "Replace the budgets of the account and its agents")
+  .annotate(
+    OpenApi.Description,
+    `At most ${maximumBudgets}; an empty list removes all. A budget limits the units of a UTC day or calendar month, of the account or of one agent. A call reserves its upper bound within every budget that it counts against, together with the units that pay for it: without room it is refused by 402 budget_exceeded, and a turn in progress ends with the text so far. Calls on own model keys count nothing. Binds calls that begin after the answer.`
   )
 
 export class BillingApi extends HttpApiGroup.make("billing")

@@ -15,11 +15,10 @@ const receive = <Platform extends MessagingPlatform>(platform: Platform, proof: 
     .addSuccess(Received)
     .addError(WebhookNotAuthenticBody)
     .addError(WebhookMalformedBody)
-    .annotateContext(
-      OpenApi.annotations({
-        summary: `Messages of ${platform}`,
-        description: `Called by the platform. ${proof} A message that was received before is answered in the same way and changes nothing.`
-      })
+    .annotate(OpenApi.Summary, `Messages of ${platform}`)
+    .annotate(
+      OpenApi.Description,
+      `Called by the platform. ${proof} A message that was received before is answered in the same way and changes nothing.`
     )
 
 const platformA = receive(
@@ -43,12 +42,10 @@ const platformBHandshake = HttpApiEndpoint.get("platformBHandshake", "/api/webho
   )
   .addSuccess(HttpApiSchema.Text())
   .addError(WebhookNotAuthenticBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Verification of the webhook of platformB",
-      description:
-        "Called by the platform when the webhook is registered. Answers hub.challenge when hub.verify_token is the verify token of the agent's connection."
-    })
+  .annotate(OpenApi.Summary, "Verification of the webhook of platformB")
+  .annotate(
+    OpenApi.Description,
+    "Called by the platform when the webhook is registered. Answers hub.challenge when hub.verify_token is the verify token of the agent's connection."
   )
 
 const platformC = receive(

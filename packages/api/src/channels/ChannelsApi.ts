@@ -58,11 +58,10 @@ const change = exactly(Schema.NullOr(ChannelInput))
 const read = HttpApiEndpoint.get("read", "/api/agents/:id/channels")
   .setPath(path)
   .addSuccess(Schema.Struct({ channels: ChannelViews, status: Schema.Literal("ok") }))
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Channels of an agent",
-      description: "Connections to the messaging platforms with their health. Secrets are never returned."
-    })
+  .annotate(OpenApi.Summary, "Channels of an agent")
+  .annotate(
+    OpenApi.Description,
+    "Connections to the messaging platforms with their health. Secrets are never returned."
   )
 
 const write = HttpApiEndpoint.put("change", "/api/agents/:id/channels")
@@ -83,12 +82,10 @@ const write = HttpApiEndpoint.put("change", "/api/agents/:id/channels")
   .addError(PlanFeatureRequiredBody)
   .addError(ConfigurationNotAppliedBody)
   .addError(AgentNotFoundBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Connect an agent to messaging platforms",
-      description:
-        "Absent platforms and members stay; null removes a connection; unknown platforms and members are rejected. A new token enables the channel and is checked with the platform in the background: `health` shows the result. `enabled` without a token uses the owner's credential of the platform (`telegram`, `whatsapp`, `discord`)."
-    })
+  .annotate(OpenApi.Summary, "Connect an agent to messaging platforms")
+  .annotate(
+    OpenApi.Description,
+    "Absent platforms and members stay; null removes a connection; unknown platforms and members are rejected. A new token enables the channel and is checked with the platform in the background: `health` shows the result. `enabled` without a token uses the owner's credential of the platform (`telegram`, `whatsapp`, `discord`)."
   )
 
 export class ChannelsApi extends HttpApiGroup.make("channels")

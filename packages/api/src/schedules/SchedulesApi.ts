@@ -73,12 +73,11 @@ const path = Schema.Struct({ id: AgentId })
 const schedulePath = Schema.Struct({ id: AgentId, scheduleId: ScheduleId })
 const runPath = Schema.Struct({ id: AgentId, skillId: Schema.String, runId: AgentRunId })
 
-const describe = (summary: string, description: string) => OpenApi.annotations({ summary, description })
-
 const list = HttpApiEndpoint.get("list", "/api/agents/:id/schedules")
   .setPath(path)
   .addSuccess(Schema.Struct({ schedules: Schema.Array(ScheduleView), count: Schema.Int, status: Schema.Literal("ok") }))
-  .annotateContext(describe("Schedules of an agent", "Oldest first, with the next times and the last run of each."))
+  .annotate(OpenApi.Summary, "Schedules of an agent")
+  .annotate(OpenApi.Description, "Oldest first, with the next times and the last run of each.")
 
 const create = HttpApiEndpoint.post("create", "/api/agents/:id/schedules")
   .setPath(path)
@@ -100,11 +99,10 @@ const create = HttpApiEndpoint.post("create", "/api/agents/:id/schedules")
   .addError(SkillInputInvalidBody)
   .addError(ScheduleLimitReachedBody)
   .addError(IdempotencyErrors)
-  .annotateContext(
-    describe(
-      "Create a schedule",
-      "Each time starts one run, which is charged like a message. A time that a change to summer time leaves out runs when the clock has changed; one that a change to winter time repeats runs once. `Idempotency-Key` makes repetitions safe."
-    )
+  .annotate(OpenApi.Summary, "Create a schedule")
+  .annotate(
+    OpenApi.Description,
+    "Each time starts one run, which is charged like a message. A time that a change to summer time leaves out runs when the clock has changed; one that a change to winter time repeats runs once. `Idempotency-Key` makes repetitions safe."
   )
 
 const change = HttpApiEndpoint.patch("change", "/api/agents/:id/schedules/:scheduleId")
@@ -127,14 +125,16 @@ const change = HttpApiEndpoint.patch("change", "/api/agents/:id/schedules/:sched
   .addError(SkillNotFoundBody)
   .addError(SkillDisabledBody)
   .addError(SkillInputInvalidBody)
-  .annotateContext(describe("Change a schedule", "Absent members stay. `enabled: false` pauses the schedule."))
+  .annotate(OpenApi.Summary, "Change a schedule")
+  .annotate(OpenApi.Description, "Absent members stay. `enabled: false` pauses the schedule.")
 
 const remove = HttpApiEndpoint.del("remove", "/api/agents/:id/schedules/:scheduleId")
   .setPath(schedulePath)
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
   .addError(ScheduleNotFoundBody)
   .addError(HeartbeatNotChangeableBody)
-  .annotateContext(describe("Delete a schedule", "Its history is deleted too."))
+  .annotate(OpenApi.Summary, "Delete a schedule")
+  .annotate(OpenApi.Description, "Its history is deleted too.")
 
 const runs = HttpApiEndpoint.get("runs", "/api/agents/:id/schedules/:scheduleId/runs")
   .setPath(schedulePath)
@@ -149,11 +149,10 @@ const runs = HttpApiEndpoint.get("runs", "/api/agents/:id/schedules/:scheduleId/
     })
   )
   .addError(ScheduleNotFoundBody)
-  .annotateContext(
-    describe(
-      "Runs of a schedule",
-      "Newest first, with skipped and missed ones and their reasons. The newest 1,000 are kept, for 30 days."
-    )
+  .annotate(OpenApi.Summary, "Runs of a schedule")
+  .annotate(
+    OpenApi.Description,
+    "Newest first, with skipped and missed ones and their reasons. The newest 1,000 are kept, for 30 days."
   )
 
 export class SchedulesApi extends HttpApiGroup.make("schedules")
@@ -175,26 +174,25 @@ const start = HttpApiEndpoint.post("start", "/api/agents/:id/skills/:skillId/run
   .addError(SkillInputInvalidBody)
   .addError(SkillRunLimitReachedBody)
   .addError(IdempotencyErrors)
-  .annotateContext(
-    describe(
-      "Run a skill",
-      `Runs one tool of an enabled skill in the agent's instance, in the background. \`input.tool\` may be absent for a skill with one tool. A run that succeeds costs a unit. At most ${maximumSkillRunsInProgress} runs of an agent are in progress. \`Idempotency-Key\` makes repetitions safe.`
-    )
+  .annotate(OpenApi.Summary, "Run a skill")
+  .annotate(
+    OpenApi.Description,
+    `Runs one tool of an enabled skill in the agent's instance, in the background. \`input.tool\` may be absent for a skill with one tool. A run that succeeds costs a unit. At most ${maximumSkillRunsInProgress} runs of an agent are in progress. \`Idempotency-Key\` makes repetitions safe.`
   )
 
 const read = HttpApiEndpoint.get("read", "/api/agents/:id/skills/:skillId/runs/:runId")
   .setPath(runPath)
   .addSuccess(Schema.Struct({ run: RunView, status: Schema.Literal("ok") }))
   .addError(AgentRunNotFoundBody)
-  .annotateContext(describe("A run of a skill", "`status` of the run is its progress."))
+  .annotate(OpenApi.Summary, "A run of a skill")
+  .annotate(OpenApi.Description, "`status` of the run is its progress.")
 
 const cancel = HttpApiEndpoint.del("cancel", "/api/agents/:id/skills/:skillId/runs/:runId")
   .setPath(runPath)
   .addSuccess(Schema.Struct({ run: RunView, success: Schema.Boolean }))
   .addError(AgentRunNotFoundBody)
-  .annotateContext(
-    describe("Cancel a run of a skill", "Without effect on a run that has ended. A tool that runs already finishes.")
-  )
+  .annotate(OpenApi.Summary, "Cancel a run of a skill")
+  .annotate(OpenApi.Description, "Without effect on a run that has ended. A tool that runs already finishes.")
 
 export class SkillRunsApi extends HttpApiGroup.make("skillRuns")
   .add(start)

@@ -46,7 +46,7 @@ const WalletLimits = Schema.Struct(LimitFields).annotations({
 const readLimits = HttpApiEndpoint.get("readLimits", "/api/agents/:id/wallet-limits")
   .setPath(path)
   .addSuccess(Schema.Struct({ limits: WalletLimits }))
-  .annotateContext(OpenApi.annotations({ summary: "Spend limits of an agent's wallet skill" }))
+  .annotate(OpenApi.Summary, "Spend limits of an agent's wallet skill")
 
 const changeLimits = HttpApiEndpoint.put("changeLimits", "/api/agents/:id/wallet-limits")
   .setPath(path)
@@ -54,12 +54,10 @@ const changeLimits = HttpApiEndpoint.put("changeLimits", "/api/agents/:id/wallet
   .addSuccess(Schema.Struct({ limits: WalletLimits }))
   .addError(RecentSignInRequiredBody)
   .middleware(SessionAuth)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Set the spend limits of an agent's wallet skill",
-      description:
-        "By a session of the owner only; neither API keys nor agents can change limits. Raising one requires a recent sign-in."
-    })
+  .annotate(OpenApi.Summary, "Set the spend limits of an agent's wallet skill")
+  .annotate(
+    OpenApi.Description,
+    "By a session of the owner only; neither API keys nor agents can change limits. Raising one requires a recent sign-in."
   )
 
 const WalletPaymentView = Schema.Struct({
@@ -84,7 +82,7 @@ const listPayments = HttpApiEndpoint.get("listPayments", "/api/agents/:id/wallet
       payments: Schema.Array(WalletPaymentView)
     })
   )
-  .annotateContext(OpenApi.annotations({ summary: "Payments of an agent's wallet skill, newest first" }))
+  .annotate(OpenApi.Summary, "Payments of an agent's wallet skill, newest first")
 
 export const SpendLimitExceededBody = errorBody(SpendLimitExceeded, {
   status: 400,
@@ -115,12 +113,10 @@ const decidePayment = HttpApiEndpoint.post("decidePayment", "/api/agents/:id/wal
   .addError(RecentSignInRequiredBody)
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Approve or refuse a pending payment",
-      description:
-        "Approving requires a recent sign-in. Limits hold for approved payments too. A transfer is sent at once; an approved x402 payment is made when the agent repeats its call."
-    })
+  .annotate(OpenApi.Summary, "Approve or refuse a pending payment")
+  .annotate(
+    OpenApi.Description,
+    "Approving requires a recent sign-in. Limits hold for approved payments too. A transfer is sent at once; an approved x402 payment is made when the agent repeats its call."
   )
 
 export class AgentWalletApi extends HttpApiGroup.make("agentWallet")

@@ -46,12 +46,10 @@ const read = HttpApiEndpoint.get("read", "/api/wallet")
   .addError(AuthenticationRequiredBody)
   .addError(ScopeMissingBody)
   .addError(RateLimitExceededBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Wallet of the caller, or of the developer platform",
-      description:
-        "With a configured developer platform: its features, without authentication. Otherwise the user wallet of the session. While the chain is unreachable, `balance` is the last known one and a `Warning` header is set."
-    })
+  .annotate(OpenApi.Summary, "Wallet of the caller, or of the developer platform")
+  .annotate(
+    OpenApi.Description,
+    "With a configured developer platform: its features, without authentication. Otherwise the user wallet of the session. While the chain is unreachable, `balance` is the last known one and a `Warning` header is set."
   )
 
 const CreatedWallet = Schema.Struct({ address: WalletAddress, network, message: Schema.String }).annotations({
@@ -71,12 +69,10 @@ const act = HttpApiEndpoint.post("act", "/api/wallet")
   .addError(UserWalletNotFoundBody)
   .addError(SeedExportDisabledBody)
   .middleware(SessionAuth)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Create the user wallet, or read about its key",
-      description:
-        "`create` makes the one wallet of the account. `get_seed` describes the wallet: private keys are never exposed. `export_seed` is always 403."
-    })
+  .annotate(OpenApi.Summary, "Create the user wallet, or read about its key")
+  .annotate(
+    OpenApi.Description,
+    "`create` makes the one wallet of the account. `get_seed` describes the wallet: private keys are never exposed. `export_seed` is always 403."
   )
 
 const AddressView = Schema.Struct({
@@ -92,12 +88,10 @@ const address = HttpApiEndpoint.get("address", "/api/wallet/address")
   .addSuccess(AddressView)
   .addError(AuthenticationRequiredBody)
   .addError(ScopeMissingBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Address of the user wallet",
-      description:
-        "Without a session or a wallet: `authenticated: false` with a message. When the service lacks the key of the wallet: with `error` and `setup`."
-    })
+  .annotate(OpenApi.Summary, "Address of the user wallet")
+  .annotate(
+    OpenApi.Description,
+    "Without a session or a wallet: `authenticated: false` with a message. When the service lacks the key of the wallet: with `error` and `setup`."
   )
 
 const DeveloperWallet = Schema.Struct({
@@ -115,12 +109,10 @@ const createDeveloperWallet = HttpApiEndpoint.post("createDeveloperWallet", "/ap
   .addError(DeveloperWalletFailedBody)
   .addError(IdempotencyErrors)
   .middleware(WalletCreateLimit)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Create a wallet at the developer platform",
-      description:
-        "Without authentication. Every request creates a wallet of its own; a repetition with the same `Idempotency-Key` returns the same wallet."
-    })
+  .annotate(OpenApi.Summary, "Create a wallet at the developer platform")
+  .annotate(
+    OpenApi.Description,
+    "Without authentication. Every request creates a wallet of its own; a repetition with the same `Idempotency-Key` returns the same wallet."
   )
 
 const describeImport = HttpApiEndpoint.get("describeImport", "/api/wallet/cdp")
@@ -131,7 +123,7 @@ const describeImport = HttpApiEndpoint.get("describeImport", "/api/wallet/cdp")
       supportedChains: Schema.Array(Schema.Literal("base", "base-sepolia"))
     }).annotations({ identifier: "SupportedWallet" })
   )
-  .annotateContext(OpenApi.annotations({ summary: "Supported kind of imported wallets and its chains" }))
+  .annotate(OpenApi.Summary, "Supported kind of imported wallets and its chains")
 
 const importKey = HttpApiEndpoint.post("importKey", "/api/wallet/cdp")
   .setPayload(payload({ privateKey: Schema.optionalWith(SecretText, { nullable: true }) }))
@@ -143,12 +135,10 @@ const importKey = HttpApiEndpoint.post("importKey", "/api/wallet/cdp")
   .addError(PrivateKeyInvalidBody)
   .addError(UserWalletExistsBody)
   .middleware(SessionAuth)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Store the key of a wallet",
-      description:
-        "The key is encrypted for the user and never returned; without `privateKey` one is generated. Idempotent for the stored key; a second key is 400, since the first may hold funds."
-    })
+  .annotate(OpenApi.Summary, "Store the key of a wallet")
+  .annotate(
+    OpenApi.Description,
+    "The key is encrypted for the user and never returned; without `privateKey` one is generated. Idempotent for the stored key; a second key is 400, since the first may hold funds."
   )
 
 export class UserWalletsApi extends HttpApiGroup.make("userWallets")

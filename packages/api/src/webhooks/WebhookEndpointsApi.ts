@@ -97,7 +97,8 @@ const path = Schema.Struct({ id: WebhookEndpointId })
 
 const list = HttpApiEndpoint.get("list", "/api/webhooks/endpoints")
   .addSuccess(Schema.Struct({ endpoints: Schema.Array(EndpointView) }))
-  .annotateContext(OpenApi.annotations({ summary: "List your webhook endpoints", description: "Newest first." }))
+  .annotate(OpenApi.Summary, "List your webhook endpoints")
+  .annotate(OpenApi.Description, "Newest first.")
 
 const create = HttpApiEndpoint.post("create", "/api/webhooks/endpoints")
   .setPayload(
@@ -115,42 +116,32 @@ const create = HttpApiEndpoint.post("create", "/api/webhooks/endpoints")
   .addError(WebhookUrlInvalidBody)
   .addError(AccountEventsNotAllowedBody)
   .addError(WebhookEndpointLimitReachedBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Create a webhook endpoint",
-      description: `Receives events of your agents; those of accounts (\`user.*\`) are for administrators. The secret is shown once. A user has at most ${maximumEndpointsPerUser} endpoints.`
-    })
+  .annotate(OpenApi.Summary, "Create a webhook endpoint")
+  .annotate(
+    OpenApi.Description,
+    `Receives events of your agents; those of accounts (\`user.*\`) are for administrators. The secret is shown once. A user has at most ${maximumEndpointsPerUser} endpoints.`
   )
 
 const remove = HttpApiEndpoint.del("remove", "/api/webhooks/endpoints/:id")
   .setPath(path)
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
   .addError(WebhookEndpointNotFoundBody)
-  .annotateContext(
-    OpenApi.annotations({ summary: "Delete a webhook endpoint", description: "With its secret and its deliveries." })
-  )
+  .annotate(OpenApi.Summary, "Delete a webhook endpoint")
+  .annotate(OpenApi.Description, "With its secret and its deliveries.")
 
 const rotateSecret = HttpApiEndpoint.post("rotateSecret", "/api/webhooks/endpoints/:id/rotate-secret")
   .setPath(path)
   .addSuccess(Schema.Struct({ secret, previousValidUntil: Timestamp }))
   .addError(WebhookEndpointNotFoundBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Replace the secret of a webhook endpoint",
-      description: "For 24 hours deliveries carry the signatures of both secrets."
-    })
-  )
+  .annotate(OpenApi.Summary, "Replace the secret of a webhook endpoint")
+  .annotate(OpenApi.Description, "For 24 hours deliveries carry the signatures of both secrets.")
 
 const enable = HttpApiEndpoint.post("enable", "/api/webhooks/endpoints/:id/enable")
   .setPath(path)
   .addSuccess(EndpointView)
   .addError(WebhookEndpointNotFoundBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Enable a webhook endpoint again",
-      description: "Events that it missed are sent by a replay."
-    })
-  )
+  .annotate(OpenApi.Summary, "Enable a webhook endpoint again")
+  .annotate(OpenApi.Description, "Events that it missed are sent by a replay.")
 
 const deliveries = HttpApiEndpoint.get("deliveries", "/api/webhooks/endpoints/:id/deliveries")
   .setPath(path)
@@ -161,11 +152,10 @@ const deliveries = HttpApiEndpoint.get("deliveries", "/api/webhooks/endpoints/:i
     })
   )
   .addError(WebhookEndpointNotFoundBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Delivery log of a webhook endpoint",
-      description: "Newest event first, of the last 30 days. `id` is the header `webhook-id` of every attempt."
-    })
+  .annotate(OpenApi.Summary, "Delivery log of a webhook endpoint")
+  .annotate(
+    OpenApi.Description,
+    "Newest event first, of the last 30 days. `id` is the header `webhook-id` of every attempt."
   )
 
 const replay = HttpApiEndpoint.post("replay", "/api/webhooks/endpoints/:id/replay")
@@ -175,12 +165,10 @@ const replay = HttpApiEndpoint.post("replay", "/api/webhooks/endpoints/:id/repla
   .addError(WebhookEndpointNotFoundBody)
   .addError(WebhookDeliveryNotFoundBody)
   .addError(WebhookReplayIncompleteBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Send events again",
-      description:
-        "One delivery, or the events of a range that failed or that the endpoint missed while it was disabled. Every delivery keeps its id."
-    })
+  .annotate(OpenApi.Summary, "Send events again")
+  .annotate(
+    OpenApi.Description,
+    "One delivery, or the events of a range that failed or that the endpoint missed while it was disabled. Every delivery keeps its id."
   )
 
 export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")

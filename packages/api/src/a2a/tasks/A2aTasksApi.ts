@@ -64,12 +64,10 @@ const card = HttpApiEndpoint.get("card", "/agents/:id/.well-known/agent-card.jso
   .setPath(agentPath)
   .addSuccess(AgentCard)
   .addSuccess(HttpApiSchema.Empty(304))
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Agent card",
-      description:
-        "Section 4.4 of the A2A protocol 1.0, for its owner and for those that the agent allows. `If-None-Match` is answered with 304."
-    })
+  .annotate(OpenApi.Summary, "Agent card")
+  .annotate(
+    OpenApi.Description,
+    "Section 4.4 of the A2A protocol 1.0, for its owner and for those that the agent allows. `If-None-Match` is answered with 304."
   )
 
 const rpc = HttpApiEndpoint.post("rpc", "/agents/:id/a2a")
@@ -77,23 +75,17 @@ const rpc = HttpApiEndpoint.post("rpc", "/agents/:id/a2a")
   .setPayload(RpcRequest)
   .addSuccess(RpcResponse)
   .addSuccess(EventStream)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "A2A protocol, JSON-RPC binding",
-      description:
-        "Section 9 of the A2A protocol 1.0, with the header `A2A-Version: 1.0`. Streaming methods respond with server-sent events."
-    })
+  .annotate(OpenApi.Summary, "A2A protocol, JSON-RPC binding")
+  .annotate(
+    OpenApi.Description,
+    "Section 9 of the A2A protocol 1.0, with the header `A2A-Version: 1.0`. Streaming methods respond with server-sent events."
   )
 
 const extendedCard = HttpApiEndpoint.get("extendedCard", "/agents/:id/a2a/extendedAgentCard")
   .setPath(agentPath)
   .addSuccess(AgentCard)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Extended agent card",
-      description: "To the owner of the agent, with every skill that the agent uses."
-    })
-  )
+  .annotate(OpenApi.Summary, "Extended agent card")
+  .annotate(OpenApi.Description, "To the owner of the agent, with every skill that the agent uses.")
 
 const operation = Schema.String.annotations({
   description: "`message:send` or `message:stream`",
@@ -104,23 +96,20 @@ const send = HttpApiEndpoint.post("send", "/agents/:id/a2a/:operation")
   .setPayload(SendMessageParams)
   .addSuccess(SentTask)
   .addSuccess(EventStream)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Send a message to an agent by the A2A protocol",
-      description:
-        "Section 11 of the A2A protocol 1.0. `message:send` waits for the end of the task; `message:stream` responds with server-sent events. The turn is charged to the owner of the agent."
-    })
+  .annotate(OpenApi.Summary, "Send a message to an agent by the A2A protocol")
+  .annotate(
+    OpenApi.Description,
+    "Section 11 of the A2A protocol 1.0. `message:send` waits for the end of the task; `message:stream` responds with server-sent events. The turn is charged to the owner of the agent."
   )
 
 const list = HttpApiEndpoint.get("list", "/agents/:id/a2a/tasks")
   .setPath(agentPath)
   .setUrlParams(ListTasksQuery)
   .addSuccess(TaskList)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Your tasks at an agent",
-      description: "Newest first, of the last 30 days. `status` is a state of the protocol, such as TASK_STATE_WORKING."
-    })
+  .annotate(OpenApi.Summary, "Your tasks at an agent")
+  .annotate(
+    OpenApi.Description,
+    "Newest first, of the last 30 days. `status` is a state of the protocol, such as TASK_STATE_WORKING."
   )
 
 const find = HttpApiEndpoint.get("find", "/agents/:id/a2a/tasks/:taskId")
@@ -128,23 +117,20 @@ const find = HttpApiEndpoint.get("find", "/agents/:id/a2a/tasks/:taskId")
   .setUrlParams(TaskQuery)
   .addSuccess(Task)
   .addSuccess(EventStream)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "A task",
-      description: "`<taskId>:subscribe` streams a task in progress from its first event, or behind `Last-Event-ID`."
-    })
+  .annotate(OpenApi.Summary, "A task")
+  .annotate(
+    OpenApi.Description,
+    "`<taskId>:subscribe` streams a task in progress from its first event, or behind `Last-Event-ID`."
   )
 
 const change = HttpApiEndpoint.post("change", "/agents/:id/a2a/tasks/:taskId")
   .setPath(taskPath)
   .addSuccess(Task)
   .addSuccess(EventStream)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Cancel a task or subscribe to it",
-      description:
-        "`<taskId>:cancel` ends the turn, which is charged for what it has used. `<taskId>:subscribe` streams a task in progress from its first event, or behind `Last-Event-ID`."
-    })
+  .annotate(OpenApi.Summary, "Cancel a task or subscribe to it")
+  .annotate(
+    OpenApi.Description,
+    "`<taskId>:cancel` ends the turn, which is charged for what it has used. `<taskId>:subscribe` streams a task in progress from its first event, or behind `Last-Event-ID`."
   )
 
 const notificationPath = Schema.Struct({ id: AgentId, taskId: Schema.String, notificationId: Schema.String })
@@ -155,12 +141,10 @@ const createNotification = HttpApiEndpoint.post(
   .setPath(taskPath)
   .setPayload(PushNotificationConfig)
   .addSuccess(PushNotificationConfig, { status: 201 })
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Send the end of a task to an address",
-      description:
-        "At most 5 per task; an ended task is sent at once. The body is `{task}`. With a `token`, it is signed by Standard Webhooks, with the token as key. Private and loopback addresses are refused."
-    })
+  .annotate(OpenApi.Summary, "Send the end of a task to an address")
+  .annotate(
+    OpenApi.Description,
+    "At most 5 per task; an ended task is sent at once. The body is `{task}`. With a `token`, it is signed by Standard Webhooks, with the token as key. Private and loopback addresses are refused."
   )
 const listNotifications = HttpApiEndpoint.get(
   "listNotifications",
@@ -168,18 +152,16 @@ const listNotifications = HttpApiEndpoint.get(
 )
   .setPath(taskPath)
   .addSuccess(PushNotificationConfigs)
-  .annotateContext(
-    OpenApi.annotations({ summary: "Push notification configurations of a task", description: "Oldest first." })
-  )
+  .annotate(OpenApi.Summary, "Push notification configurations of a task")
+  .annotate(OpenApi.Description, "Oldest first.")
 const findNotification = HttpApiEndpoint.get(
   "findNotification",
   "/agents/:id/a2a/tasks/:taskId/pushNotificationConfigs/:notificationId"
 )
   .setPath(notificationPath)
   .addSuccess(PushNotificationConfig)
-  .annotateContext(
-    OpenApi.annotations({ summary: "A push notification configuration", description: "Without its credentials." })
-  )
+  .annotate(OpenApi.Summary, "A push notification configuration")
+  .annotate(OpenApi.Description, "Without its credentials.")
 const removeNotification = HttpApiEndpoint.del(
   "removeNotification",
   "/agents/:id/a2a/tasks/:taskId/pushNotificationConfigs/:notificationId"
@@ -187,9 +169,8 @@ const removeNotification = HttpApiEndpoint.del(
   .setPath(notificationPath)
   // The JSON of google.protobuf.Empty, which the SDKs of the protocol parse.
   .addSuccess(Schema.Struct({}))
-  .annotateContext(
-    OpenApi.annotations({ summary: "Remove a push notification configuration", description: "Idempotent." })
-  )
+  .annotate(OpenApi.Summary, "Remove a push notification configuration")
+  .annotate(OpenApi.Description, "Idempotent.")
 
 /** API keys with the scope `chat`; errors in the shape of a binding. */
 const acceptPeers = (failure: Schema.Schema.AnyNoContext) =>

@@ -62,9 +62,8 @@ const list = HttpApiEndpoint.get("list", "/api/keys")
       keys: Schema.Array(ListedApiKey)
     })
   )
-  .annotateContext(
-    OpenApi.annotations({ summary: "List your API keys", description: "Newest first, expired ones included." })
-  )
+  .annotate(OpenApi.Summary, "List your API keys")
+  .annotate(OpenApi.Description, "Newest first, expired ones included.")
 
 export const NewApiKey = payload({
   name: ApiKeyName,
@@ -81,11 +80,10 @@ const create = HttpApiEndpoint.post("create", "/api/keys")
   .addError(RecentSignInRequiredBody)
   .addError(ApiKeyLimitReachedBody)
   .addError(RateLimitExceededBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Create an API key",
-      description: `Requires a sign-in within the last ten minutes. The key is shown once. A user has at most ${maximumApiKeysPerUser} keys.`
-    })
+  .annotate(OpenApi.Summary, "Create an API key")
+  .annotate(
+    OpenApi.Description,
+    `Requires a sign-in within the last ten minutes. The key is shown once. A user has at most ${maximumApiKeysPerUser} keys.`
   )
 
 /** DELETE /api/keys/:id */
@@ -93,11 +91,10 @@ const revoke = HttpApiEndpoint.del("revoke", "/api/keys/:id")
   .setPath(Schema.Struct({ id: ApiKeyId }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
   .addError(ApiKeyNotFoundBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Revoke an API key",
-      description: "Its next request is 401; its WebSockets and event streams are checked once a second and end."
-    })
+  .annotate(OpenApi.Summary, "Revoke an API key")
+  .annotate(
+    OpenApi.Description,
+    "Its next request is 401; its WebSockets and event streams are checked once a second and end."
   )
 
 export class ApiKeysApi extends HttpApiGroup.make("apiKeys")

@@ -41,7 +41,7 @@ const storage = HttpApiEndpoint.post("storage", "/api/cardProcessor/storage-upgr
   .addError(StorageCheckoutFailedBody)
   .addError(IdempotencyErrors)
   .middleware(SessionAuth)
-  .annotateContext(OpenApi.annotations({ summary: "50 GB of storage for 39 GBP a month" }))
+  .annotate(OpenApi.Summary, "50 GB of storage for 39 GBP a month")
 
 export class CheckoutApi extends HttpApiGroup.make("checkout")
   .add(plan)

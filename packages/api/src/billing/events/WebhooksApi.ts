@@ -30,12 +30,10 @@ const receive = HttpApiEndpoint.post("receiveCardEvent", "/api/webhooks/cardProc
   .addError(SignatureInvalidBody)
   .addError(CardEventMalformedBody)
   .addError(CardEventsNotConfiguredBody)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Events of the card processor",
-      description:
-        "Takes an event as the card processor sends it: JSON of at most 1 MiB, signed in the header cardProcessor-signature (or stripe-signature): t=<epoch seconds>,v1=<HMAC-SHA256 of t, a dot and the body, in hex>, at most five minutes off. An event that was received before is answered in the same way."
-    })
+  .annotate(OpenApi.Summary, "Events of the card processor")
+  .annotate(
+    OpenApi.Description,
+    "Takes an event as the card processor sends it: JSON of at most 1 MiB, signed in the header cardProcessor-signature (or stripe-signature): t=<epoch seconds>,v1=<HMAC-SHA256 of t, a dot and the body, in hex>, at most five minutes off. An event that was received before is answered in the same way."
   )
 
 export class WebhooksApi extends HttpApiGroup.make("webhooks").add(receive).addError(InternalFailureBody) {}

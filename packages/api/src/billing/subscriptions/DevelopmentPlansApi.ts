@@ -25,12 +25,10 @@ const takePlan = HttpApiEndpoint.post("takePlan", developmentPlanPath)
   .addSuccess(Schema.Void, { status: 303 })
   .addError(UserNotFoundBody)
   .middleware(SessionAuth)
-  .annotateContext(
-    OpenApi.annotations({
-      summary: "Take a plan without payment",
-      description:
-        "Development without a card processor only. In production, or when a card processor is configured, this route does not exist (404)."
-    })
+  .annotate(OpenApi.Summary, "Take a plan without payment")
+  .annotate(
+    OpenApi.Description,
+    "Development without a card processor only. In production, or when a card processor is configured, this route does not exist (404)."
   )
 
 export class DevelopmentPlansApi extends HttpApiGroup.make("developmentPlans")
