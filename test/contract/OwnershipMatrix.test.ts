@@ -182,11 +182,13 @@ layer(Layer.provideMerge(users, App.shared), { excludeTestServices: true })("Own
         })
       )
 
-      it.effect(`${name} responds 401 to every id without a session`, () =>
+      // The card of an agent is 404 to every caller that may not communicate with it.
+      const refusal = name === "GET /agents/:id/.well-known/agent-card.json" ? 404 : 401
+      it.effect(`${name} responds ${refusal} to every id without a session`, () =>
         Effect.gen(function* () {
           const { owner } = yield* Users
           const ofSomebody = yield* send(route, yield* idOf(kind, owner))
-          assert.strictEqual(ofSomebody.status, 401, ofSomebody.text)
+          assert.strictEqual(ofSomebody.status, refusal, ofSomebody.text)
           for (const id of [kind.guessed, ...malformed])
             assert.strictEqual(seen(yield* send(route, id)), seen(ofSomebody), id)
         })
