@@ -14,6 +14,7 @@ const entries = {
   BareServer: "bench/src/servers/BareServer.ts",
   InstantUpstream: "bench/src/servers/InstantUpstream.ts",
   PacedUpstream: "bench/src/servers/PacedUpstream.ts",
+  ProfiledProcess: "bench/src/servers/ProfiledProcess.ts",
   Upstream: "bench/src/servers/Upstream.ts"
 }
 

@@ -27,12 +27,14 @@ export interface Options {
   readonly quick: boolean
   /** Uses DATABASE_URL and REDIS_URL instead of the embedded PostgreSQL. */
   readonly redis: boolean
+  /** Also writes a processor profile and a flame graph of each measured server. */
+  readonly profile: boolean
   readonly only: ReadonlyArray<ScenarioName>
 }
 
 export class OptionsInvalid extends Data.TaggedError("OptionsInvalid")<{ readonly reason: string }> {
   override get message() {
-    return `${this.reason}\nnpm run bench -- [--quick] [--redis] [--only ${scenarioNames.join("|")}]...`
+    return `${this.reason}\nnpm run bench -- [--quick] [--redis] [--profile] [--only ${scenarioNames.join("|")}]...`
   }
 }
 
@@ -46,15 +48,16 @@ export const parseOptions = (args: ReadonlyArray<string>): Either.Either<Options
         options: {
           quick: { type: "boolean", default: false },
           redis: { type: "boolean", default: false },
+          profile: { type: "boolean", default: false },
           only: { type: "string", multiple: true, default: [] }
         }
       }).values,
     catch: (cause) => new OptionsInvalid({ reason: cause instanceof Error ? cause.message : String(cause) })
   }).pipe(
-    Either.flatMap(({ only, quick, redis }) => {
+    Either.flatMap(({ only, ...flags }) => {
       const unknown = only.filter((name) => !isScenarioName(name))
       return unknown.length > 0
         ? Either.left(new OptionsInvalid({ reason: `Unknown scenario: ${unknown.join(", ")}.` }))
-        : Either.right({ quick, redis, only: only.length === 0 ? scenarioNames : only.filter(isScenarioName) })
+        : Either.right({ ...flags, only: only.length === 0 ? scenarioNames : only.filter(isScenarioName) })
     })
   )

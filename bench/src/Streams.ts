@@ -5,6 +5,7 @@ import { bareCall, upstreamEnvironment, openConversations, restoreUnits, makeStr
 import { measureArrivalTimes } from "./measure/ArrivalTimes.ts"
 import { type HttpRequest, openConnection } from "./measure/TimedRequest.ts"
 import { type Latencies, summarizeLatencies, median, medianLatencies } from "./measure/Latencies.ts"
+import { profile } from "./measure/Profiles.ts"
 import { formatFigure } from "./report/Figure.ts"
 import type { Scenario } from "./Scenario.ts"
 import { pace, tokenMark } from "./servers/Pace.ts"
@@ -106,6 +107,7 @@ export const streams: Scenario = ({ pacedLoads, pacedStreams, rounds }) =>
           Effect.all({ berth: round(berth, connections, pacedStreams), bare: round(bare, connections, pacedStreams) }),
           rounds
         )
+        yield* profile(`${berth.name}, ${connections} at once`, server, round(berth, connections, 1))
         const [through, direct] = [turns.map((turn) => turn.berth), turns.map((turn) => turn.bare)]
         return {
           name: berth.name,

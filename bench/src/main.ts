@@ -1,6 +1,6 @@
 import { removeStaleDirectories } from "@berth/test/support/TemporaryDirectories"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Cause, Data, DateTime, Duration, Effect, Exit, Logger } from "effect"
+import { Cause, Data, DateTime, Duration, Effect, Exit, Logger, Option } from "effect"
 import * as Amounts from "./RunSize.ts"
 import * as Storage from "./berth/Storage.ts"
 import { channels } from "./Channels.ts"
@@ -9,6 +9,7 @@ import { chats } from "./Chats.ts"
 import { idleSockets } from "./IdleSockets.ts"
 import { manyOwners } from "./ManyOwners.ts"
 import { jobs } from "./Jobs.ts"
+import { ProfileDirectory } from "./measure/Profiles.ts"
 import { memory } from "./Memory.ts"
 import { gateways } from "./Gateways.ts"
 import { parseOptions, type ScenarioName } from "./Options.ts"
@@ -16,7 +17,7 @@ import { provisioning } from "./Provisioning.ts"
 import { reads } from "./Reads.ts"
 import { registrations } from "./Registrations.ts"
 import { describeMachine } from "./report/Machine.ts"
-import { renderReport, type Outcome, type Report, writeReport } from "./report/Report.ts"
+import { makeResultsPath, renderReport, type Outcome, type Report, writeReport } from "./report/Report.ts"
 import type { Scenario } from "./Scenario.ts"
 import { sessionReads } from "./SessionReads.ts"
 import { signIns } from "./SignIns.ts"
@@ -85,7 +86,10 @@ const program = Effect.gen(function* () {
       machine: yield* describeMachine,
       outcomes: []
     }
-    const outcomes: ReadonlyArray<Outcome> = yield* Effect.forEach(options.only, (name) => runScenario(name, amounts))
+    const profiles = options.profile ? Option.some(makeResultsPath(report.startedAt)) : Option.none()
+    const outcomes: ReadonlyArray<Outcome> = yield* Effect.forEach(options.only, (name) =>
+      runScenario(name, amounts)
+    ).pipe(Effect.provideService(ProfileDirectory, profiles))
     return { ...report, outcomes }
   })
   const report = yield* Effect.provide(measured, options.redis ? Storage.configuredStorage : Storage.embeddedStorage)

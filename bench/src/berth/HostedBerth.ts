@@ -1,5 +1,6 @@
 import { type Berth, type BerthStartFailed, startBerth } from "@berth/test/e2e/BerthProcess"
 import { Effect, Option, type Scope } from "effect"
+import { profilingEnvironment } from "../measure/Profiles.ts"
 import * as Database from "./Database.ts"
 import { Storage } from "./Storage.ts"
 
@@ -25,7 +26,12 @@ export const hostBerth = (
   Effect.gen(function* () {
     const storage = yield* (yield* Storage).fresh
     const berth = yield* startBerth({
-      environment: { ...benchEnvironment, ...storage.environment, ...settings },
+      environment: {
+        ...benchEnvironment,
+        ...storage.environment,
+        ...(yield* profilingEnvironment),
+        ...settings
+      },
       ...Option.match(storage.databaseUrl, { onNone: () => ({}), onSome: (databaseUrl) => ({ databaseUrl }) })
     })
     return { berth, database: yield* Database.connectDatabase(berth.place, storage.databaseUrl) }

@@ -4,6 +4,7 @@ import { readCpuSeconds } from "../berth/Processes.ts"
 import type { CallFailed } from "./TimedRequest.ts"
 import { type Latencies, median, medianLatencies } from "./Latencies.ts"
 import * as Load from "./Load.ts"
+import { profile } from "./Profiles.ts"
 
 export interface Contestant {
   readonly name: string
@@ -26,6 +27,8 @@ export interface ContestantResult extends Latencies {
   readonly rounds: ReadonlyArray<Round>
 }
 
+const profileSeconds = 5
+
 const round = ({ load, pid }: Contestant, bounds: Load.Bounds): Effect.Effect<Round, CallFailed> =>
   Effect.gen(function* () {
     const before = yield* readCpuSeconds(pid)
@@ -36,7 +39,7 @@ const round = ({ load, pid }: Contestant, bounds: Load.Bounds): Effect.Effect<Ro
 
 /**
  * Measures contestants alternately (A B A B), so that disturbances of the machine affect all alike. Each is warmed up
- * before the first round.
+ * before the first round. Profiles are taken in rounds of their own.
  */
 export const measureInTurns = (
   contestants: ReadonlyArray<Contestant>,
@@ -48,6 +51,9 @@ export const measureInTurns = (
     const measured = yield* Effect.replicateEffect(
       Effect.forEach(contestants, (contestant) => round(contestant, { seconds: roundSeconds, requests })),
       rounds
+    )
+    yield* Effect.forEach(contestants, ({ load, name, pid }) =>
+      profile(`${name} at ${load.connections}`, pid, Load.runLoad(load, { seconds: profileSeconds, requests }))
     )
     return contestants.map(({ load, name }, index) => {
       const own = measured.flatMap((figures) => figures[index] ?? [])

@@ -21,7 +21,8 @@ const right = 110
 const barHeight = 18
 const titleHeight = 34
 
-const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+/** Text of an XML document. */
+export const escapeXml = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 
 const heightOf = ({ bars }: ChartPanel) => titleHeight + bars.length * barHeight + 14
 
@@ -29,10 +30,10 @@ const drawBar = (bar: ChartBar, unit: string, y: number, scale: (value: number) 
   const aim = bar.aim === undefined ? "" : `<path d="M${left + scale(bar.aim)} ${y}v${barHeight - 4}" class="aim"/>`
   const said = `${formatFigure(bar.value)} ${unit}${bar.aim === undefined ? "" : ` (aim ${formatFigure(bar.aim)})`}`
   return [
-    `<text x="${left - 8}" y="${y + 11}" class="label">${escaped(bar.label)}</text>`,
+    `<text x="${left - 8}" y="${y + 11}" class="label">${escapeXml(bar.label)}</text>`,
     `<rect x="${left}" y="${y}" width="${Math.max(1, scale(bar.value))}" height="${barHeight - 4}"${bar.isBaseline === true ? ' class="baseline"' : ""}/>`,
     aim,
-    `<text x="${left + scale(Math.max(bar.value, bar.aim ?? 0)) + 6}" y="${y + 11}">${escaped(said)}</text>`
+    `<text x="${left + scale(Math.max(bar.value, bar.aim ?? 0)) + 6}" y="${y + 11}">${escapeXml(said)}</text>`
   ].join("")
 }
 
@@ -40,7 +41,7 @@ const drawPanel = (panel: ChartPanel, top: number) => {
   const largest = Math.max(...panel.bars.flatMap(({ aim, value }) => [value, aim ?? 0]), Number.MIN_VALUE)
   const scale = (value: number) => Math.round(((width - left - right) * value) / largest)
   return [
-    `<text x="12" y="${top + 20}" class="title">${escaped(panel.title)}</text>`,
+    `<text x="12" y="${top + 20}" class="title">${escapeXml(panel.title)}</text>`,
     ...panel.bars.map((bar, index) => drawBar(bar, panel.unit, top + titleHeight + index * barHeight, scale))
   ].join("\n")
 }

@@ -1,7 +1,7 @@
 import { root } from "@berth/test/e2e/BerthProcess"
 import { DateTime, Effect } from "effect"
 import { mkdir, writeFile } from "node:fs/promises"
-import { join, relative } from "node:path"
+import { dirname, join, relative } from "node:path"
 import type { Options, ScenarioName } from "../Options.ts"
 import type { ScenarioResult } from "../Scenario.ts"
 import { renderChart } from "./Chart.ts"
@@ -50,12 +50,15 @@ export const renderReport = (report: Report): string => {
   ].join("\n")
 }
 
+/** Path of the results of a run, without an extension. */
+export const makeResultsPath = (startedAt: DateTime.Utc): string =>
+  join(root, "bench", "results", DateTime.formatIso(startedAt).replaceAll(":", "-").replace(/\.\d+/, ""))
+
 /** Writes figures and chart to bench/results; returns their paths from the root. */
 export const writeReport = (report: Report): Effect.Effect<ReadonlyArray<string>> =>
   Effect.promise(async () => {
-    const directory = join(root, "bench", "results")
-    await mkdir(directory, { recursive: true })
-    const base = join(directory, DateTime.formatIso(report.startedAt).replaceAll(":", "-").replace(/\.\d+/, ""))
+    const base = makeResultsPath(report.startedAt)
+    await mkdir(dirname(base), { recursive: true })
     const files: ReadonlyArray<readonly [string, string]> = [
       [`${base}.json`, `${JSON.stringify(asJson(report), null, 2)}\n`],
       [`${base}.svg`, renderChart(findingsOf(report).flatMap(({ panels }) => panels))]

@@ -1,6 +1,7 @@
 import { Effect, type Scope } from "effect"
 import { fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import { profilingEnvironment } from "../measure/Profiles.ts"
 
 export interface StartedServer {
   readonly origin: string
@@ -20,9 +21,11 @@ export const startServer = (
   environment: Readonly<Record<string, string>> = {}
 ): Effect.Effect<StartedServer, never, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.sync(() =>
+    Effect.map(profilingEnvironment, (profiling) =>
       // Bundles are in one folder.
-      fork(fileURLToPath(new URL(`./${name}.mjs`, import.meta.url)), { env: { ...process.env, ...environment } })
+      fork(fileURLToPath(new URL(`./${name}.mjs`, import.meta.url)), {
+        env: { ...process.env, ...profiling, ...environment }
+      })
     ),
     (child) =>
       Effect.sync(() => {
