@@ -111,6 +111,21 @@ describe("EmbeddedPostgres", () => {
     })
   )
 
+  it.scopedLive(
+    "The URL names the socket of EmbeddedPostgres, and its port where the path of the socket is too long",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* databaseDirectory
+        const address = (url: Redacted.Redacted) => query(url, "select host(inet_server_addr()) as address")
+        const short = yield* startIn(join(directory, "postgres"))
+        assert.deepStrictEqual(yield* address(short.url), [{ address: null }])
+        yield* short.close
+        const long = yield* startIn(join(directory, "p".repeat(100), "postgres"))
+        assert.deepStrictEqual(yield* address(long.url), [{ address: "127.0.0.1" }])
+        yield* long.close
+      })
+  )
+
   it.scopedLive("EmbeddedPostgres reports an invalid setting", () =>
     Effect.gen(function* () {
       const directory = join(yield* databaseDirectory, "postgres")

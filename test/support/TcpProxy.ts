@@ -34,6 +34,7 @@ export const makeTcpProxy = (url: Redacted.Redacted, host = "127.0.0.1") =>
       await new Promise<void>((resolve) => server.listen(0, host, resolve))
       const address = server.address()
       const through = new URL(target)
+      through.searchParams.delete("host")
       through.hostname = host
       through.port = address !== null && typeof address === "object" ? String(address.port) : ""
       return {

@@ -48,7 +48,7 @@ const simplifySignIn = (url: string) =>
     await client.query(`alter role postgres password ${client.escapeLiteral(new URL(url).password)}`)
     const { rows } = await client.query<{ hba_file: string }>("show hba_file")
     const file = client.escapeLiteral(rows[0]?.hba_file ?? "")
-    await client.query(`copy (select 'host all all 127.0.0.1/32 password') to ${file}`)
+    await client.query(`copy (values ('local all all password'), ('host all all 127.0.0.1/32 password')) to ${file}`)
     await client.query("select pg_reload_conf()")
     await client.end()
   })

@@ -65,8 +65,13 @@ const adoptOrStart = Effect.fn("EmbeddedPostgres.adoptOrStart")(function* (
   return yield* launchWithRetry(home, installation, cluster, options)
 })
 
-const makeUrl = (password: string, port: number) =>
-  Redacted.make(`postgres://postgres:${password}@127.0.0.1:${port}/postgres`)
+/** Names the socket where there is one: a statement costs a quarter less than over TCP. */
+const makeUrl = (home: PostgresDirectory.PostgresDirectory, password: string, port: number) => {
+  const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
+  return Redacted.make(
+    Postmaster.hasSocket(home.cluster, port) ? `${url}?host=${encodeURIComponent(home.cluster)}` : url
+  )
+}
 
 /** URL of the server that another process runs on a directory; none when no server is ready there. */
 export const findRunning = Effect.fn("EmbeddedPostgres.findRunning")(function* (directory: string) {
@@ -78,7 +83,7 @@ export const findRunning = Effect.fn("EmbeddedPostgres.findRunning")(function* (
     ({ isReady, pid }) => isReady && Postmaster.isServerOf(pid, cluster.value)
   )
   if (Option.isNone(found)) return Option.none<Redacted.Redacted>()
-  return Option.some(makeUrl(yield* PostgresDirectory.readPassword(home), found.value.port))
+  return Option.some(makeUrl(home, yield* PostgresDirectory.readPassword(home), found.value.port))
 })
 
 /** Starts or adopts PostgreSQL on a directory and stops it when the scope closes. The first start creates an empty database. */
@@ -96,6 +101,6 @@ export const start = (
     return {
       ...server,
       version: binaries.version,
-      url: makeUrl(password, server.port)
+      url: makeUrl(home, password, server.port)
     }
   }).pipe(Effect.withSpan("EmbeddedPostgres.start"))

@@ -64,7 +64,8 @@ const postgresArguments = (cluster: string, port: number, settings: Readonly<Rec
   String(port),
   ...Object.entries({
     listen_addresses: "127.0.0.1",
-    unix_socket_directories: "",
+    // The data directory, which has no other readers.
+    unix_socket_directories: ".",
     timezone: "UTC",
     log_timezone: "UTC",
     // The details of a failed statement quote rows.

@@ -1,6 +1,8 @@
 import { Effect, Option } from "effect"
+import { existsSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { fitsSocket } from "../net/SocketPath.ts"
 import { isProcessAlive, readCommandLine } from "../process/ProcessIdentity.ts"
 
 /** The content of `postmaster.pid`. */
@@ -19,6 +21,12 @@ export const parsePostmaster = (text: string): Option.Option<Postmaster> => {
   return Number.isInteger(pid) && pid > 0
     ? Option.some({ pid, port: Number.isInteger(port) ? port : 0, isReady: lines[7]?.trim() === "ready" })
     : Option.none()
+}
+
+/** Whether clients reach the server by a socket in its data directory, which its account and root can open. */
+export const hasSocket = (cluster: string, port: number): boolean => {
+  const socket = join(cluster, `.s.PGSQL.${port}`)
+  return fitsSocket(socket) && existsSync(socket)
 }
 
 /** None without the file. */

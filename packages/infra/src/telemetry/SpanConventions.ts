@@ -151,7 +151,10 @@ const isDropped = ({ attributes, kind }: SpanEnd, key: string, value: unknown) =
   value === null ||
   (key === "url.full" && kind === "server") ||
   (key === "url.query" && value === "") ||
-  (key === "server.port" && hostOf(textOf(attributes, "server.address") ?? "").startsWith("/")) ||
+  // The name of PostgreSQL's socket has its port.
+  (key === "server.port" &&
+    !attributes.has("db.query.text") &&
+    hostOf(textOf(attributes, "server.address") ?? "").startsWith("/")) ||
   (key === "db.operation.name" && attributes.has("db.query.text")) ||
   (key === "http.route" && routeOf(attributes) === undefined)
 

@@ -153,6 +153,12 @@ describe("attributes", () => {
     assert.deepStrictEqual(attributes, { "http.request.method": "POST", "server.address": "/tmp/berth/socket" })
   })
 
+  it("A database span keeps its port over a Unix socket, whose name has it", () => {
+    const server = { "server.address": "/data/postgres/cluster", "server.port": 5432 }
+    const { attributes } = describeGiven({ kind: "client", attributes: { "db.query.text": "select 1", ...server } })
+    assert.deepInclude(attributes, server)
+  })
+
   it("A database span has its summary, operation and collection instead of the driver's method", () => {
     const { attributes } = describeGiven({
       name: "sql.execute",

@@ -4,11 +4,10 @@ import { createHash } from "node:crypto"
 import { realpathSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fitsSocket } from "../../net/SocketPath.ts"
 
 const digest = (text: string, length: number) => createHash("sha256").update(text).digest("hex").slice(0, length)
 
-/** Bytes of a socket's path on macOS; Linux allows four more. */
-const maximumSocketPath = 103
 const ownerDigits = 16
 const socketName = "s"
 
@@ -18,8 +17,7 @@ const socketName = "s"
  */
 export const resolveSocketRoot = (root: string): string => {
   const name = `berth-${digest(root, 16)}`
-  const fits = (parent: string) =>
-    Buffer.byteLength(join(parent, name)) + ownerDigits + socketName.length + 2 <= maximumSocketPath
+  const fits = (parent: string) => fitsSocket(join(parent, name, "0".repeat(ownerDigits), socketName))
   return join(
     Option.getOrElse(Option.liftPredicate(realpathSync(tmpdir()), fits), () => "/tmp"),
     name
