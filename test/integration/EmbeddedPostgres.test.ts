@@ -4,7 +4,7 @@ import { databaseDirectory } from "../support/TemporaryDirectories.ts"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Option, Redacted, Scope } from "effect"
-import { readFileSync, statSync } from "node:fs"
+import { mkdirSync, readFileSync, statSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { Client } from "pg"
@@ -111,19 +111,22 @@ describe("EmbeddedPostgres", () => {
     })
   )
 
-  it.scopedLive(
-    "The URL names the socket of EmbeddedPostgres, and its port where the path of the socket is too long",
-    () =>
-      Effect.gen(function* () {
-        const directory = yield* databaseDirectory
-        const address = (url: Redacted.Redacted) => query(url, "select host(inet_server_addr()) as address")
-        const short = yield* startIn(join(directory, "postgres"))
-        assert.deepStrictEqual(yield* address(short.url), [{ address: null }])
-        yield* short.close
-        const long = yield* startIn(join(directory, "p".repeat(100), "postgres"))
-        assert.deepStrictEqual(yield* address(long.url), [{ address: "127.0.0.1" }])
-        yield* long.close
-      })
+  it.scopedLive("The URL names the socket of EmbeddedPostgres, and its port where it has none", () =>
+    Effect.gen(function* () {
+      const directory = yield* databaseDirectory
+      const address = (url: Redacted.Redacted) => query(url, "select host(inet_server_addr()) as address")
+      const short = yield* startIn(join(directory, "postgres"))
+      assert.deepStrictEqual(yield* address(short.url), [{ address: null }])
+      yield* short.close
+      // Stands for a file system without sockets.
+      mkdirSync(join(directory, "postgres", "cluster", `.s.PGSQL.${short.port}`))
+      const refused = yield* startIn(join(directory, "postgres"))
+      assert.deepStrictEqual(yield* address(refused.url), [{ address: "127.0.0.1" }])
+      yield* refused.close
+      const long = yield* startIn(join(directory, "p".repeat(100), "postgres"))
+      assert.deepStrictEqual(yield* address(long.url), [{ address: "127.0.0.1" }])
+      yield* long.close
+    })
   )
 
   it.scopedLive("EmbeddedPostgres reports an invalid setting", () =>

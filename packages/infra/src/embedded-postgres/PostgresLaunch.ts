@@ -128,22 +128,20 @@ export const launchWithRetry = (
   cluster: string,
   options: PostgresLaunchOptions
 ) => {
-  const attempt = (left: number): Effect.Effect<PostgresServer, EmbeddedPostgresStartFailed> =>
+  const attempt = (
+    left: number,
+    settings: Readonly<Record<string, string>>
+  ): Effect.Effect<PostgresServer, EmbeddedPostgresStartFailed> =>
     Effect.gen(function* () {
       const port = yield* choosePort(home, options.port)
-      const outcome: PostgresServer | StartFailure = yield* launch(
-        home,
-        installation,
-        cluster,
-        port,
-        options.settings ?? {}
-      )
+      const outcome: PostgresServer | StartFailure = yield* launch(home, installation, cluster, port, settings)
       if (!("_tag" in outcome)) return outcome
       if (outcome._tag === "Other" || left <= 0) {
         return yield* new EmbeddedPostgresStartFailed({ reason: `${outcome.message} (its log is ${home.log})` })
       }
       yield* Effect.logDebug(`PostgreSQL start is retried: ${outcome.message}`)
-      return yield* Effect.delay(attempt(left - 1), Duration.millis(250))
+      const next = outcome._tag === "SocketRefused" ? { ...settings, unix_socket_directories: "" } : settings
+      return yield* Effect.delay(attempt(left - 1, next), Duration.millis(250))
     })
-  return attempt(80)
+  return attempt(80, options.settings ?? {})
 }

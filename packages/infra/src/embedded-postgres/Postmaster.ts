@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import { existsSync } from "node:fs"
+import { statSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fitsSocket } from "../net/SocketPath.ts"
@@ -26,7 +26,7 @@ export const parsePostmaster = (text: string): Option.Option<Postmaster> => {
 /** Whether clients reach the server by a socket in its data directory, which its account and root can open. */
 export const hasSocket = (cluster: string, port: number): boolean => {
   const socket = join(cluster, `.s.PGSQL.${port}`)
-  return fitsSocket(socket) && existsSync(socket)
+  return fitsSocket(socket) && statSync(socket, { throwIfNoEntry: false })?.isSocket() === true
 }
 
 /** None without the file. */

@@ -12,6 +12,10 @@ describe("classifyStartFailure", () => {
       "PortTaken",
       `${stamp}LOG:  could not bind IPv4 address "127.0.0.1": Address already in use\n${stamp}FATAL:  could not create any TCP/IP sockets`
     ],
+    [
+      "SocketRefused",
+      `${stamp}LOG:  could not bind Unix address "./.s.PGSQL.5432": Operation not supported\n${stamp}FATAL:  could not create any Unix-domain sockets`
+    ],
     ["Other", `${stamp}FATAL:  invalid value for parameter "max_connections": "many"`]
   ])("classifyStartFailure classifies %s as %s", (tag, log) => {
     const failure = classifyStartFailure(log)
