@@ -18,10 +18,10 @@ const sendingSkill = {
   basic: false
 }
 
-/** Handlers return when the work has ended. */
+/** Handlers return when their work has ended. */
 const inSlots = BackgroundJobs.layer({ handOver: "1 minute" })
 
-/** The application, and the services of a worker's messages between agents over its backend. */
+/** The test application and a worker's services for messages between agents. */
 export const layer = Layer.unwrapEffect(
   Effect.map(App.TestApp, ({ backendUrl, internalKey }) =>
     Layer.merge(A2aDelivery.Default, inSlots).pipe(
@@ -32,7 +32,7 @@ export const layer = Layer.unwrapEffect(
   )
 ).pipe(Layer.provideMerge(App.layer({ skills: [...skillCatalog, sendingSkill] })))
 
-/** Takes what the lanes of the owners let through. The places of messages are free when they are delivered. */
+/** Takes the entries that the owners' lanes admit. Places become free at delivery. */
 export const takeMessages = Effect.gen(function* () {
   const outbox = yield* Outbox
   const entries: Array<OutboxEntry> = []
@@ -51,12 +51,12 @@ const handle = (entry: OutboxEntry) => {
   return entry.trace === null ? handled : Effect.withParentSpan(handled, Tracer.externalSpan(entry.trace))
 }
 
-/** Delivers the waiting messages; returns their entries, which can be delivered again. */
+/** Delivers the waiting messages; returns their entries, which a test can deliver again. */
 export const deliverMessages = Effect.tap(takeMessages, (entries) =>
   Effect.forEach(entries, handle, { concurrency: 4, discard: true })
 )
 
-/** Delivers messages, also those that agents send meanwhile, until an effect ends. */
+/** Delivers messages, including those that agents send in the meantime, until the effect ends. */
 export const whileDelivering = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.scoped(
     Effect.gen(function* () {

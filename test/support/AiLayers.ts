@@ -10,7 +10,6 @@ import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProvid
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 
-/** Access to a fake vendor. */
 export const accessTo = ({ apiKey, baseUrl }: { readonly apiKey: string; readonly baseUrl: string }) => ({
   baseUrl,
   apiKey: Redacted.make(apiKey)
@@ -28,7 +27,6 @@ export const openRouterEntry = (id: string, changes: object = {}) => ({
   ...changes
 })
 
-/** A fake of OpenRouter with two models. */
 export const fakeOpenRouter = makeFakeOpenAi({
   models: [openRouterEntry("anthropic/claude-opus-4.6"), openRouterEntry("openai/gpt-4o-mini")],
   modelsArePublic: true,
@@ -50,7 +48,7 @@ export interface AiLayerOptions {
   readonly settings?: Partial<AiSettings["Type"]>
 }
 
-/** The AI layer over real providers and catalog, as in the backend, and the usage that it recorded. */
+/** The AI layer over real providers and the catalog, as in the backend, with the recorded usage. */
 export const buildAiLayer = (
   providers: ConfiguredModelProviders.ModelProvidersOptions,
   { keysOf = () => ({}), openRouterUrl, settings }: AiLayerOptions = {}

@@ -18,16 +18,16 @@ const onPath = (process.env["PATH"] ?? "")
 
 const Manifest = Schema.parseJson(Schema.Struct({ version: Schema.String }))
 
-/** The packed browser of the test's own package, unpacked once beside the packages. */
+/** The browser of the test package, unpacked once next to the packages. */
 const unpacked = Effect.tryPromise(async () => {
-  // Found by its main file, since its other files are not for import.
+  // Resolved by its main file: its other files are not exported.
   const folder = join(dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")), "..", "..")
   const { version } = await Schema.decodePromise(Manifest)(await readFile(join(folder, "package.json"), "utf8"))
   const cache = fileURLToPath(new URL("../../node_modules/.cache/chromium/", import.meta.url))
   const binary = join(cache, version)
   if (existsSync(binary)) return binary
   await mkdir(cache, { recursive: true })
-  // Several test processes may do this at once; each has a whole file to put there.
+  // Concurrent test processes each rename a complete file into place.
   const own = `${binary}.${process.pid}`
   await pipeline(
     createReadStream(join(folder, "bin", "chromium.br")),

@@ -1,4 +1,4 @@
-/** Request headers of browsers for requests of the service's pages. */
+/** Headers that a browser sends with a request for a page. */
 const sent = (userAgent: string, more: Readonly<Record<string, string>>) => ({
   "user-agent": userAgent,
   accept: "*/*",
@@ -36,7 +36,7 @@ export const browserHeaders = {
   )
 } satisfies Record<string, Readonly<Record<string, string>>>
 
-/** An origin goes with them, since they name no page otherwise. */
+/** Without fetch metadata, only the origin names the page. */
 export const browserHeadersWithoutMetadata = {
   "Safari 15": sent(
     "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/15.6 Safari/605.1.15",

@@ -2,7 +2,9 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
-/** Makes an authority with a certificate for 127.0.0.1 and for its clients: ca.pem, cert.pem and key.pem in the directory. */
+/**
+ * Creates ca.pem, cert.pem and key.pem in the directory: an authority, and its certificate for 127.0.0.1 and clients.
+ */
 export const makeCertificates = (directory: string): string => {
   mkdirSync(directory, { recursive: true })
   const at = (name: string) => join(directory, name)

@@ -11,10 +11,9 @@ import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { makeFakeTelegram, type FakeTelegram as Fake } from "../fakes/channels/FakeTelegram.ts"
 import * as App from "./TestApp.ts"
 
-/** The Bot API that the application calls. */
 export class FakeTelegram extends Context.Tag("@berth/test/FakeTelegram")<FakeTelegram, Fake>() {}
 
-/** The services of a worker's channel jobs, over the application's backend. */
+/** A worker's services for channel jobs, over the application's backend. */
 const worker = Layer.unwrapEffect(
   Effect.map(App.TestApp, ({ backendUrl, internalKey }) =>
     Layer.mergeAll(ChannelReaders.Default, ChannelRecovery.Default).pipe(
@@ -25,7 +24,7 @@ const worker = Layer.unwrapEffect(
   )
 )
 
-/** The application, a bot of platformA, and a worker whose jobs run on request. */
+/** The application, a bot of platformA, and a worker that runs its jobs on request. */
 export const layer = (options: App.TestAppOptions = {}) =>
   Layer.unwrapScoped(
     Effect.map(makeFakeTelegram, (fake) =>
@@ -36,7 +35,7 @@ export const layer = (options: App.TestAppOptions = {}) =>
     )
   )
 
-/** Runs the waiting jobs of channels, at most four at a time, until there are none; returns their number. */
+/** Runs the waiting channel jobs, at most four at a time, until none remains; returns their number. */
 export const runChannelJobs = Effect.gen(function* () {
   const outbox = yield* Outbox
   let done = 0

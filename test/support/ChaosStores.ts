@@ -7,7 +7,7 @@ import { Duration, Option, Redacted } from "effect"
 export const capExceeded = 99
 export const drain = Duration.seconds(5)
 
-/** The stores of the chaos of jobs. */
+/** The stores of the chaos test of jobs. */
 export const make = (databaseUrl: Redacted.Redacted, redisUrl: Option.Option<Redacted.Redacted>) => ({
   storage: PersistenceWiring.layer({
     databaseUrl,

@@ -1,8 +1,6 @@
 import { Duration, Effect } from "effect"
 
-/**
- * Measures the processor time of an effect over all threads of this process. Other processes hardly affect it.
- */
+/** Measures the processor time of an effect over all threads of this process, almost independent of other processes. */
 export const measureCpuTime = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<[Duration.Duration, A], E, R> =>
   Effect.gen(function* () {
     const before = process.cpuUsage()

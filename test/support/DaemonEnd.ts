@@ -13,7 +13,7 @@ const readText = (path: string): string => {
   }
 }
 
-/** The processes with a text on their command line. */
+/** Processes with this text in their command line. */
 const findProcesses = (text: string): ReadonlyArray<number> =>
   readdirSync("/proc")
     .map(Number)
@@ -38,7 +38,7 @@ const emptyDaemon = (directory: string) => {
   docker("network", "prune", "--force")
 }
 
-/** Ends what a killed daemon left: its helpers with their containers, and mounts, which cannot be deleted. */
+/** Ends the processes that a killed daemon left, and its mounts, which block the deletion. */
 const endRemains = (directory: string) => {
   for (const helper of findProcesses(directory)) {
     for (const pid of listChildren(helper)) kill(pid)
@@ -51,7 +51,7 @@ const endRemains = (directory: string) => {
   for (const path of mounts.toSorted().toReversed()) spawnSync("umount", ["--lazy", path])
 }
 
-/** Ends the daemon of a directory with everything of it. */
+/** Stops the daemon of a directory with its containers and helpers. */
 export const stopDaemon = (directory: string): void => {
   if (!existsSync(directory)) return
   const pid = Number(readText(daemonPidFile(directory)))

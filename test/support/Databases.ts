@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto"
 import { Client, type ClientConfig, DatabaseError } from "pg"
 import { inject } from "vitest"
 
-/** Runs statements, one at a time, on a connection that the worker keeps: opening one costs more than most statements. */
+/** Runs statements sequentially on a connection of the worker: a new connection costs more than most statements. */
 const makeConnection = (options: ClientConfig) => {
   let opened: Promise<Client> | undefined
   const forget = () => (opened = undefined)
@@ -38,12 +38,12 @@ const codeOf = (error: { readonly error: unknown }) =>
 
 const isInUse = (error: { readonly error: unknown }) => codeOf(error) === "55006"
 
-/** Half a minute: a machine with much to do lets go late. */
+/** 30 s: a loaded machine closes connections late. */
 const whileInUse = { while: isInUse, times: 600, schedule: Schedule.spaced("50 millis") } as const
 
 /**
- * A drop waits until every connection of the server has heard of it, also those of others, and one whose client says nothing
- * in the middle of signing in hears nothing. That is no fault of the test that ends: it says so and leaves its database.
+ * DROP DATABASE waits until every backend of the server has processed a barrier, including a client that stalls during
+ * authentication. The test is not at fault: log a warning and leave the database.
  */
 const drop = (database: string) =>
   remove(`drop database if exists "${database}" with (force)`).pipe(
@@ -60,7 +60,7 @@ const database = (from: string) =>
     Effect.suspend(() => {
       const name = `test_${randomBytes(8).toString("hex")}`
       return create(`create database "${name}" ${from}`).pipe(
-        // A template cannot be copied while somebody's connection to it is still closing.
+        // A template cannot be copied while a connection to it is closing.
         Effect.retry(whileInUse),
         Effect.orDie,
         Effect.as(name)
@@ -69,22 +69,22 @@ const database = (from: string) =>
     drop
   ).pipe(Effect.map(urlOf))
 
-/** The URL of an empty database that only this scope has; it is dropped, whoever is still connected, when the scope closes. */
+/** URL of an empty database for this scope; dropped with its connections when the scope closes. */
 export const freshDatabase: Effect.Effect<Redacted.Redacted, never, Scope.Scope> = database("strategy file_copy")
 
-/** An empty database with another encoding than the server's default. */
+/** An empty database whose encoding differs from the server's default. */
 export const freshDatabaseEncoded = (encoding: "LATIN1" | "SQL_ASCII") =>
   database(`template template0 encoding '${encoding}' locale_provider libc locale 'C'`)
 
-/** A prepared database that others are copied from. */
+/** A prepared database to copy. */
 export interface Template<E> {
-  /** Letters, digits and underscores; the same name means the same content for the whole run. */
+  /** Letters, digits and underscores. Equal names have equal content during the whole run. */
   readonly name: string
-  /** Fills the empty database, and leaves no connection open. */
+  /** Fills the empty database and closes its connections. */
   readonly prepare: (url: Redacted.Redacted) => Effect.Effect<void, E>
 }
 
-/** Only one test file of the run prepares a template, the others wait for it: an advisory lock is held meanwhile. */
+/** An advisory lock lets one test file of the run prepare the template; the others wait. */
 const prepared = <E>(template: Template<E>) =>
   Effect.acquireUseRelease(
     Effect.promise(async () => {
@@ -114,7 +114,7 @@ const prepared = <E>(template: Template<E>) =>
 /** Templates that this worker has seen prepared. */
 const known = new Map<string, string>()
 
-/** Like `freshDatabase`, with the content of a template, prepared once in a run. A copy of files costs half of a logged one. */
+/** Like `freshDatabase`, with the content of a template. FILE_COPY costs half of WAL_LOG. */
 export const databaseFromTemplate = <E>(template: Template<E>): Effect.Effect<Redacted.Redacted, E, Scope.Scope> =>
   Effect.suspend(() => {
     const name = known.get(template.name)

@@ -16,14 +16,14 @@ const given = (process.env["DOCKER_HOST"] ?? "").trim()
 const runs = (command: string) => spawnSync(command, ["--version"]).status === 0
 const canStart = () => process.getuid?.() === 0 && ["docker", "dockerd", "iptables"].every(runs)
 
-/** An engine: that of DOCKER_HOST, or one of this run's own, which needs root, dockerd and iptables. */
+/** The engine of DOCKER_HOST, or one started for this run, which requires root, dockerd and iptables. */
 export const dockerEngine: RequiredTool = {
   name: "Docker Engine",
   present: given !== "" || canStart(),
   missingReason: "is not set by DOCKER_HOST, and dockerd with iptables cannot be started as root"
 }
 
-/** Whether something listens on a Unix socket. */
+/** True if a process listens on the Unix socket. */
 const isListening = (path: string) =>
   new Promise<boolean>((resolve) => {
     const socket = connect(path)
@@ -34,7 +34,7 @@ const isListening = (path: string) =>
     })
   })
 
-/** A subnet of this run's own: the engine rejects one that another engine of this machine uses. */
+/** A subnet for this run: the engine rejects one that another engine of the machine uses. */
 const subnetOf = (directory: string) => {
   const [first = 0, second = 0] = createHash("sha256").update(directory).digest()
   return `10.${64 + (first % 128)}.${second}.0/24`
@@ -61,7 +61,7 @@ export const startDaemon = async (directory: string, options: ReadonlyArray<stri
   throw new Error(`dockerd does not start: ${readFileSync(join(directory, "log"), "utf8").slice(-2000)}`)
 }
 
-/** Starts dockerd, also again after it was killed. */
+/** Starts dockerd, also after it was killed. */
 export const launchDaemon = (directory: string, options: ReadonlyArray<string> = []): void => {
   const log = openSync(join(directory, "log"), "a")
   mkdirSync(join(directory, "data"), { recursive: true })

@@ -2,44 +2,42 @@ import { Duration, Effect, Option } from "effect"
 import { inspect } from "node:util"
 
 export interface EventuallyOptions {
-  /** Completes the message "waited for …". */
+  /** Completes the failure message "not within 30s: …". */
   readonly description?: string
-  /** How long, at least; 30 seconds where nothing is said. A machine with much to do is slow, and that is no failure. */
+  /** Default: 30 seconds, enough for a loaded machine. */
   readonly timeout?: Duration.DurationInput
 }
 
 const shown = (value: unknown) => inspect(value, { depth: 5, breakLength: 120, maxArrayLength: 40 }).slice(0, 4_000)
 
 /**
- * Asks again until the answer is the one that is waited for. When the time is up it asks once more, since the machine may
- * have slept; then it fails, showing the last answer. Wait only for what stays so once it has come: a state that passes
- * may pass between two looks.
+ * Repeats `read` until its result satisfies the condition. After the timeout it reads once more, because the machine
+ * may have been suspended, then fails with the last value. Wait for stable states only: a transient one can pass
+ * between two reads.
  */
 export const eventually = <A, E, R>(
-  question: Effect.Effect<A, E, R>,
-  isIt: (answer: A) => boolean,
-  { timeout = "30 seconds", description = "the right answer" }: EventuallyOptions = {}
+  read: Effect.Effect<A, E, R>,
+  isSatisfied: (value: A) => boolean,
+  { timeout = "30 seconds", description = "the expected value" }: EventuallyOptions = {}
 ): Effect.Effect<A, E | Error, R> =>
   Effect.suspend(() => {
-    let looks = 0
-    let last: unknown = "no answer at all"
-    const look = Effect.map(question, (answer) => {
-      looks += 1
-      last = answer
-      return answer
+    let attempts = 0
+    let last: unknown = "none"
+    const readOnce = Effect.map(read, (value) => {
+      attempts += 1
+      last = value
+      return value
     })
-    // At growing intervals: on a slow machine the looks of many tests would themselves keep it busy.
-    const ask: Effect.Effect<A, E, R> = Effect.flatMap(look, (answer) =>
-      isIt(answer) ? Effect.succeed(answer) : Effect.delay(ask, Math.min(15 * 1.3 ** looks, 300))
+    // Increasing intervals keep the load of many waiting tests low.
+    const poll: Effect.Effect<A, E, R> = Effect.flatMap(readOnce, (value) =>
+      isSatisfied(value) ? Effect.succeed(value) : Effect.delay(poll, Math.min(15 * 1.3 ** attempts, 300))
     )
-    const late = () =>
-      new Error(
-        `waited ${Duration.format(timeout)} for ${description}, and looked ${looks} times; last seen: ${shown(last)}`
-      )
-    const lastLook = Effect.timeoutFail(Effect.interruptible(look), { duration: "10 seconds", onTimeout: late })
-    // Interruptible also where a resource is acquired, or the time would never be up.
+    const timedOut = () =>
+      new Error(`not within ${Duration.format(timeout)}: ${description}; ${attempts} reads; last value: ${shown(last)}`)
+    const lastRead = Effect.timeoutFail(Effect.interruptible(readOnce), { duration: "10 seconds", onTimeout: timedOut })
+    // Interruptible even in an acquisition, so that the timeout takes effect.
     return Effect.flatMap(
-      Effect.timeoutOption(Effect.interruptible(ask), timeout),
-      Option.match({ onSome: Effect.succeed, onNone: () => Effect.filterOrFail(lastLook, isIt, late) })
+      Effect.timeoutOption(Effect.interruptible(poll), timeout),
+      Option.match({ onSome: Effect.succeed, onNone: () => Effect.filterOrFail(lastRead, isSatisfied, timedOut) })
     )
   })

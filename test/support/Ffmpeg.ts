@@ -4,7 +4,6 @@ import type { RequiredTool } from "./RequiredTools.ts"
 
 export const ffmpeg: RequiredTool = { name: "ffmpeg", present: spawnSync("ffmpeg", ["-version"]).status === 0 }
 
-/** Runs ffmpeg to its end; returns its standard output. */
 export const runFfmpeg = (args: ReadonlyArray<string>): Effect.Effect<string> =>
   Effect.async<string, Error>((resume) => {
     const child = execFile(

@@ -2,8 +2,8 @@ import { findBindablePort } from "@berth/infra/net/PortProbe"
 import { Effect, Random } from "effect"
 
 /**
- * A TCP port that is free on the loopback address now, and not one that the system gives to whoever asks for any, or connects
- * somewhere: whoever is to listen there may take a while to start.
+ * A free TCP port of the loopback address outside the ephemeral range, from which the system could assign it before
+ * the listener starts.
  */
 export const freePort: Effect.Effect<number> = Effect.flatMap(Random.nextIntBetween(10_000, 32_000), (port) =>
   findBindablePort(port, "127.0.0.1")

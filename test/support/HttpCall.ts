@@ -1,17 +1,17 @@
 import { Effect, Option, Schema } from "effect"
 import { Agent, type IncomingHttpHeaders, request } from "node:http"
 
-/** A request as it goes over the wire: nothing of it is checked or completed, so that it can be as wrong as it likes. */
+/** An HTTP request, sent unchecked and unchanged, so that it can be malformed. */
 export interface HttpCall {
   readonly method: string
-  /** As it stands in the request line, the query with it. */
+  /** Request target, including the query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string | ReadonlyArray<string>>>
-  /** Sent as application/json, unless `headers` say something else. */
+  /** Sent as application/json unless `headers` override the type. */
   readonly json?: unknown
-  /** Sent as it is; in several pieces, without a length. */
+  /** Sent unchanged; chunked when it is an array. */
   readonly body?: string | Uint8Array | ReadonlyArray<Uint8Array>
-  /** Expects a response that breaks off; one that ends in order is an error. */
+  /** Expects an incomplete response; a complete one is an error. */
   readonly isCut?: boolean
 }
 
@@ -19,12 +19,12 @@ export interface HttpCallResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** The members of a JSON object; none for anything else. */
+  /** The members of a JSON object; empty for other bodies. */
   readonly body: Readonly<Record<string, unknown>>
 }
 
 const Members = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
-/** The members of a JSON object; none of anything else. */
+/** The members of a JSON object; empty for other values. */
 export const parseJsonObject = (text: string) => Option.getOrElse(Schema.decodeOption(Members)(text), () => ({}))
 
 const timeLimit = "45 seconds"
@@ -46,13 +46,13 @@ const headersOf = (call: HttpCall, pieces: ReadonlyArray<string | Uint8Array>) =
   }
 }
 
-/** A new connection costs a quarter of a call. The client closes an idle one long before a server does. */
+/** A new connection costs a quarter of a call. The client closes idle ones long before a server does. */
 const connections = new Agent({ keepAlive: true, timeout: 1_000 })
 
-/** The server closed the idle connection while a call was being sent on it: a machine that stalls lets its time run out. */
+/** The server closed the idle connection while a call was sent on it: its idle timeout elapsed on a stalled machine. */
 class ConnectionClosed extends Error {}
 
-/** Nothing of a call with framing of its own can stay on a connection. */
+/** Calls with their own framing use a new connection. */
 const framing = new Set(["connection", "content-length", "expect", "transfer-encoding", "upgrade"])
 const leavesConnectionClean = ({ headers = {} }: HttpCall, chunks: number) =>
   chunks < 2 && Object.keys(headers).every((name) => !framing.has(name.toLowerCase()))

@@ -1,7 +1,7 @@
 import { Effect, type Scope } from "effect"
 import type { Server } from "node:http"
 
-/** Opens a server on a free port of this host, until the scope ends with everybody's connections. Answers its origin. */
+/** Listens on a free port of this host; closes all connections with the scope. Returns the origin. */
 export const listenLocally = (server: Server, host = "127.0.0.1"): Effect.Effect<URL, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.async<void>((resume) => {

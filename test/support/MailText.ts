@@ -1,7 +1,7 @@
-/** Decodes a raw mail: unfolded headers and text. */
+/** A decoded mail: unfolded headers and text. */
 export interface ParsedMail {
   readonly headers: ReadonlyMap<string, string>
-  /** The names of the headers in order, as often as they come. */
+  /** Header names in order, with duplicates. */
   readonly names: ReadonlyArray<string>
   readonly text: string
 }
@@ -15,7 +15,6 @@ const decodeBody = (body: string, encoding: string): string => {
   return Buffer.from(bytes, "latin1").toString("utf8")
 }
 
-/** Reads a mail of one part. */
 export const parseMail = (source: string): ParsedMail => {
   const end = source.search(/\r?\n\r?\n/)
   const head = source.slice(0, end).replace(/\r?\n[ \t]+/g, " ")
@@ -29,7 +28,7 @@ export const parseMail = (source: string): ParsedMail => {
   return { headers, names: lines.map(([name]) => name), text: text.replaceAll("\r\n", "\n") }
 }
 
-/** The token in the first link of a text that leads to a path. */
+/** The token in the first link of the text to a path. */
 export const findLinkToken = (text: string, path: string): string => {
   const found = new RegExp(`${path.replaceAll("/", "\\/")}\\?token=([A-Za-z0-9_-]+)`).exec(text)
   return found?.[1] ?? ""

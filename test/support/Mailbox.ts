@@ -24,7 +24,7 @@ import { findLinkToken } from "./MailText.ts"
 import { SendMailJob } from "@berth/domain/mail/MailJobs"
 import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResetJobs"
 
-/** The services of the worker's mail jobs. */
+/** The worker's services for mail jobs. */
 export const layer = Layer.provide(
   PasswordResetMails.Default,
   Layer.mergeAll(MailOutbox.Default, MailedTokens.Default, Users.Default)
@@ -32,7 +32,7 @@ export const layer = Layer.provide(
 
 const isAboutMail = ({ name }: OutboxEntry) => name === SendMailJob.name || name === SendPasswordResetJob.name
 
-/** Services of jobs that send no mail. */
+/** Services for jobs that send no mail. */
 export const nothingElse = Layer.mergeAll(
   Layer.mock(BackgroundJobs, {}),
   Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
@@ -48,7 +48,7 @@ export const nothingElse = Layer.mergeAll(
 
 type Worked = Outbox | CardProcessor | Mailer | PasswordResetMails | SecretBox | AgentManager
 
-/** The work of a worker, as far as it is about mail, until there is none; answers the jobs. */
+/** Runs the worker's mail jobs until none remains; returns their entries. */
 export const processMailJobs: Effect.Effect<ReadonlyArray<OutboxEntry>, never, Worked> = Effect.gen(function* () {
   const outbox = yield* Outbox
   const done = yield* Ref.make<ReadonlyArray<OutboxEntry>>([])
@@ -67,7 +67,7 @@ export const processMailJobs: Effect.Effect<ReadonlyArray<OutboxEntry>, never, W
   return yield* done
 })
 
-/** The mails to an address after all pending mails are sent, oldest first. */
+/** The mails to an address, oldest first, after all pending mails are sent. */
 export const readMailsTo = (address: string) =>
   Effect.gen(function* () {
     yield* processMailJobs
@@ -81,9 +81,9 @@ const lastToken = (path: string) => (address: string) =>
     return tokens.at(-1) ?? ""
   })
 
-/** The token of the last link for a new password that was mailed to an address; empty when there is none. */
+/** The token of the last password reset link mailed to an address; empty if there is none. */
 export const findResetToken = lastToken("/reset-password")
-/** The token of the last link that undoes a change of the address. */
+/** The token of the last link that undoes an email change. */
 export const findUndoToken = lastToken("/undo-email-change")
-/** The same of the last link that confirms an address. */
+/** The token of the last email verification link. */
 export const findVerificationToken = lastToken("/api/auth/verify-email")

@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 
-/** Asserts the given members at any depth; arrays have the same length and order. */
+/** Asserts the given members at any depth; arrays match in length and order. */
 export const assertMatches = (actual: unknown, expected: unknown, path = "value"): void => {
   if (Array.isArray(expected)) {
     assert.isArray(actual, path)

@@ -14,7 +14,7 @@ const runPromtool = (text: string) =>
     return (await exit) === 0 ? faults : ["promtool rejects the metrics", ...faults]
   })
 
-/** Metrics that `promtool` accepts: histograms without a unit, and descriptions that repeat the name. */
+/** Faults that `promtool` accepts: histograms without a unit, and descriptions that repeat the name. */
 const findOwnFaults = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \1 (\S+)$/gm)].flatMap(([, name = "", help = "", type = ""]) =>
     name.startsWith("effect_")
@@ -25,6 +25,9 @@ const findOwnFaults = (text: string): ReadonlyArray<string> =>
         ]
   )
 
-/** Faults of metrics in the Prometheus text format. Without `promtool`, in CI required by the tests of the programs, own ones alone. */
+/**
+ * Faults of metrics in the Prometheus text format. Without `promtool`, which CI requires, only the additional checks
+ * run.
+ */
 export const lintMetrics = (text: string): Effect.Effect<ReadonlyArray<string>> =>
   Effect.map(promtool.present ? runPromtool(text) : Effect.succeed([]), (faults) => [...faults, ...findOwnFaults(text)])

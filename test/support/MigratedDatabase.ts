@@ -7,13 +7,13 @@ import { databaseFromTemplate } from "./Databases.ts"
 
 const options = (url: Redacted.Redacted) => ({ url, maxConnections: 10, applicationName: "test" })
 
-/** The URL of a database of one's own with the whole schema and no rows; the migrations run once in a test run. */
+/** URL of a migrated database without rows for this scope; the migrations run once per test run. */
 export const migratedDatabase: Effect.Effect<Redacted.Redacted, never, Scope.Scope> = databaseFromTemplate({
   name: "berth",
   prepare: (url) => Effect.orDie(Effect.scoped(Layer.build(layerMigrated(options(url)))))
 })
 
-/** A pool of ten on a migrated database of its own. */
+/** A pool of ten connections to a new migrated database. */
 export const layer: Layer.Layer<PgClient | SqlClient> = Layer.unwrapScoped(
   Effect.map(migratedDatabase, (url) => Layer.orDie(PostgresPool.layer(options(url))))
 )

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net"
 
 type Piece = string | Uint8Array
 
-/** Lets `send` write, and collects what `read` is given until the peer closes or is idle for `idleTimeoutMs`. */
+/** Calls `send` and collects the bytes read until the peer closes or is idle for `idleTimeoutMs`. */
 const exchange = (
   port: number,
   idleTimeoutMs: number,
@@ -30,7 +30,7 @@ export const sendBytes = (port: number, pieces: ReadonlyArray<Piece>, idleTimeou
     for (const piece of pieces) socket.write(piece)
   })
 
-/** Sends all bytes before it reads, as clients without an event loop do. */
+/** Sends all bytes before it reads, as blocking clients do. */
 export const sendBytesThenRead = (port: number, pieces: ReadonlyArray<Piece>, idleTimeoutMs = 10_000) =>
   exchange(port, idleTimeoutMs, (socket, read) => {
     const sendFrom = (index: number): void => {
@@ -41,7 +41,7 @@ export const sendBytesThenRead = (port: number, pieces: ReadonlyArray<Piece>, id
     sendFrom(0)
   })
 
-/** The first answer in what was read. */
+/** Parses the first response. */
 export const parseRawResponse = (text: string) => {
   const [head = "", body = ""] = text.split("\r\n\r\n")
   const [line = "", ...fields] = head.split("\r\n")

@@ -48,7 +48,7 @@ import {
 } from "effect"
 import type { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
 
-/** Longer than a test, so that no scan but its own finds an idle instance. */
+/** Longer than a test: only its own scan finds an idle instance. */
 export const idleAfter = Duration.hours(1)
 
 const key = Redacted.make(Buffer.alloc(32, 7))
@@ -63,7 +63,10 @@ export const testStorage = (databaseUrl: Redacted.Redacted, applicationName: str
     verifiedEmailsOnly: false
   })
 
-/** The stores of a reconciler on a migrated database: it starts hundreds of times, and all stores take five times as long. */
+/**
+ * The stores of a reconciler on a migrated database. It starts hundreds of times, and all stores cost five times as
+ * much.
+ */
 const reconcilerStorage = (databaseUrl: Redacted.Redacted, applicationName: string) =>
   Layer.mergeAll(
     PostgresTransaction.layer,
@@ -91,15 +94,15 @@ const reconcilerStorage = (databaseUrl: Redacted.Redacted, applicationName: stri
     )
   )
 
-/** The reconciler of a backend that can crash at a step, as by SIGKILL: from then on it does nothing. */
+/** A backend's reconciler that can crash at a step, as by SIGKILL: afterwards it has no effects. */
 export interface ReconcilerProcess {
   readonly reconciler: InstanceReconciler
   /** Names of the steps so far. */
   readonly steps: ReadonlyArray<string>
-  /** Crashes at the step with this number, counted from here on, from 1. */
+  /** Crashes at the step with this number, counted from 1 after the call. */
   readonly crashAtStep: (number: number) => void
   readonly crashed: Effect.Effect<void>
-  /** Pauses at the step with this number, counted from here on, from 1, until `resume`. */
+  /** Pauses at the step with this number, counted from 1 after the call, until `resume`. */
   readonly pauseAtStep: (
     number: number
   ) => Effect.Effect<{ readonly reached: Effect.Effect<void>; readonly resume: Effect.Effect<void> }>
@@ -184,7 +187,7 @@ export const makeReconcilerProcess = (
         )
       )
     )
-    // Owners that a test creates from here on are not part of the initial reconciliation.
+    // Owners created after this point are not part of the initial reconciliation.
     yield* Deferred.await(listed)
     return {
       reconciler,
@@ -207,8 +210,8 @@ export const makeReconcilerProcess = (
   })
 
 /**
- * As the system does with the sockets of a process that was killed: at once, and as long as the scope is open, because one that
- * only plays dead may have been about to open another.
+ * Terminates the connections as the kernel does for a killed process, repeatedly until the scope closes: the simulated
+ * process may be opening another one.
  */
 export const makeConnectionTerminator = Effect.gen(function* () {
   const sql = yield* SqlClient

@@ -1,7 +1,7 @@
 import { encodeLine } from "@berth/domain/shared/LogLine"
 import { Layer, Logger, Tracer } from "effect"
 
-/** A tracer Layer with the name, attributes and events of its spans. */
+/** A tracer Layer that records the name, attributes and events of its spans. */
 export const recordSpans = () => {
   const spans: Array<Map<string, unknown>> = []
   const tracer = Tracer.make({
@@ -31,7 +31,7 @@ export const recordSpans = () => {
   return { spans, layer: Layer.setTracer(tracer) }
 }
 
-/** A logger Layer with its lines, as JSON. */
+/** A logger Layer that records its lines as JSON. */
 export const recordLogs = () => {
   const lines: Array<string> = []
   const logger = Logger.make((line) => void lines.push(encodeLine(Logger.structuredLogger.log(line))))

@@ -18,7 +18,7 @@ const answers = (port: number) =>
     socket.write("PING\r\n")
   })
 
-/** A Redis of this run, set up as production must be. The empty string when redis-server is not on the PATH. */
+/** A Redis server for this run, configured as in production. Empty if redis-server is not on the PATH. */
 export const startRedis = (
   directory: string,
   options: { readonly port?: number | undefined; readonly fsync?: "always" | "everysec" } = {}

@@ -1,18 +1,18 @@
 import { assert, describe, inject, it } from "vitest"
 
-/** Something outside the repository that a test needs. */
+/** A program or service outside the repository that a test requires. */
 export interface RequiredTool {
   readonly name: string
   readonly present: boolean
-  /** Why it is not there, where that is not "is not on the PATH". */
+  /** Default: "is not on the PATH". */
   readonly missingReason?: string
 }
 
 export const redisServer: RequiredTool = { name: "redis-server", present: inject("redisUrl") !== "" }
 
 /**
- * A block of tests that needs a tool. Where the tool is missing the block is skipped and its title says why; in CI, where
- * everything has to run, it fails instead.
+ * A block of tests that requires a tool. Without the tool the block is skipped with the reason in its title; in CI it
+ * fails.
  */
 export const describeWithTool = (
   tool: RequiredTool,

@@ -18,7 +18,7 @@ const bundle = async (entry: string, define: Readonly<Record<string, string>>) =
     minify: true,
     lineLimit: 500,
     logLevel: "error",
-    // An optional dependency of pg.
+    // Optional dependency of pg.
     external: ["pg-native"],
     define: Object.fromEntries(Object.entries(define).map(([name, value]) => [name, JSON.stringify(value)])),
     banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` }
@@ -43,8 +43,8 @@ const bundle = async (entry: string, define: Readonly<Record<string, string>>) =
 const bundles = new Map<string, Promise<string>>()
 
 /**
- * Packs a program into one file under a name made from its content, so that test files running side by side share it. A
- * process packs each program once.
+ * Bundles a program into one file named by its content, shared by concurrent test files. A process bundles each
+ * program once.
  */
 export const bundleProgram = (entry: string, define: Readonly<Record<string, string>> = {}): Promise<string> => {
   const key = JSON.stringify([entry, define])
@@ -53,7 +53,7 @@ export const bundleProgram = (entry: string, define: Readonly<Record<string, str
   return known
 }
 
-/** The runtime's program, built from the sources. Absolute path of one self-contained file. */
+/** Bundles the runtime from the sources. Returns the absolute path of a self-contained file. */
 export const bundleRuntime = (): Promise<string> => bundleProgram(join(root, "packages/runtime/src/main.ts"))
 
 /** A program that starts as a runtime of this version and then misbehaves. */

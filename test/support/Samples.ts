@@ -11,13 +11,12 @@ import { DateTime, Effect } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 
-/** One transparent pixel. */
 export const png = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64"
 )
 
-/** Two basic skills and one that is not. */
+/** Two basic skills and a premium one. */
 export const skillCatalog: ReadonlyArray<Skill> = [
   { id: "time", name: "Time", description: "Tells the time", instructions: "…", tools: ["current_time"], basic: true },
   {
@@ -31,12 +30,12 @@ export const skillCatalog: ReadonlyArray<Skill> = [
   { id: "files", name: "Files", description: "Keeps files", instructions: "…", tools: ["list_files"], basic: false }
 ]
 
-/** Pages load these, and nothing happens. */
+/** Empty scripts for pages. */
 export const pageAssets = PageAssets.make(
   new Map(PageAssets.assetNames.map((name) => [name, new TextEncoder().encode(`/* ${name} */`)]))
 )
 
-/** The console's document loads these, and nothing happens. */
+/** Empty scripts for the console's document. */
 export const consoleAssets = ConsoleAssets.make(
   {
     script: "main-HASH.js",
@@ -53,7 +52,6 @@ export const consoleAssets = ConsoleAssets.make(
 
 const newId = Effect.flatMap(IdGenerator, (ids) => ids.next("usr"))
 
-/** A unique name. */
 export const uniqueName = (prefix: string) => Effect.map(newId, (id) => `${prefix}-${id.slice(-12)}`)
 
 /** A new user on the free plan without credits; the email starts with `name`. */

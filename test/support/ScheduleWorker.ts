@@ -8,10 +8,10 @@ import { Effect, Layer, Redacted } from "effect"
 import * as BackgroundJobs from "@berth/worker/jobs/BackgroundJobs"
 import * as App from "./TestApp.ts"
 
-/** Handlers return when the work has ended. */
+/** Handlers return when their work has ended. */
 const inSlots = BackgroundJobs.layer({ handOver: "1 minute" })
 
-/** The application, and the services of a worker's schedules over its backend. */
+/** The test application and a worker's services for schedules. */
 export const layer = Layer.unwrapEffect(
   Effect.map(App.TestApp, ({ backendUrl, internalKey }) =>
     Layer.merge(SchedulesServices.scheduleJobs, inSlots).pipe(
@@ -23,12 +23,12 @@ export const layer = Layer.unwrapEffect(
 
 const handlers = [scheduledTaskHandler, skillExecutionHandler]
 
-/** Runs a published job of a schedule or a skill; other jobs are left out. */
+/** Runs a published job of a schedule or a skill; ignores other jobs. */
 export const runJob = (entry: OutboxEntry, isLastAttempt = false) =>
   Effect.forEach(
     handlers.filter(({ kind }) => kind.name === entry.name),
     (handler) =>
-      // The worker runs the job already.
+      // The worker is already running the job.
       Effect.catchTag(handler.handle({ ...entry, attempt: 1, isLastAttempt }), "JobPostponed", () => Effect.void),
     { discard: true }
   )

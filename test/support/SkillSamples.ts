@@ -1,7 +1,7 @@
 import { type Skill, SkillCatalog } from "@berth/domain/skills/Skill"
 import { Layer } from "effect"
 
-/** A skill for everybody, and one that plans with basic skills do not have. */
+/** A basic skill and a premium skill. */
 export const sampleSkills: ReadonlyArray<Skill> = [
   {
     id: "time",

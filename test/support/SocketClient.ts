@@ -4,15 +4,15 @@ import { WebSocket } from "ws"
 import { eventually } from "./Eventually.ts"
 
 export interface SocketCall {
-  /** `127.0.0.1:3000`. */
+  /** For example `127.0.0.1:3000`. */
   readonly host: string
-  /** With the query. */
+  /** Request target, including the query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly protocols?: ReadonlyArray<string>
 }
 
-/** A frame as it came; it is told apart by `type`. */
+/** A received frame, discriminated by `type`. */
 export type SocketFrame = Readonly<Record<string, unknown>>
 
 export interface SocketRefusal {
@@ -24,12 +24,12 @@ export interface SocketRefusal {
 
 export interface SocketClient {
   readonly ws: WebSocket
-  /** All that came so far. */
+  /** The received frames. */
   readonly frames: ReadonlyArray<SocketFrame>
-  /** An object goes as JSON, anything else as it is. */
+  /** Sends an object as JSON, a text or bytes unchanged. */
   readonly send: (frame: string | Uint8Array | object) => void
-  /** The first frame that is like this, once it has come. */
-  readonly until: (isIt: (frame: SocketFrame) => boolean) => Effect.Effect<SocketFrame, Error>
+  /** Waits for the first frame that satisfies the predicate. */
+  readonly until: (predicate: (frame: SocketFrame) => boolean) => Effect.Effect<SocketFrame, Error>
   readonly closed: Effect.Effect<{ readonly code: number; readonly reason: string }>
 }
 
@@ -38,9 +38,9 @@ const decode = Schema.decodeSync(Schema.parseJson(Schema.Record({ key: Schema.St
 const dial = ({ headers = {}, host, path, protocols = [] }: SocketCall) =>
   new WebSocket(`ws://${host}${path}`, [...protocols], { headers: { ...headers } })
 
-const limit = { duration: "45 seconds", onTimeout: () => new Error("no answer to a handshake in time") } as const
+const limit = { duration: "45 seconds", onTimeout: () => new Error("no handshake response in time") } as const
 
-/** A socket that the service takes; it ends with the scope. */
+/** Opens a WebSocket that closes with the scope. */
 export const connectSocket = (call: SocketCall) =>
   Effect.gen(function* () {
     const closed = yield* Deferred.make<{ readonly code: number; readonly reason: string }>()
@@ -63,12 +63,12 @@ export const connectSocket = (call: SocketCall) =>
       frames,
       send: (frame) =>
         ws.send(typeof frame === "string" || frame instanceof Uint8Array ? frame : JSON.stringify(frame)),
-      until: (isIt) =>
+      until: (predicate) =>
         Effect.flatMap(
           eventually(
-            Effect.sync(() => frames.find(isIt)),
+            Effect.sync(() => frames.find(predicate)),
             (found) => found !== undefined
-          ).pipe(Effect.mapError((error) => new Error(`${error.message}; there are ${JSON.stringify(frames)}`))),
+          ).pipe(Effect.mapError((error) => new Error(`${error.message}; frames: ${JSON.stringify(frames)}`))),
           (found) => (found === undefined ? Effect.fail(new Error("unreachable")) : Effect.succeed(found))
         ),
       closed: Deferred.await(closed)
@@ -78,13 +78,13 @@ export const connectSocket = (call: SocketCall) =>
 const membersOf = (text: string) =>
   Option.getOrElse(Option.liftThrowable(decode)(text), (): Readonly<Record<string, unknown>> => ({}))
 
-/** The answer of a service that takes no socket for a call. */
+/** The HTTP response to a rejected WebSocket upgrade. */
 export const readSocketRefusal = (call: SocketCall): Effect.Effect<SocketRefusal, Error> =>
   Effect.async<SocketRefusal, Error>((resume) => {
     const made = dial(call)
     made.once("open", () => {
       made.terminate()
-      resume(Effect.fail(new Error("the handshake was taken")))
+      resume(Effect.fail(new Error("the upgrade was accepted")))
     })
     made.on("error", (error) => resume(Effect.fail(error)))
     made.once("unexpected-response", (request, response) => {

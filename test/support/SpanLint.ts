@@ -2,7 +2,7 @@ import type { CollectedSpan } from "../fakes/FakeOtelCollector.ts"
 
 const resource = ["service.name", "service.namespace", "service.version", "service.instance.id", "berth.role"]
 
-/** Required attributes and the name of a span by its convention; none for spans inside of a program. */
+/** Required attributes and the name of a span by its convention; none for internal spans. */
 const findConvention = ({ attributes: given, kind }: CollectedSpan) => {
   const join = (...keys: ReadonlyArray<string>) => keys.flatMap((key) => given[key] ?? []).join(" ")
   if (kind === "server")
@@ -54,12 +54,12 @@ const findConvention = ({ attributes: given, kind }: CollectedSpan) => {
 
 const isInternalName = (name: string) => name === "sql.transaction" || /^[A-Z][A-Za-z\d]*\.[a-z][A-Za-z\d]*$/.test(name)
 
-/** Kinds of the callers of spans that begin in another program. */
+/** Kinds of the remote parents of spans. */
 const callers: Readonly<Record<string, string>> = { server: "client", consumer: "producer" }
 
 /**
- * Faults of one whole trace without failures, by the semantic conventions: names, kinds, parents, status and required
- * attributes of every span. `root` is the span of the caller.
+ * Faults of one complete trace without failures by the semantic conventions: names, kinds, parents, status and
+ * required attributes. `root` is the caller's span.
  */
 export const lintTrace = (spans: ReadonlyArray<CollectedSpan>, root: string): ReadonlyArray<string> => {
   const byId = new Map(spans.map((span) => [span.spanId, span]))

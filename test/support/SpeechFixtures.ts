@@ -14,10 +14,10 @@ const network = { chainId: 1337, token: `0x20c0${"00".repeat(18)}` }
 const settings = makeGatewaySettings({ network, realm: "berth.example" })
 
 export interface LocalSpeechOptions {
-  /** OpenAI, with a key of the platform's; not configured when absent. */
+  /** The platform's OpenAI; not configured by default. */
   readonly platformVendor?: FakeOpenAiAudio | undefined
   readonly sandbox?: boolean
-  /** Where own keys are used. */
+  /** The vendor called with users' own keys. */
   readonly ownKeyVendor?: FakeOpenAiAudio | undefined
   readonly keys?: ModelKeys
   readonly usage?: Array<ModelCallRecord>
@@ -25,7 +25,7 @@ export interface LocalSpeechOptions {
   readonly retries?: number
 }
 
-/** Speech in this process, without waits between tries. */
+/** Speech in this process, without delays between retries. */
 export const localSpeechLayer = ({
   keys = {},
   ownKeyVendor,
@@ -65,7 +65,7 @@ export const localSpeechLayer = ({
     Layer.provide(Layer.succeed(GatewaySettings, { ...settings, speech: { ...settings.speech, ...times } }))
   )
 
-/** The user with own keys. */
+/** A user with an own key. */
 export const userWithOwnKey = UserId.make("usr_keyed")
 
 export const makeSpokenText = (text: string, more: Partial<SpeechInput> = {}): SpeechInput => ({

@@ -1,7 +1,7 @@
 import { Effect, Redacted } from "effect"
 import { connect, createServer, type Socket } from "node:net"
 
-/** The way to a store that can be shut or moved, listening on a host of this machine. */
+/** A TCP proxy to a store on a host of this machine; it can be closed or redirected. */
 export const makeTcpProxy = (url: Redacted.Redacted, host = "127.0.0.1") =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -47,11 +47,11 @@ export const makeTcpProxy = (url: Redacted.Redacted, host = "127.0.0.1") =>
           open = true
           passing = true
         }),
-        /** From now on whatever is sent either way is lost, and nobody is told. */
+        /** Drops all traffic in both directions from now on, without closing connections. */
         dropTraffic: Effect.sync(() => {
           passing = false
         }),
-        /** Further connections lead to another server; the open ones stay. */
+        /** Redirects new connections to another server; open ones stay. */
         moveTo: (other: Redacted.Redacted) =>
           Effect.sync(() => {
             target = new URL(Redacted.value(other))

@@ -7,10 +7,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { stopDaemon } from "./DaemonEnd.ts"
 
-/** Temporary directories of a test run; the number is that of the process that made it. */
+/** Directories of test runs; the number is the process id of their creator. */
 const named = /^berth-test-(\d+)-/
 
-/** The process number that stands in the first line of a file. */
+/** The process id in the first line of a file. */
 const pidIn = (...path: ReadonlyArray<string>): Option.Option<number> => {
   try {
     return Option.map(Postmaster.parsePostmaster(readFileSync(join(...path), "utf8")), ({ pid }) => pid)
@@ -19,7 +19,7 @@ const pidIn = (...path: ReadonlyArray<string>): Option.Option<number> => {
   }
 }
 
-/** A number that was written down may be somebody else's by now; ours know the directory from how they were started. */
+/** Process ids are reused: the command line must name the directory. */
 const belongsTo = (pid: number, directory: string) => {
   try {
     return (
@@ -31,7 +31,7 @@ const belongsTo = (pid: number, directory: string) => {
   }
 }
 
-/** Ends the servers of a directory without any order, and deletes it. */
+/** Kills the servers of a directory and deletes it. */
 const stopServersAndRemove = (directory: string) => {
   stopDaemon(join(directory, "docker"))
   const servers: ReadonlyArray<[Option.Option<number>, NodeJS.Signals]> = [
@@ -48,10 +48,10 @@ const stopServersAndRemove = (directory: string) => {
 
 const onDisk = realpathSync(tmpdir())
 
-/** Room that is asked of a file system in memory; the databases of a run take some hundred MB. */
+/** Minimum free space in memory; the databases of a run take some hundred MB. */
 const requiredBytes = 2 * 1024 ** 3
 
-/** A database of a test is a thousand files: making them on a disk costs as much processor time as the tests of its rows. */
+/** A test database has a thousand files; creating them on a disk takes as much processor time as the tests. */
 const inMemory = Option.liftThrowable(() => {
   const directory = "/dev/shm"
   const { bavail, bsize } = statfsSync(directory)
@@ -66,12 +66,12 @@ const runDirectories = () =>
     })
   )
 
-/** Clears away what runs that were killed left behind. */
+/** Removes the directories of killed runs. */
 export const removeStaleDirectories = Effect.sync(() => {
   for (const { directory, pid } of runDirectories()) if (!isProcessAlive(pid)) stopServersAndRemove(directory)
 })
 
-/** For a run that is cut off (a second Ctrl-C, a crash): whatever this process still has. Does nothing after an end in order. */
+/** Removes the directories of this process when a run is cut off (a second Ctrl-C, a crash). Idempotent. */
 export const removeOwnDirectories = () => {
   for (const { directory, pid } of runDirectories()) if (pid === process.pid) stopServersAndRemove(directory)
 }
@@ -86,8 +86,8 @@ const makeDirectory = (root: string) =>
     (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
   )
 
-/** A temporary directory that goes with the scope. Other accounts may pass through: a database may run under one. */
+/** A temporary directory for the scope. Other accounts have access to it, since a database may run as one. */
 export const temporaryDirectory = makeDirectory(onDisk)
 
-/** Like `temporaryDirectory`, in memory where there is room. Programs may not be executable there. */
+/** Like `temporaryDirectory`, in memory if there is room, perhaps mounted `noexec`. */
 export const databaseDirectory = makeDirectory(inMemory)

@@ -80,79 +80,79 @@ import * as ModelProvidersTest from "@berth/infra/ai/ModelProvidersTest"
 import { Credits } from "@berth/domain/shared/Money"
 
 export interface TestAppOptions {
-  /** Replaces any of the ports of external systems. */
+  /** Replaces ports of external systems. */
   readonly overrides?: Layer.Layer<never>
-  /** Public URL; by default the web listener's. */
+  /** Public URL. Default: that of the web listener. */
   readonly appUrl?: string
-  /** The built console; by default files without content. */
+  /** The built console. Default: empty files. */
   readonly consoleAssets?: ConsoleAssets["Type"]
-  /** By default `skillCatalog`. */
+  /** Default: `skillCatalog`. */
   readonly skills?: ReadonlyArray<Skill>
-  /** Replaces some of the production limits. Calls come from a new address each unless they name one. */
+  /** Replaces production limits. Each call has a new client address unless it sets one. */
   readonly limits?: Partial<Record<LimitName, Limit>>
-  /** How the web listener reaches the agent manager: in its process, or over HTTP at the backend listener. */
+  /** Transport between web listener and agent manager: in process, or HTTP to the backend listener. */
   readonly agentManagerTransport?: "in process" | "remote"
   readonly aiLayerTransport?: "in process" | "remote"
   readonly aiLayerIsPrivate?: boolean
   /** Maximum number of waiting password hashes. */
   readonly maxWaitingHashes?: number
-  /** A migrated database; by default a new one. */
+  /** A migrated database. Default: a new one. */
   readonly databaseUrl?: Redacted.Redacted
-  /** Key of sealed columns, shared by servers over one database; by default a new one. */
+  /** Key of sealed columns, shared by servers over one database. Default: a new one. */
   readonly secretsKey?: Buffer
-  /** Time for requests in flight after a listener closes; 1 s by default. */
+  /** Time for requests in flight after a listener closes. Default: 1 s. */
   readonly drainLimit?: Duration.Duration
   /** Default: instances never sleep. */
   readonly instanceIdle?: Duration.Duration
-  /** Node of the base network; unreachable by default. */
+  /** Node of the base network. Default: unreachable. */
   readonly baseRpcUrl?: string
-  /** Node of base-sepolia, where the user wallets are; unreachable by default. */
+  /** Node of base-sepolia, the network of user wallets. Default: unreachable. */
   readonly baseSepoliaRpcUrl?: string
-  /** Private networks that agents may pay services in; none by default. */
+  /** Private networks of services that agents may pay. Default: none. */
   readonly outboundAllowCidrs?: ReadonlyArray<string>
-  /** The developer platform; not configured by default. */
+  /** The developer platform. Default: not configured. */
   readonly cdp?: CdpSettings
-  /** Node of Ethereum; unreachable by default. */
+  /** Node of Ethereum. Default: unreachable. */
   readonly ethereumRpcUrl?: string
-  /** Contracts and trusted attesters; none by default. */
+  /** Contracts and trusted attesters. Default: none. */
   readonly verification?: Pick<VerificationWiring.VerificationOptions, "eas" | "coinbase">
   readonly gatingToken?: GatingToken
-  /** The Bot API of platformA; unreachable by default. */
+  /** The Bot API of platformA. Default: unreachable. */
   readonly platformAUrl?: URL
-  /** The WhatsApp Cloud API, and the operator's app secret; unreachable and none by default. */
+  /** The WhatsApp Cloud API and the operator's app secret. Default: unreachable, no secret. */
   readonly platformB?: { readonly apiUrl: URL; readonly appSecret: string }
-  /** The Discord API; unreachable by default. */
+  /** The Discord API. Default: unreachable. */
   readonly platformCUrl?: URL
-  /** Whether rights of an email require its confirmation, as in production. */
+  /** Whether rights of an email require its verification, as in production. */
   readonly verifiedEmailsOnly?: boolean
-  /** Settings of the identity providers; none is configured by default. */
+  /** Settings of the identity providers. Default: none configured. */
   readonly oauthA?: Partial<OAuthASettings>
   readonly oauthB?: Partial<OAuthBSettings>
   readonly socialIdentity?: Partial<SocialIdentitySettings>
   readonly providerTimeout?: Duration.Duration
-  /** Limit of a statement; the pool's default when absent. */
+  /** Statement timeout. Default: that of the pool. */
   readonly statementTimeout?: Duration.Duration
-  /** Limits of large bodies; the defaults of the settings when absent. */
+  /** Limits of large bodies. Default: those of the settings. */
   readonly uploads?: WebSettings["Type"]["uploads"]
   /** Secret of card events; null for none. */
   readonly cardEventSecret?: string | null
   /** Credits by price id of the card processor. */
   readonly creditPrices?: ReadonlyMap<string, number>
-  /** False: no card-free plans and no hints of development; true by default. */
+  /** Enables card-free plans and development hints. Default: true. */
   readonly isDevelopment?: boolean
-  /** Where the web listener looks for the backend if its transport is remote; by default where the backend is. */
+  /** Backend address of a remote agent manager. Default: the backend listener. */
   readonly remoteBackendUrl?: string
-  /** 500 by default. */
+  /** Default: 500. */
   readonly unclaimedMaximum?: number
-  /** By default as in production. */
+  /** Default: as in production. */
   readonly turnBudgetUsd?: number
-  /** False: spans as without a collector, the default of programs; true by default. */
+  /** Whether spans are exported. Default: true. */
   readonly sendsSpans?: boolean
-  /** Address of a listener with the runtime routes alone; absent: none. */
+  /** Address of a listener for the runtime routes alone. Default: none. */
   readonly runtimeListener?: { readonly host: string; readonly port: number }
 }
 
-/** The test Layers of ports; the card processor, the base chain and the identity providers are live and not configured. */
+/** The test Layers of ports. Card processor, base chain and identity providers are live and not configured. */
 const defaultPorts = ({
   appUrl,
   network,
@@ -194,9 +194,9 @@ const defaultPorts = ({
     }).pipe(Layer.provide(OutboundClient.layer({ allowed: ["127.0.0.0/8"] }))),
     SignInWiring.layer({
       appUrl,
-      oauthA: { ...nobodyA, ...options.oauthA },
-      oauthB: { ...nobodyB, ...options.oauthB },
-      socialIdentity: { ...nobodySocial, ...options.socialIdentity },
+      oauthA: { ...unreachableA, ...options.oauthA },
+      oauthB: { ...unreachableB, ...options.oauthB },
+      socialIdentity: { ...unreachableSocial, ...options.socialIdentity },
       timeout: options.providerTimeout ?? Duration.seconds(5)
     })
   )
@@ -210,7 +210,7 @@ type Port =
   | OAuthProvidersTest
   | SocialIdentityTokensTest
 
-/** A call with who makes it. */
+/** A call and its caller. */
 export interface AppCall extends HttpCall {
   readonly as?: SignedIn
   /** The client's address. */
@@ -223,7 +223,7 @@ export interface SignedIn {
   readonly cookie: string
 }
 
-/** Both listeners over a database of their own and the test Layers of ports. */
+/** Both listeners over a new database and the test Layers of ports. */
 export class TestApp extends Context.Tag("@berth/test/TestApp")<
   TestApp,
   {
@@ -234,13 +234,12 @@ export class TestApp extends Context.Tag("@berth/test/TestApp")<
     readonly backendUrl: string
     readonly web: (call: AppCall) => Effect.Effect<HttpCallResponse>
     readonly backend: (call: AppCall) => Effect.Effect<HttpCallResponse>
-    /** Sets the result of the database check; initially up. */
+    /** Sets the result of the database check. Initially up. */
     readonly setDatabaseUp: (up: boolean) => Effect.Effect<void>
-    /** Calls of the password hasher so far, in order. */
     readonly passwordHasherCalls: Effect.Effect<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>
-    /** The chain on which machines pay. */
+    /** The chain of machine payments. */
     readonly paymentNetwork: PaymentChainTest.InMemoryPaymentNetwork
-    /** Everything logged so far, a JSON text each. */
+    /** The log lines so far, as JSON. */
     readonly logLines: Effect.Effect<ReadonlyArray<string>>
   }
 >() {}
@@ -256,22 +255,22 @@ export const testAdminEmail = "admin@example.com"
 
 export const referralCredits = 3
 
-/** An address without a listener. Its path and query must appear in no response and no log. */
+/** An address without a listener. No response or log may contain its path or query. */
 export const unreachableNodeUrl = "http://127.0.0.1:1/v2/hunter2?key=hunter2"
 
-const nobody = new URL("http://127.0.0.1:1/")
-const nobodyA: OAuthASettings = {
-  issuer: nobody,
+const unreachable = new URL("http://127.0.0.1:1/")
+const unreachableA: OAuthASettings = {
+  issuer: unreachable,
   clientAuthentication: "client_secret_basic",
   client: Option.none()
 }
-const nobodyB: OAuthBSettings = {
-  endpoints: { authorizeUrl: nobody, tokenUrl: nobody, userUrl: nobody, emailsUrl: nobody },
+const unreachableB: OAuthBSettings = {
+  endpoints: { authorizeUrl: unreachable, tokenUrl: unreachable, userUrl: unreachable, emailsUrl: unreachable },
   clientAuthentication: "client_secret_post",
   client: Option.none()
 }
-const nobodySocial: SocialIdentitySettings = {
-  jwksUrl: nobody,
+const unreachableSocial: SocialIdentitySettings = {
+  jwksUrl: unreachable,
   issuer: "https://social.example",
   audience: Option.none()
 }
@@ -283,7 +282,7 @@ const noVerification: Pick<VerificationWiring.VerificationOptions, "eas" | "coin
 }
 
 let callers = 0
-/** An address that has made no call yet. */
+/** A client address without earlier calls. */
 const newAddress = () => {
   callers += 1
   return `10.${(callers >> 16) & 255}.${(callers >> 8) & 255}.${callers & 255}`
@@ -298,10 +297,10 @@ const fill = ({ as, from, ...call }: AppCall): HttpCall => ({
   }
 })
 
-/** Fast: hashing by production's parameters would be a good part of the time of these tests. */
+/** Weak parameters: those of production would take a large part of the tests' time. */
 const lightParameters = { memoryCost: 64, timeCost: 1, parallelism: 1 }
 
-/** The real hasher with a record of its calls; slow as in production where its queue is limited. */
+/** The real hasher with a record of its calls; with production's parameters if its queue is limited. */
 const hasher = (
   asked: Ref.Ref<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>,
   { maxWaitingHashes }: TestAppOptions
@@ -351,13 +350,13 @@ const make = (options: TestAppOptions) =>
       ChannelsWiring.layer({
         appUrl,
         platforms: {
-          platformA: { apiUrl: options.platformAUrl ?? nobody },
+          platformA: { apiUrl: options.platformAUrl ?? unreachable },
           platformB: {
-            apiUrl: options.platformB?.apiUrl ?? nobody,
+            apiUrl: options.platformB?.apiUrl ?? unreachable,
             appSecret: Option.map(Option.fromNullable(options.platformB?.appSecret), (secret) => Redacted.make(secret)),
             verifyToken: Option.none()
           },
-          platformC: { apiUrl: options.platformCUrl ?? nobody }
+          platformC: { apiUrl: options.platformCUrl ?? unreachable }
         }
       }),
       SessionsWiring.layer({ key: yield* parseJwtKey(generateJwtKey()), appUrl }),
@@ -482,13 +481,13 @@ export function layer(options: TestAppOptions = {}) {
   return Layer.unwrapScoped(Effect.orDie(make(options)))
 }
 
-/** The files of a worker share its modules, and with them this Layer, which ends with the worker's process. */
+/** Files of a worker share modules, and therefore this Layer, until the process ends. */
 const memoMap = Effect.runSync(Layer.makeMemoMap)
 const workerScope = Effect.runSync(Scope.make())
 const standard = layer()
 const buildStandard = (scope: Scope.Scope) => Layer.buildWithMemoMap(standard, memoMap, scope)
 
-/** `layer()`, started once per worker: for tests that look at what they made themselves, and leave the ports as they were. */
+/** `layer()`, started once per worker, for tests that read only their own rows and leave the ports unchanged. */
 export const shared: typeof standard = Layer.scopedContext(
   Effect.zipRight(buildStandard(workerScope), Effect.flatMap(Effect.scope, buildStandard))
 )
@@ -501,7 +500,7 @@ export const openSession = (user: User) =>
     return { user, cookie: `${cookieName}=${Redacted.value(token)}` } satisfies SignedIn
   })
 
-/** A new user with a session, and with a subscription when a plan is named. */
+/** A new user with a session, and a subscription if a plan is given. */
 export const signInNewUser = (plan?: PlanId) =>
   Effect.gen(function* () {
     const { id } = yield* insertUser("guest")

@@ -11,7 +11,7 @@ import { randomBytes } from "node:crypto"
 
 const secretBox = AesGcmSecretBox.layer({ keys: [{ id: "test", key: Redacted.make(randomBytes(32)) }] })
 
-/** The real ids, tokens and sealing, with a key of this process. */
+/** The live ids, tokens and sealing, with a key of this process. */
 export const layer: Layer.Layer<IdGenerator | SecretBox | Digests | Tokens> = Layer.mergeAll(
   UuidIdGenerator.layer,
   NodeTokens.layer,

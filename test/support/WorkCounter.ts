@@ -3,9 +3,9 @@ import { type HeapProfiler, Session } from "node:inspector/promises"
 import { performance } from "node:perf_hooks"
 import { Client } from "pg"
 
-/** Work that does not depend on the machine. */
+/** Work, measured independently of the machine. */
 export interface Work {
-  /** Steps of Effect's interpreter, in the fibers that the work starts. */
+  /** Steps of Effect's interpreter in fibers that the work starts. */
   readonly operations: number
   readonly statements: ReadonlyArray<string>
 }
@@ -15,7 +15,7 @@ const textOf = (query: unknown): string => {
   return typeof query === "object" && query !== null && "text" in query ? String(query.text) : ""
 }
 
-/** Counts the work of the process until the scope ends. Databases connected before it are not counted. */
+/** Counts the work of the process until the scope closes. Databases connected earlier are not counted. */
 export const countWork = Effect.gen(function* () {
   let operations = 0
   let newest = 0
@@ -27,11 +27,11 @@ export const countWork = Effect.gen(function* () {
   yield* Effect.acquireRelease(
     Effect.sync(() => {
       scheduler.shouldYield = (fiber) => {
-        // Older fibers work in the background, for example on batches of rows.
+        // Older fibers are background work, for example batched writes.
         if (fiber.id().id > newest) operations += 1
         return shouldYield.call(scheduler, fiber)
       }
-      // Writes of a busy process wait, which takes operations.
+      // A busy process delays writes, which takes operations.
       performance.eventLoopUtilization = () => ({ idle: 0, active: 0, utilization: 0 })
       Object.defineProperty(Client.prototype, "query", {
         configurable: true,
@@ -57,7 +57,7 @@ export const countWork = Effect.gen(function* () {
     return { operations, statements }
   }
   return {
-    /** The least work of several sends: background work of the process can only add to it. */
+    /** The minimum over several runs: background work can only add to it. */
     leastOf: (times: number, send: () => Promise<unknown>) =>
       Effect.promise(async () => {
         const all: Array<Work> = []
@@ -75,7 +75,7 @@ export const countWork = Effect.gen(function* () {
 const sumSizes = ({ children, selfSize }: HeapProfiler.SamplingHeapProfileNode): number =>
   children.reduce((sum, child) => sum + sumSizes(child), selfSize)
 
-/** The bytes that the process allocates meanwhile, garbage included; an estimate from samples. */
+/** The bytes that the process allocates during `send`, garbage included; estimated from samples. */
 export const measureAllocation = (send: () => Promise<unknown>) =>
   Effect.promise(async () => {
     const session = new Session()

@@ -1,11 +1,11 @@
 import { crc32, deflateRawSync } from "node:zlib"
 
-/** An entry of an archive that a test writes, also one that no archiver would write. */
+/** An archive entry, which may be malformed. */
 export interface ZipEntry {
   readonly name: string
   readonly text?: string
   readonly deflates?: boolean
-  /** Mode of the file in Unix. */
+  /** Unix file mode. */
   readonly mode?: number
   readonly declaredSize?: number
   readonly flags?: number

@@ -1,5 +1,4 @@
-// A worker whose run was killed has nobody left to report to. Reporting that is an error as well, which vitest would try
-// to report, for ever and at full speed.
+// A worker whose parent was killed cannot report. Without this exit, vitest retries the report in a busy loop.
 const lostParent = (cause: unknown) =>
   cause instanceof Error && "code" in cause && (cause.code === "EPIPE" || cause.code === "ERR_IPC_CHANNEL_CLOSED")
 

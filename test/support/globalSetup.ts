@@ -14,32 +14,32 @@ import {
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** A database of the run's PostgreSQL server, by a role that may make others. */
+    /** A database of the run's PostgreSQL server; its role can create databases. */
     readonly databaseUrl: string
-    /** The run's Redis; empty when none is given and redis-server is not on the PATH. */
+    /** The run's Redis; empty if none is given and redis-server is not on the PATH. */
     readonly redisUrl: string
-    /** Of the run's Docker daemon, which the first test that needs it starts. */
+    /** Directory of the run's Docker daemon, started by the first test that requires it. */
     readonly dockerDirectory: string
   }
 }
 
 /**
- * The data is not needed after a crash, so writes are not synced. A client that stops during authentication must not delay
- * the removal of a database by the default minute.
+ * No durability: the data is not needed after a crash. A short authentication timeout: a client that stalls during
+ * authentication delays DROP DATABASE.
  */
 const settings = {
   fsync: "off",
   synchronous_commit: "off",
   full_page_writes: "off",
   max_connections: "300",
-  // Every database of a test would be visited once a minute.
+  // Autovacuum would visit every test database once a minute.
   autovacuum: "off",
   authentication_timeout: "10s"
 }
 
 const given = (name: string) => Option.filter(Option.fromNullable(process.env[name]), (value) => value.trim() !== "")
 
-/** Thousands of connections sign in: with the password itself, which the server hashes once instead of 4,096 times. */
+/** Password authentication hashes once instead of 4,096 times (SCRAM), over thousands of connections. */
 const simplifySignIn = (url: string) =>
   Effect.promise(async () => {
     const client = new Client({ connectionString: url })
@@ -53,7 +53,7 @@ const simplifySignIn = (url: string) =>
     await client.end()
   })
 
-/** `DATABASE_URL`, whose role must be allowed to make databases, or a server of this run's own. */
+/** `DATABASE_URL`, whose role must have CREATEDB, or a server of this run. */
 const postgres = Option.match(given("DATABASE_URL"), {
   onSome: Effect.succeed,
   onNone: () =>
@@ -78,10 +78,10 @@ const services = Effect.gen(function* () {
   return { databaseUrl, dockerDirectory, redisUrl }
 })
 
-/** A run that is cut off, by Ctrl-C for example, gets no teardown. First in the list, because vitest's own listener is the last to run. */
+/** An interrupted run (Ctrl-C) has no teardown. Prepended: no listener runs after that of vitest. */
 const endWithRun = () => process.prependOnceListener("exit", removeOwnDirectories)
 
-/** One real PostgreSQL and, where it is installed, one real Redis for the whole run. */
+/** One PostgreSQL server and, if installed, one Redis server for the whole run. */
 export default async function setup(project: TestProject) {
   const scope = Effect.runSync(Scope.make())
   const { databaseUrl, dockerDirectory, redisUrl } = await Effect.runPromise(Scope.extend(services, scope)).catch(

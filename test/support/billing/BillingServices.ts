@@ -23,7 +23,7 @@ import * as MigratedDatabase from "../MigratedDatabase.ts"
 import * as TestSecrets from "../TestSecrets.ts"
 import { MinorUnits } from "@berth/domain/shared/Money"
 
-/** The billing services on a database of their own. A user named admin is an administrator. */
+/** The billing services on a new database. The user named admin is an administrator. */
 export const BillingServices = Layer.mergeAll(
   UnitLedger.Default.pipe(
     Layer.provideMerge(PostgresReservationRepository.layer),
@@ -50,7 +50,7 @@ export const BillingServices = Layer.mergeAll(
   )
 )
 
-/** The refunds of a charge of a payment, by default of all its money. */
+/** A refund of a payment. Default: the full amount. */
 export const refundOf = (payment: string, amount = 1_000_000): Reversal => ({
   payment,
   source: `ch of ${payment}`,
@@ -60,7 +60,6 @@ export const refundOf = (payment: string, amount = 1_000_000): Reversal => ({
 
 const UsedRow = Schema.Struct({ used: Schema.NumberFromString })
 
-/** The user's used units of all days, and credits. */
 export const readBalance = (user: User) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient

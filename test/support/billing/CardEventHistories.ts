@@ -2,12 +2,12 @@ import type { CardEvent, CardEventType } from "@berth/domain/billing/events/Card
 import { FastCheck } from "effect"
 
 /*
- * Events that a card processor could send about a few customers: events of subscriptions and purchases that could be, in the shapes of
- * several versions of its API.
+ * Plausible events of subscriptions and purchases of a few customers, in the shapes of several API versions of the
+ * card processor.
  */
 
 const names = FastCheck.constantFrom("a", "b")
-/** Few moments, so that many events share one. */
+/** Few timestamps, so that many events share one. */
 const created = FastCheck.integer({ min: 1, max: 6 })
 const customer = FastCheck.constantFrom("cus_1", "cus_2")
 const address = FastCheck.option(FastCheck.constantFrom("a@example.com", "B@Example.com", "stranger@example.com"))
@@ -24,7 +24,7 @@ const metadataOf = (kind: string, extra: Readonly<Record<string, string>>, user:
   ...(user === null ? {} : { userId: `usr_${user}` })
 })
 
-/** A subscription: of one customer, with or without the mark of our checkout, and what happens to it. */
+/** A subscription of one customer, with or without the metadata of our checkout, and its events. */
 const subscription = (index: number) =>
   FastCheck.record({
     customer,
@@ -101,7 +101,7 @@ const subscription = (index: number) =>
     })
   })
 
-/** Credits that were purchased: a checkout tells of it, and perhaps its invoice. Whose they are is the same in both. */
+/** Purchased credits: a checkout event, and optionally its invoice, of the same customer. */
 const purchase = (index: number) =>
   FastCheck.record({
     user: names,
@@ -110,7 +110,7 @@ const purchase = (index: number) =>
     at: created,
     invoiced: FastCheck.boolean(),
     old: FastCheck.boolean(),
-    /** How a delayed payment ended; null for one that was paid on the page. */
+    /** Outcome of a delayed payment; null for an immediate one. */
     delayed: FastCheck.constantFrom<"async_payment_succeeded" | "async_payment_failed" | null>(
       null,
       "async_payment_succeeded",
@@ -173,7 +173,7 @@ const purchase = (index: number) =>
     ]
   })
 
-/** Everything that is told, each with an id of its own. */
+/** The events with unique ids. */
 export const cardEventHistory: FastCheck.Arbitrary<ReadonlyArray<CardEvent>> = FastCheck.tuple(
   ...[1, 2, 3].map(subscription),
   ...[1, 2].map(purchase)
@@ -183,13 +183,13 @@ export const cardEventHistory: FastCheck.Arbitrary<ReadonlyArray<CardEvent>> = F
     .map(({ created: at, object, type }, index) => ({ id: `evt_${index}`, type, created: at, data: { object } }))
 )
 
-/** A history as it arrives: everything at least once, in any order, some of it again and again. */
+/** A delivery of a history: at least once, in any order, with duplicates. */
 export const cardEventArrival: FastCheck.Arbitrary<{
-  readonly told: ReadonlyArray<CardEvent>
+  readonly history: ReadonlyArray<CardEvent>
   readonly arrived: ReadonlyArray<CardEvent>
-}> = cardEventHistory.chain((told) =>
+}> = cardEventHistory.chain((history) =>
   FastCheck.tuple(
-    FastCheck.shuffledSubarray([...told], { minLength: told.length }),
+    FastCheck.shuffledSubarray([...history], { minLength: history.length }),
     FastCheck.array(FastCheck.tuple(FastCheck.nat(1_000), FastCheck.nat(1_000)), { maxLength: 8 })
   ).map(([shuffled, again]) => {
     const arrived = [...shuffled]
@@ -197,6 +197,6 @@ export const cardEventArrival: FastCheck.Arbitrary<{
       const event = shuffled[which % shuffled.length]
       if (event !== undefined) arrived.splice(where % (arrived.length + 1), 0, event)
     }
-    return { told, arrived }
+    return { history, arrived }
   })
 )

@@ -1,17 +1,17 @@
 import { createHmac } from "node:crypto"
 
-/** By which the card processor signs in tests that need no more of it. */
+/** Signing secret of card events in tests. */
 export const testCardEventSecret = "whsec_of_the_tests"
 
 const seconds = (millis: number) => Math.floor(millis / 1000)
 
-/** The header's value over these very bytes; signed now, unless another moment is given, in epoch seconds. */
+/** Signature header for these bytes. Default time: now, in epoch seconds. */
 export const signCardEvent = (body: string, at = seconds(Date.now()), secret = testCardEventSecret): string =>
   `t=${at},v1=${createHmac("sha256", secret).update(`${at}.`).update(body).digest("hex")}`
 
 let made = 0
 
-/** An event as it goes over the wire. */
+/** An event in its wire format. */
 export const makeCardEvent = (
   type: string,
   object: Readonly<Record<string, unknown>>,
@@ -27,7 +27,7 @@ export const makeCardEvent = (
   }
 }
 
-/** The call that brings an event. */
+/** The webhook call of an event. */
 export const cardEventRequest = (event: object, header = "cardProcessor-signature") => {
   const body = JSON.stringify(event)
   return {

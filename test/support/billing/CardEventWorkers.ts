@@ -34,7 +34,7 @@ const rules = (verifiedEmailsOnly: boolean) =>
     verifiedEmailsOnly
   })
 
-/** Prices that the operator has set. */
+/** Prices of the operator. */
 const settings = Layer.succeed(BillingSettings, {
   prices: new Map([["price_label", PurchasedItem.Plan({ plan: "label" })]]),
   hasCardProcessor: true,
@@ -47,7 +47,7 @@ interface CardEventWorkerOptions {
   readonly events?: Layer.Layer<CardEventRepository, never, CardEventRepository>
 }
 
-/** The part of a worker that applies card events, over a pool of its own. */
+/** The part of a worker that applies card events, over its own pool. */
 export const makeCardEventWorker = (
   databaseUrl: Redacted.Redacted,
   {
@@ -68,7 +68,7 @@ export const makeCardEventWorker = (
   )
 export type CardEventWorker = Effect.Effect.Success<ReturnType<typeof makeCardEventWorker>>
 
-/** As the inbox stores them: each once, with its job. */
+/** Stores each event once with its job, as the inbox does. */
 export const storeCardEvents = (events: ReadonlyArray<CardEvent>) =>
   Effect.gen(function* () {
     const { insert } = yield* CardEventRepository
@@ -102,8 +102,8 @@ const carryOut = ({ name, payload }: OutboxEntry) =>
   )
 
 /**
- * Works off all jobs about cards until there are none, every one of them twice and by all workers at once, as a queue may hand
- * them out. Answers the other jobs that came of it.
+ * Runs all card jobs until none remains, each twice and concurrently by all workers, as an at-least-once queue may.
+ * Returns the jobs of other kinds that resulted.
  */
 export const processCardJobs = (workers: readonly [CardEventWorker, ...ReadonlyArray<CardEventWorker>]) =>
   Effect.gen(function* () {
@@ -115,9 +115,9 @@ export const processCardJobs = (workers: readonly [CardEventWorker, ...ReadonlyA
       yield* relay(100, (entry) => Effect.sync(() => taken.push(entry)))
       yield* Effect.forEach(taken, ({ id }) => settle(id), { discard: true })
       others.push(...taken.filter((entry) => !isAboutCards(entry)))
-      const mine = taken.filter(isAboutCards)
+      const cardEntries = taken.filter(isAboutCards)
       yield* Effect.forEach(
-        [...mine, ...mine],
+        [...cardEntries, ...cardEntries],
         (entry, index) => Effect.provide(carryOut(entry), workers[index % workers.length] ?? first),
         { concurrency: 8, discard: true }
       )

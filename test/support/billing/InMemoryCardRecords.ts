@@ -27,7 +27,7 @@ const signsOf = (fact: CardFact): CardUserMatch => ({
   byEmail: Option.flatMapNullable(fact.email, byAddress)
 })
 
-/** All books in memory, kept by the same decisions as those in the database. */
+/** Card records in memory, decided by the same functions as those in the database. */
 export const makeInMemoryCardRecords = () => {
   const done = new Set<string>()
   const payers = new Map<string, CardPayer>()
@@ -54,11 +54,13 @@ export const makeInMemoryCardRecords = () => {
       return
     }
     const fact = Either.getOrThrow(readCardEvent(event, new Map()))
-    const told = Option.getOrUndefined(Option.map(fact.subscription, ({ id }) => id))
+    const subscriptionId = Option.getOrUndefined(Option.map(fact.subscription, ({ id }) => id))
     const known = Option.match(fact.credits, { onNone: () => [], onSome: (credits) => credits.names })
     const books = {
       payer: Option.fromNullable(payers.get(fact.payer)),
-      subscriptions: [...subscriptions.values()].filter(({ id, payer }) => payer === fact.payer || id === told),
+      subscriptions: [...subscriptions.values()].filter(
+        ({ id, payer }) => payer === fact.payer || id === subscriptionId
+      ),
       bookedAs: Option.fromNullable(known.map((name) => names.get(name)).find((name) => name !== undefined))
     }
     const applied = applyCardFact(books, fact, signsOf(fact))
@@ -72,7 +74,7 @@ export const makeInMemoryCardRecords = () => {
     for (const { event: waiting, payer } of parked.values()) if (applied.value.nowKnown.includes(payer)) apply(waiting)
   }
 
-  /** Users' purchases and the known facts, without the cause of a booking. */
+  /** The users' purchases and the known facts, without the cause of an entry. */
   const state = () => ({
     users: cardRecordUsers.map((userId) => {
       const mine = [...subscriptions.values()].filter((one) => one.userId === userId)

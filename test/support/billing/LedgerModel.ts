@@ -12,12 +12,12 @@ import { Either, FastCheck } from "effect"
 import { Units, MinorUnits } from "@berth/domain/shared/Money"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
-/** Operations on an account. There are few causes, so that most operations are repeated. */
+/** Operations on an account. Few causes, so that most operations are repeated. */
 export type LedgerOperation =
   | { readonly is: "reserve"; readonly cause: string; readonly units: number }
   | { readonly is: "extend"; readonly cause: string; readonly units: number }
   | { readonly is: "settle"; readonly cause: string; readonly units: number }
-  /** Settles beyond the reservation, as far as balance and budgets reach. */
+  /** Settles more than the reservation, up to balance and budgets. */
   | { readonly is: "settle beyond"; readonly cause: string; readonly units: number }
   | { readonly is: "release"; readonly cause: string }
   | {
@@ -30,7 +30,7 @@ export type LedgerOperation =
   | { readonly is: "reverse"; readonly cause: string; readonly reversal: Omit<Reversal, "payment"> }
   | { readonly is: "limit"; readonly limits: ReadonlyArray<BudgetLimit> }
   | { readonly is: "remove agent"; readonly agentId: AgentId }
-  /** Deletes what the retention lets go, with the days before yesterday. */
+  /** Applies the retention to the days before yesterday. */
   | { readonly is: "prune" }
   | { readonly is: "midnight" }
   | { readonly is: "month" }
@@ -38,24 +38,24 @@ export type LedgerOperation =
 /** The agents of the account. */
 export const agentIds = ["agt_1", "agt_2"].map((id) => AgentId.make(id))
 
-/** The agent of a cause; the last has none. */
+/** The agent of a cause; the last cause has none. */
 export const agentOf = (cause: string): AgentId | null =>
   (cause === "call 4" ? undefined : agentIds[cause === "call 3" ? 1 : 0]) ?? null
 
-/** Days of the operation that reaches the next month, or the one after it. */
+/** Days of an operation that reaches the next month or the one after it. */
 export const daysToMonth = 31
 
 const call = FastCheck.constantFrom("call 1", "call 2", "call 3", "call 4")
 const sale = FastCheck.constantFrom("sale 1", "sale 2", "sale 3")
 const units = FastCheck.nat(90)
-/** Units and price of a cause, the same in every report. */
+/** Units and price of a cause, equal in every report. */
 const soldOf = (cause: string) => ({
   units: cause === "sale 1" ? 40 : cause === "sale 2" ? 75 : 120,
   amount: cause === "sale 1" ? 33 : cause === "sale 2" ? 75 : 0,
   kind: cause === "sale 3" ? ("grant" as const) : ("purchase" as const)
 })
 
-/** Refunds of one charge add up; a dispute withholds money and is closed with one outcome. */
+/** Refunds of one charge add up; a dispute withholds money and closes with one outcome. */
 const reversals: ReadonlyArray<Omit<Reversal, "payment">> = [
   ...[0, 10, 20, 100].map((amount) => ({ source: "charge", amount: MinorUnits(amount), version: amount })),
   { source: "dispute 1", amount: MinorUnits(30), version: 1 },
@@ -66,7 +66,7 @@ const reversals: ReadonlyArray<Omit<Reversal, "payment">> = [
 export const reversalOf = (cause: string) =>
   FastCheck.constantFrom(...reversals).map((reversal) => ({ is: "reverse" as const, cause, reversal }))
 
-/** Up to one budget of each agent, and of none, and period. */
+/** At most one budget per agent, or none, and period. */
 export const budgetLimits = FastCheck.uniqueArray(
   FastCheck.record({
     agentId: FastCheck.constantFrom(null, ...agentIds),
@@ -101,7 +101,7 @@ interface Sale {
   readonly reversals: ReadonlyArray<Omit<Reversal, "payment">>
 }
 
-/** Money returned, by the latest report of each source. */
+/** Returned money by the latest report of each source. */
 export const returnedOf = (reversals: Sale["reversals"]): MinorUnits => {
   const latest = new Map<string, Omit<Reversal, "payment">>()
   for (const one of reversals) if ((latest.get(one.source)?.version ?? -1) < one.version) latest.set(one.source, one)
@@ -114,7 +114,7 @@ interface Reservation {
   readonly state: "reserved" | "settled"
 }
 
-/** Reference implementation of an account on plain variables. */
+/** Reference implementation of an account in memory. */
 export class LedgerModel {
   readonly dailyUnits = 50
   today = 0
@@ -140,12 +140,12 @@ export class LedgerModel {
     this.#spent.push({ agentId: agentOf(cause), day, units })
   }
 
-  /** The daily units used on the days that are not pruned. */
+  /** The daily units used on the retained days. */
   get used(): number {
     return [...this.days].reduce((sum, [day, used]) => (this.#pruned.has(day) ? sum : sum + used), 0)
   }
 
-  /** The budgets, for reservations of a day. */
+  /** The budgets for reservations of a day. */
   budgetsOf(day: number): ReadonlyArray<Budget> {
     const periodOf = (day: number, period: Budget["period"]) =>
       new Date(day * 86_400_000).toISOString().slice(0, period === "day" ? 10 : 7)
@@ -184,7 +184,7 @@ export class LedgerModel {
     return extended.daily + extended.credit
   }
 
-  /** Settled reservations of the days before yesterday, and these days unless a reservation is open. */
+  /** Removes settled reservations of the days before yesterday, and a day once it has no open reservation. */
   #prune() {
     for (const [cause, { day, state }] of this.#reservations)
       if (state === "settled" && day < this.today - 1) this.#reservations.delete(cause)
@@ -205,7 +205,10 @@ export class LedgerModel {
     else this.#reservations.delete(cause)
   }
 
-  /** False for a reservation that the balance does not cover and budgets of a removed agent, "budget" for a reservation without room in one, and the units of an extended one. Repeated reservations return the same as the first. */
+  /**
+   * False if the balance does not cover the reservation or a removed agent has the budget, "budget" if a budget is
+   * exhausted, the units of an extended reservation. Repeated reservations return their first result.
+   */
   apply(what: LedgerOperation): boolean | number | "budget" {
     switch (what.is) {
       case "limit":

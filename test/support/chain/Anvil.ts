@@ -4,7 +4,7 @@ import { createRequire } from "node:module"
 import { freePort } from "../FreePort.ts"
 import { sendHttpCall } from "../HttpCall.ts"
 
-/** Anvil's own package brings a launcher, which would leave the chain running when it is killed; this is what it launches. */
+/** The binary itself: the launcher of Anvil's package leaves the chain running when killed. */
 const binary = () => {
   const architecture = process.arch === "x64" ? "amd64" : process.arch
   const launcher = createRequire(import.meta.url).resolve("@foundry-rs/anvil/package.json")
@@ -20,7 +20,7 @@ const end = (child: ChildProcess) =>
     child.kill("SIGKILL")
   })
 
-/** A chain of its own, with accounts that have money; it ends with the scope. Answers its address. */
+/** Starts a chain with funded accounts for the scope. Returns its address. */
 export const startAnvil = (
   chainId: number,
   ...options: ReadonlyArray<string>
@@ -50,5 +50,5 @@ export const startAnvil = (
     return url
   })
 
-/** One with the chain id of base. */
+/** Starts a chain with base's chain id. */
 export const startBaseAnvil = startAnvil(8453)

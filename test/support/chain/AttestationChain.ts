@@ -35,17 +35,20 @@ const registryAbi = parseAbi([
 const indexerAbi = parseAbi(["function index(address recipient, bytes32 schema, bytes32 uid)"])
 
 export interface AttestationChanges {
-  /** The trusted one by default. */
+  /** Default: the trusted one. */
   readonly attester?: Address
-  /** The trusted one by default. */
+  /** Default: the trusted one. */
   readonly schema?: Hex
-  /** Seconds since the epoch; never by default. */
+  /** Epoch seconds. Default: never. */
   readonly expiresAt?: bigint
-  /** Whether the block becomes safe; true by default. */
+  /** Whether the block becomes safe. Default: true. */
   readonly isSafe?: boolean
 }
 
-/** A chain with the id of Base, the contracts of EAS and an indexer. A block is safe when one follows. Its clock is an hour late. */
+/**
+ * A chain with the id of Base, the contracts of EAS and an indexer. A block is safe when one follows. Its clock is an
+ * hour late.
+ */
 export const startAttestationChain = Effect.gen(function* () {
   const startedAt = Math.floor(DateTime.toEpochMillis(yield* DateTime.now) / 1000) - 3600
   const url = yield* startAnvil(base.id, "--slots-in-an-epoch", "1", "--timestamp", String(startedAt))
@@ -122,7 +125,7 @@ export const startAttestationChain = Effect.gen(function* () {
     makeSafe,
     /** A time that this chain has not reached. */
     pastTime: BigInt(startedAt + 1800),
-    /** Settings of verification by this chain's contracts. */
+    /** Settings of verification with this chain's contracts. */
     verification: {
       eas: {
         address: WalletAddress.make(contract),

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto"
 import type { Hex } from "viem"
 import { createSiweMessage, type CreateSiweMessageParameters } from "viem/siwe"
 
-/** A valid sign-in message as wallet libraries compose it, with `changes`. */
+/** A valid sign-in message in the format of wallet libraries, with `changes`. */
 export const makeSignInMessage = (
   appUrl: URL,
   address: string,
@@ -20,7 +20,7 @@ export const makeSignInMessage = (
     ...changes
   })
 
-/** The signer of an address. */
+/** An address and its signer. */
 export interface MessageSigner {
   readonly address: string
   readonly sign: (message: string) => Promise<Hex>

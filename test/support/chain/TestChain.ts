@@ -15,9 +15,7 @@ import { base } from "viem/chains"
 import { startBaseAnvil } from "./Anvil.ts"
 import fixtures from "./Fixtures.json" with { type: "json" }
 
-/*
- * Contracts on a chain of one's own. Fixtures.json is Fixtures.sol, compiled.
- */
+/* Test contracts. Fixtures.json is the compiled Fixtures.sol. */
 
 const factoryAbi = parseAbi([
   "function create(address owner) returns (address)",
@@ -27,7 +25,7 @@ const factoryAbi = parseAbi([
 ])
 const tokenAbi = parseAbi(["function mint(address to, uint256 amount)"])
 
-/** Around any signature: where the wallet comes from, with which call. */
+/** Wraps a signature with the wallet's factory and its call (ERC-6492). */
 export interface SignatureWrapping {
   readonly factory: Address
   readonly call: Hex
@@ -76,7 +74,7 @@ const make = Effect.gen(function* () {
   return {
     url,
     token: WalletAddress.make(token),
-    /** Where no contract is a token. */
+    /** An address that is not a token. */
     factory: WalletAddress.make(factory),
     factoryCall,
     smartWallet,
@@ -102,6 +100,6 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** A chain with a wallet factory and a token, until the scope closes. */
+/** A chain with a wallet factory and a token for the scope. */
 export const startTestChain: Effect.Effect<Effect.Effect.Success<typeof make>, never, Scope.Scope> = make
 export type TestChain = Effect.Effect.Success<typeof make>

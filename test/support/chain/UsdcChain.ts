@@ -12,7 +12,7 @@ import fixtures from "./Fixtures.json" with { type: "json" }
 const abi = parseAbi(["function mint(address to, uint256 value)", "function balanceOf(address) view returns (uint256)"])
 const usdc: Hex = `0x${walletNetwork.usdc.address.slice(2)}`
 
-/** A chain of base-sepolia's id, with USDC at its address. */
+/** A chain with the id of base-sepolia and USDC at its address. */
 export const startUsdcChain = Effect.gen(function* () {
   const url = yield* startAnvil(walletNetwork.chainId)
   const client = createTestClient({ mode: "anvil", chain: baseSepolia, transport: http(url), pollingInterval: 20 })
@@ -40,14 +40,14 @@ export const startUsdcChain = Effect.gen(function* () {
       }),
     balanceOf: (address: Hex) =>
       Effect.promise(() => client.readContract({ address: usdc, abi, functionName: "balanceOf", args: [address] })),
-    /** Transactions that the address has sent and the chain has mined. */
+    /** Number of mined transactions of the address. */
     countMined: (address: string) =>
       Effect.promise(() => client.getTransactionCount({ address: `0x${address.slice(2)}` }))
   }
 })
 export type UsdcChain = Effect.Effect.Success<typeof startUsdcChain>
 
-/** A node in front of another one that loses its answer to the first transaction. */
+/** A proxy of a node that loses the response to the first transaction. */
 export const startLossyNode = (nodeUrl: string) =>
   Effect.gen(function* () {
     const lost = yield* Deferred.make<void>()
@@ -73,7 +73,7 @@ export const startLossyNode = (nodeUrl: string) =>
     const { origin } = yield* listenLocally(server)
     return {
       url: origin,
-      /** Waits until the node has a transaction whose answer is lost. */
+      /** Waits until the node has received the transaction whose response is lost. */
       lost: Deferred.await(lost),
       /** Raw transactions in order. */
       sent: Effect.sync((): ReadonlyArray<unknown> => [...sent])

@@ -5,14 +5,11 @@ import * as App from "../TestApp.ts"
 import { startSignIn, followCallback } from "./OAuthBrowser.ts"
 import { type FakeIssuer, makeFakeIssuer, signToken } from "../../fakes/identity/FakeIssuer.ts"
 
-/*
- * Sign-in at an OpenID Connect issuer whose tokens a test makes.
- */
+/* Sign-in at an OpenID Connect issuer whose tokens a test creates. */
 
 export const oidcClientId = "berth-test"
 export const oidcClientSecret = "a secret that is long enough to sign by"
 
-/** The issuer. */
 export class IssuerUnderTest extends Context.Tag("@berth/test/IssuerUnderTest")<IssuerUnderTest, FakeIssuer>() {}
 
 /** The service with that issuer as provider A. */
@@ -39,7 +36,7 @@ export const describeRedirect = (answer: {
 }) => `${answer.status} ${answer.headers.location ?? ""}`
 export const failureRedirect = (code: string) => `302 /login?error=${code}`
 
-/** The present time in seconds, as in tokens. */
+/** The current time in epoch seconds, as in tokens. */
 export const epochSeconds = () => Math.floor(new Date().getTime() / 1000)
 
 export interface TokenRequest {
@@ -48,7 +45,7 @@ export interface TokenRequest {
   readonly issuer: FakeIssuer
 }
 
-/** A sign-in with the ID token that `make` returns, and optionally another query. */
+/** Signs in with the ID token that `make` returns, optionally with another query. */
 export const signInWithToken = (
   make: (given: TokenRequest) => string | Promise<string>,
   options: { readonly query?: Readonly<Record<string, string>>; readonly from?: string; readonly subject?: string } = {}
@@ -79,7 +76,7 @@ export const signInWithToken = (
   })
 
 export const validToken = ({ claims, issuer }: TokenRequest) => signToken(issuer.key, claims)
-/** A right token but for some claims; `undefined` takes one away. */
+/** A valid token with changed claims; `undefined` removes one. */
 export const tokenWithClaims =
   (changes: (given: TokenRequest) => Readonly<Record<string, unknown>>) =>
   ({ claims, issuer }: TokenRequest) =>

@@ -3,7 +3,7 @@ import { Effect, Option } from "effect"
 import { type HttpCallResponse, sendHttpCall } from "../HttpCall.ts"
 import { type AppCall, TestApp } from "../TestApp.ts"
 
-/** The cookies that an answer sets, a value each; an empty one is cleared. */
+/** The cookies that a response sets, by name; a cleared one is empty. */
 export const parseSetCookies = ({ headers }: HttpCallResponse): ReadonlyMap<string, string> =>
   new Map(
     (headers["set-cookie"] ?? []).map((line) => {
@@ -39,7 +39,7 @@ export const authorizeAtProvider = (location: string, account: string): Effect.E
     return at
   })
 
-/** A sign-in that was begun: where the provider is, and the browser's cookies. */
+/** A started sign-in: the provider's address and the browser's cookies. */
 export interface StartedSignIn {
   readonly location: string
   readonly cookie: string
@@ -60,7 +60,7 @@ export const startSignIn = (
     return { location: answer.headers.location ?? "", cookie, answer }
   })
 
-/** Comes back to the service with what the provider says. */
+/** Requests the callback with the provider's query. */
 export const followCallback = (
   url: URL,
   cookie: string,
@@ -70,7 +70,7 @@ export const followCallback = (
     web({ method: "GET", path: `${url.pathname}${url.search}`, headers: { cookie }, ...more })
   )
 
-/** There and back. */
+/** The whole sign-in, from start to callback. */
 export const signInWithProvider = (
   provider: "oauthA" | "oauthB",
   account: string,
@@ -81,7 +81,7 @@ export const signInWithProvider = (
     return yield* followCallback(yield* authorizeAtProvider(begun.location, account), begun.cookie)
   })
 
-/** The pair of the session cookie that an answer sets. */
+/** The session cookie that a response sets, as `name=value`. */
 export const sessionCookieOf = (answer: HttpCallResponse): Effect.Effect<string, never, TestApp> =>
   Effect.map(TestApp, ({ cookieName }) =>
     Option.match(Option.fromNullable(parseSetCookies(answer).get(cookieName)), {

@@ -7,7 +7,7 @@ import { buffer } from "node:stream/consumers"
 import { paidAnswer, paidRequest } from "./PaymentFixtures.ts"
 import { listenLocally } from "../LocalServer.ts"
 
-/** An HTTP server whose every call is paid for, and nothing else. Answers its address. */
+/** An HTTP server whose every call requires payment. Returns its address. */
 export const startPaidServer = (payments: MachinePayments): Effect.Effect<string, never, Scope.Scope> => {
   const reply = (response: ServerResponse, status: number, headers: Record<string, string>, body: object) =>
     Effect.sync(() => {
@@ -25,9 +25,9 @@ export const startPaidServer = (payments: MachinePayments): Effect.Effect<string
       })
       switch (redeemed._tag) {
         case "Unpaid": {
-          const said = makeChallengeBody(redeemed.challenge, redeemed.failure)
+          const challengeBody = makeChallengeBody(redeemed.challenge, redeemed.failure)
           const header = { "www-authenticate": formatChallengeHeader(redeemed.challenge), "cache-control": "no-store" }
-          return yield* reply(response, said.status, header, said)
+          return yield* reply(response, challengeBody.status, header, challengeBody)
         }
         case "Answered": {
           const header = { "payment-receipt": formatReceiptHeader(redeemed.receipt), "cache-control": "private" }

@@ -51,7 +51,7 @@ export const makeGatewaySettings = (payments: PaymentSettingsOptions): GatewaySe
   }
 })
 
-/** A call as the gateway hands it on. */
+/** A call in the form that the gateway passes on. */
 export const paidRequest: PaidRequest = {
   route: "POST /api/v1/gateway",
   plugin: "generate-text",
@@ -76,7 +76,7 @@ export interface MachinePaymentsOptions {
   readonly secret?: Redacted.Redacted
 }
 
-/** The use case of one process over what processes share. */
+/** The use case of one process over shared stores. */
 export const makeMachinePayments = ({
   network,
   realm = "berth.example",
@@ -98,7 +98,7 @@ export const makeMachinePayments = ({
     (context) => Context.get(context, MachinePayments)
   )
 
-/** The interface's own credential. */
+/** A credential in the interface's format. */
 export const interfaceCredential = ({ id }: { readonly id: string }, transaction: string): ReadonlyArray<string> => [
   `Payment ${JSON.stringify({ scheme: "Payment", transaction, challengeNonce: id })}`
 ]
@@ -106,7 +106,7 @@ export const interfaceCredential = ({ id }: { readonly id: string }, transaction
 export type UnverifiedChallenge = Omit<Challenge, "id"> & { readonly id: string }
 type Echo = Record<string, string | undefined>
 
-/** The draft's, with what is changed of the challenge that it repeats. */
+/** A credential in the draft's format, with `changes` to the repeated challenge. */
 export const draftCredential = (
   challenge: UnverifiedChallenge,
   proof: string,
@@ -118,16 +118,16 @@ export const draftCredential = (
   return [`Payment ${Encoding.encodeBase64Url(JSON.stringify({ challenge: echo, payload }))}`]
 }
 
-/** The transfer that pays a challenge; by `memo` bound to it or not. */
+/** The transfer that pays a challenge; bound to it by its memo or not. */
 export const makePayingTransfer = (challenge: Challenge, memo: "bound" | "none" = "none") => ({
   to: paymentRecipient.toLowerCase(),
   amount: challenge.amount,
   ...(memo === "bound" ? { memo: makeAttributionMemo(testPaymentDigests, challenge) } : {})
 })
 
-/** The memo of a transfer for a challenge that is nobody's here. */
+/** The memo of a transfer for an unknown challenge. */
 export const foreignMemo = makeAttributionMemo(testPaymentDigests, { id: "another", realm: "berth.example" })
 
-/** In a word how a redemption went: paid, in progress, or why not. */
+/** The outcome of a redemption: paid, in progress, or the reason of its rejection. */
 export const redemptionLabel = (redeemed: RedemptionResult): string =>
   redeemed._tag === "Unpaid" ? redeemed.failure : redeemed._tag

@@ -3,11 +3,8 @@ import { CardEventRepository } from "@berth/domain/billing/events/CardEventRepos
 import { Config, Context, Effect, Layer, Logger } from "effect"
 import { makeCardEventWorker } from "../billing/CardEventWorkers.ts"
 
-/*
- * A process that lets an event have its effects and dies of it: it says how far it came on its standard output, and waits to be
- * killed.
- */
-const say = (word: string) =>
+/* A process that applies an event and is killed: it reports progress on its standard output. */
+const print = (word: string) =>
   Effect.zipRight(
     Effect.sync(() => process.stdout.write(`${word}\n`)),
     Effect.never
@@ -22,12 +19,12 @@ const worker = Effect.gen(function* () {
     Effect.map(CardEventRepository, (real) => ({
       ...real,
       markApplied: (...applied: Parameters<typeof real.markApplied>) =>
-        stopsBefore ? Effect.zipRight(real.markApplied(...applied), say("written")) : real.markApplied(...applied)
+        stopsBefore ? Effect.zipRight(real.markApplied(...applied), print("written")) : real.markApplied(...applied)
     }))
   )
   const { apply } = Context.get(yield* makeCardEventWorker(url, { events }), CardEventEffects)
   yield* apply(event)
-  return yield* say("applied")
+  return yield* print("applied")
 })
 
 void Effect.runPromise(Effect.scoped(worker).pipe(Effect.provide(Logger.remove(Logger.defaultLogger))))

@@ -4,11 +4,11 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { bundleProgram } from "../RuntimeBundle.ts"
 
-/** A program of this folder as one JavaScript file. */
+/** Compiles a program of this folder to one JavaScript file. */
 export const compileProgram = (program: string) =>
   Effect.promise(() => bundleProgram(join(import.meta.dirname, program)))
 
-/** Starts it, below the commands of `wrapper`; it is killed with the scope at the latest. */
+/** Starts a program, below the commands of `wrapper`; killed with the scope at the latest. */
 export const startProgram = (file: string, environment: Record<string, string>, wrapper: ReadonlyArray<string> = []) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -20,18 +20,18 @@ export const startProgram = (file: string, environment: Record<string, string>, 
 
 export const readFirstLine = (child: ChildProcess): Effect.Effect<string, Error> =>
   Effect.async((resume) => {
-    if (child.stdout === null) return resume(Effect.fail(new Error("no output to read")))
+    if (child.stdout === null) return resume(Effect.fail(new Error("no standard output")))
     createInterface({ input: child.stdout }).once("line", (line) => resume(Effect.succeed(line)))
-    child.once("exit", (code) => resume(Effect.fail(new Error(`ended with ${code} before it said anything`))))
+    child.once("exit", (code) => resume(Effect.fail(new Error(`exited with ${code} before its first line`))))
   })
 
-/** Environment of a program whose clock runs ahead by so many milliseconds. */
+/** Environment of a program whose clock is ahead by this many milliseconds. */
 export const runClockAhead = (millis: number) => {
   const preload = `const now = Date.now; Date.now = () => now() + ${millis}`
   return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(preload)}` }
 }
 
-/** Lines of its output so far. */
+/** The output lines so far. */
 export const collectLines = (child: ChildProcess): Effect.Effect<ReadonlyArray<string>> => {
   const lines: Array<string> = []
   if (child.stdout !== null) createInterface({ input: child.stdout }).on("line", (line) => lines.push(line))
@@ -40,7 +40,7 @@ export const collectLines = (child: ChildProcess): Effect.Effect<ReadonlyArray<s
 
 export const isRunning = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null
 
-/** Waits for its end; gives the exit code, or the signal that ended it. */
+/** Waits for the exit; returns the exit code or signal. */
 export const awaitExit = (child: ChildProcess): Effect.Effect<number | NodeJS.Signals | null> =>
   Effect.async((resume) => {
     const report = () => resume(Effect.succeed(child.exitCode ?? child.signalCode))
@@ -48,7 +48,7 @@ export const awaitExit = (child: ChildProcess): Effect.Effect<number | NodeJS.Si
     else report()
   })
 
-/** kill -9, and waits until the process is gone. */
+/** Sends SIGKILL and waits for the exit. */
 export const killProcess = (child: ChildProcess): Effect.Effect<void> =>
   Effect.suspend(() => {
     child.kill("SIGKILL")

@@ -4,7 +4,10 @@ import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/Pr
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import { Effect, Layer, Logger, Redacted } from "effect"
 
-/* Starts one instance with the process driver and runs until its standard input ends. Arguments: directory, runtime bundle. */
+/*
+ * Starts one instance with the process driver and runs until its standard input ends. Arguments: directory, runtime
+ * bundle.
+ */
 
 const [directory = "", bundle = ""] = process.argv.slice(2)
 

@@ -2,15 +2,15 @@ import { runtimeAddressFile, RuntimeEnvironment } from "@berth/api/runtime/Runti
 import { openSync, unlinkSync, writeFileSync, writeSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
-// This is no test, but a program that does its harm in the course of time.
+// Real timers: this program misbehaves over time.
 import { setInterval, setTimeout } from "node:timers"
 
 /*
- * A program that starts as a runtime and then misbehaves as its bundle was built to. It begins after its first health
- * request, when the driver has accepted it.
+ * A program that starts as a runtime and then misbehaves as its bundle defines, after its first health request, when
+ * the driver has accepted it.
  */
 
-/** Put in by whoever bundles this. */
+/** Defined by the bundler. */
 declare const BEHAVIOR: string
 declare const VERSION: string
 
@@ -58,22 +58,22 @@ const behaviors: Readonly<Record<string, () => void>> = {
         try {
           writeSync(1, line)
         } catch {
-          // The file is as long as it may be.
+          // The file has the maximum size.
         }
     }, 1)
   },
   talks: () => {
-    const say = (level: string, seconds: number, message: string, more: object = {}) => {
+    const log = (level: string, seconds: number, message: string, more: object = {}) => {
       const timestamp = new Date(seconds * 1000).toISOString()
       writeSync(1, `${JSON.stringify({ level, timestamp, message, secret: "s3cret", ...more })}\n`)
     }
-    say("info", 1, "I am up")
-    say("warn", 2, "A turn failed", { agentId: "agt_1", reason: "the model is away" })
-    say("error", 3, "A turn died", { agentId: "agt_2", cause: "Error: oh no\n    at somewhere" })
+    log("info", 1, "I am up")
+    log("warn", 2, "A turn failed", { agentId: "agt_1", reason: "the model is away" })
+    log("error", 3, "A turn died", { agentId: "agt_2", cause: "Error: oh no\n    at somewhere" })
     // A container engine reads the two outputs separately: pauses keep the order.
     setTimeout(() => writeSync(2, "Error: a crash in plain words\n    at nowhere\n"), 300)
     setTimeout(() => {
-      say("debug", 4, "A turn was answered", { agentId: "agt_1" })
+      log("debug", 4, "A turn was answered", { agentId: "agt_1" })
       writeSync(1, "half a li")
     }, 600)
   }

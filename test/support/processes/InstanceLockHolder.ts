@@ -5,9 +5,7 @@ import { Config, Effect, Layer, Logger } from "effect"
 import * as TestSecrets from "../TestSecrets.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
-/*
- * A process that acts for an owner and never finishes: it says so on its standard output, and waits to be killed.
- */
+/* A process that holds an owner's lock until it is killed; it reports progress on its standard output. */
 const repository = Effect.gen(function* () {
   const url = yield* Config.redacted("DATABASE_URL")
   return PostgresInstanceRepository.layer.pipe(

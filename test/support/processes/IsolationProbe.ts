@@ -6,8 +6,8 @@ import { join } from "node:path"
 import { Worker } from "node:worker_threads"
 
 /*
- * A program that tries what an instance must not be able to do. It writes the results to `findings.json` in its directory,
- * then starts as a runtime, so that a driver accepts it.
+ * A program that attempts what an instance must not be able to do. It writes the results to `findings.json` in its
+ * directory, then starts as a runtime, so that a driver accepts it.
  */
 
 const home = process.env[RuntimeEnvironment.directory] ?? ""

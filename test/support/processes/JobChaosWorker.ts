@@ -16,8 +16,8 @@ import { unusedPorts } from "../../../packages/worker/test/jobs/UnusedPorts.ts"
 import * as ChaosStores from "../ChaosStores.ts"
 
 /*
- * A worker with the real consumers, relay, schedules and runs of agents. The effects of other jobs are rows, and a turn is a row
- * that ends by itself, as in a backend that goes on when its worker dies.
+ * A worker with the live consumers, relay, schedules and agent runs. The effects of other jobs are rows. A turn is a
+ * row that ends by itself, as in a backend that outlives its worker.
  */
 const pause = (most: number) => Effect.flatMap(Random.nextIntBetween(0, most), (millis) => Effect.sleep(millis))
 
@@ -55,7 +55,7 @@ const effects = Layer.unwrapEffect(
   })
 )
 
-/** Ends the process when a queue has more jobs in flight than its cap. */
+/** Exits when a queue has more jobs in flight than its cap. */
 const watchedQueue = Layer.effect(
   JobQueue,
   Effect.map(JobQueue, (queue) =>

@@ -3,7 +3,7 @@ import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
 import * as RedisJobQueue from "@berth/infra/queue/RedisJobQueue"
 import { Config, Effect, Layer, Logger } from "effect"
 
-/* A worker that writes the id of each job on its standard output. It ends none, unless ENDS is set, and waits to be killed. */
+/* A worker that prints the id of each job. It completes none unless ENDS is set, and runs until it is killed. */
 const queue = Effect.gen(function* () {
   const url = yield* Config.redacted("QUEUE_URL")
   const namespace = yield* Config.string("QUEUE_NAMESPACE")

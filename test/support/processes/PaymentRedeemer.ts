@@ -9,9 +9,9 @@ import { paidRequest, makeMachinePayments } from "../payments/PaymentFixtures.ts
 import * as TestSecrets from "../TestSecrets.ts"
 
 /*
- * A process that is paid and never answers: it says how far it came on its standard output, and waits to be killed.
+ * A process that redeems a payment and never responds; it reports progress on its standard output until it is killed.
  */
-const say = (word: string) =>
+const print = (word: string) =>
   Effect.zipRight(
     Effect.sync(() => process.stdout.write(`${word}\n`)),
     Effect.never
@@ -32,7 +32,7 @@ const payee = Effect.gen(function* () {
   const payments = yield* makeMachinePayments({
     network: {
       chain: stopsWhenSent
-        ? { ...chain, broadcast: (raw) => Effect.zipRight(chain.broadcast(raw), say("sent")) }
+        ? { ...chain, broadcast: (raw) => Effect.zipRight(chain.broadcast(raw), print("sent")) }
         : chain,
       chainId: 1337,
       token: yield* Config.string("TOKEN")
@@ -40,7 +40,7 @@ const payee = Effect.gen(function* () {
     redemptions
   })
   const redeemed = yield* payments.redeem([yield* Config.string("CREDENTIAL")], paidRequest)
-  return yield* say(redeemed._tag)
+  return yield* print(redeemed._tag)
 })
 
 void Effect.runPromise(Effect.scoped(payee).pipe(Effect.provide(Logger.remove(Logger.defaultLogger))))

@@ -16,7 +16,7 @@ import {
 export interface AcceptedMessage {
   readonly title: string
   readonly fields: SiweFields
-  /** Instants of the time fields where they are written in another form. */
+  /** Instants of time fields written in another form. */
   readonly instants?: Readonly<Record<string, string>>
 }
 
@@ -116,7 +116,7 @@ const refusedLines: ReadonlyArray<RefusedMessage> = lines.flatMap((line, index) 
 const fields = fieldsOf(complete)
 const refusedOrders: ReadonlyArray<RefusedMessage> = fields.flatMap((field, from) =>
   [...fields.keys()]
-    // A field moved back by one place is its neighbor moved on by one.
+    // A field moved back by one position equals its neighbor moved forward.
     .filter((to) => to !== from && to !== from - 1)
     .map((to) => ({
       title: `${field.split(":")[0]} as field ${to + 1}`,
@@ -179,7 +179,7 @@ const refusedFrames: ReadonlyArray<RefusedMessage> = [
 ]
 
 const { address } = minimal
-/** The address with the case of one letter changed, for each of its letters. */
+/** The address with the case of one letter changed, for each letter. */
 const refusedChecksums: ReadonlyArray<RefusedMessage> = [...address.matchAll(/[a-f]/gi)].map(({ 0: letter, index }) => {
   const other = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase()
   const changed = address.slice(0, index) + other + address.slice(index + 1)

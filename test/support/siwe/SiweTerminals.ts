@@ -185,7 +185,7 @@ export const versions: TerminalCases = {
   invalid: ["", "0", "2", "3", "01", "11", "1.0", "v1", "-1", " 1", "1 ", "one", "\uff11"]
 }
 
-/** Decimal digits. A number without a finite value names no chain. */
+/** Decimal digits. A number without a finite value identifies no chain. */
 export const chainIds: TerminalCases = {
   valid: ["1", "0", "8453", "84532", "11155111", "008453"],
   invalid: [
@@ -259,7 +259,7 @@ export const times: ReadonlyArray<readonly [written: string, instant: string]> =
   ["9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"]
 ]
 
-/** Not RFC 3339, or days and hours that no calendar has. A leap second has no instant in `DateTime`. */
+/** Not RFC 3339, or days and hours outside the calendar. A leap second has no instant in `DateTime`. */
 export const invalidTimes: ReadonlyArray<string> = [
   "",
   "now",

@@ -15,7 +15,7 @@ export interface SiweFields {
   readonly resources?: ReadonlyArray<string>
 }
 
-/** Key of the account that the samples name. Holds nothing. */
+/** Key of the account in the samples. Without funds. */
 export const signerKey = `0x${"4361".repeat(16)}` as const
 
 /** Only the fields that EIP-4361 requires. */
@@ -38,10 +38,10 @@ export const optional = {
   resources: ["https://berth.example/terms", "urn:example:agent:7"]
 } satisfies Partial<SiweFields>
 
-/** Every field that EIP-4361 knows. */
+/** Every field of EIP-4361. */
 export const complete = { ...minimal, ...optional } satisfies SiweFields
 
-/** The blocks of a message before its fields: account, and statement between empty lines. */
+/** The lines of a message before its fields: account, and statement between empty lines. */
 export const openingOf = ({ address, domain, scheme, statement }: SiweFields): ReadonlyArray<string> => [
   `${scheme === undefined ? "" : `${scheme}://`}${domain} wants you to sign in with your Ethereum account:`,
   address,
@@ -50,7 +50,7 @@ export const openingOf = ({ address, domain, scheme, statement }: SiweFields): R
   ""
 ]
 
-/** The fields from `URI` on, in the order of the grammar. Resources are one entry of several lines. */
+/** The fields from `URI` on in grammar order. Resources are one entry of several lines. */
 export const fieldsOf = (fields: SiweFields): ReadonlyArray<string> => {
   const line = (label: string, value: string | undefined) => (value === undefined ? [] : [`${label}: ${value}`])
   return [
@@ -66,5 +66,5 @@ export const fieldsOf = (fields: SiweFields): ReadonlyArray<string> => {
   ]
 }
 
-/** The text of a message by the grammar of EIP-4361, whether or not the values are valid. */
+/** The message text by the EIP-4361 grammar; values are not validated. */
 export const siweText = (fields: SiweFields): string => [...openingOf(fields), ...fieldsOf(fields)].join("\n")

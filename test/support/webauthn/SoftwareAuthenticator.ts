@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto"
 
-/** CBOR (RFC 8949) of the values that attestation objects have. */
+/** CBOR (RFC 8949) encoding of the values in attestation objects. */
 const encodeHead = (major: number, value: number): Buffer => {
   if (value < 24) return Buffer.from([(major << 5) | value])
   if (value < 256) return Buffer.from([(major << 5) | 24, value])
@@ -18,7 +18,7 @@ const encodeCbor = (value: Cbor): Buffer => {
 const sha256 = (data: string | Buffer) => createHash("sha256").update(data).digest()
 const toBase64UrlJson = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
 
-/** Deviations from a proper response. */
+/** Deviations from a valid response. */
 export interface ResponseChanges {
   readonly origin?: string
   readonly rpId?: string
@@ -29,9 +29,7 @@ export interface ResponseChanges {
   readonly type?: string
   /** Format of the attestation statement. */
   readonly format?: string
-  /** Whether the statement has certificates. */
   readonly hasCertificates?: boolean
-  /** Whether another key signs. */
   readonly otherKey?: boolean
 }
 
@@ -72,7 +70,7 @@ export const makeSoftwareAuthenticator = ({ hostname, origin }: URL) => {
 
   return {
     id: id.toString("base64url"),
-    /** Creates the credential for a challenge, which is a base64url text. */
+    /** Creates the credential for a base64url challenge. */
     register: (challenge: string, changes: ResponseChanges = {}) => {
       const coordinate = (text: string) => Buffer.from(text, "base64url")
       const key = encodeCbor(
