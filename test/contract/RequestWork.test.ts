@@ -176,7 +176,7 @@ const prepare = Effect.gen(function* () {
     /** With the limits of a request: operations and statements. */
     requests: [
       ["GET /health/live", read("/health/live"), 42, 0],
-      ["GET /api/auth/session", read("/api/auth/session"), 80, 1],
+      ["GET /api/auth/session", read("/api/auth/session"), 78, 1],
       [
         "GET /api/auth/session, 401",
         () =>
@@ -188,12 +188,12 @@ const prepare = Effect.gen(function* () {
       [
         "POST /api/v1/gateway by card",
         plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),
-        440,
+        424,
         3
       ],
-      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 201, 0],
-      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 204, 0],
-      ["POST /v1/chat/completions, streamed", () => completion(1), 294, 0],
+      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 199, 0],
+      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 202, 0],
+      ["POST /v1/chat/completions, streamed", () => completion(1), 290, 0],
       ["POST /api/agent, streamed", () => turn(1), 1545, 8]
     ] as const,
     /** With the limits of a further delta that arrives alone: operations, and bytes of the whole process. */

@@ -1,6 +1,7 @@
 import { DateTime, Duration, Effect, Option, type Redacted } from "effect"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { Digests, hashSecret } from "../secrets/Digests.ts"
+import { currentTime } from "../shared/CurrentTime.ts"
 import { withExportedSpan } from "../shared/SpanExport.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import { Caller } from "./Caller.ts"
@@ -42,7 +43,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
 
     /** Session and user of a token; extends the expiry. */
     const authenticate = Effect.fnUntraced(function* (token: Redacted.Redacted) {
-      const now = yield* DateTime.now
+      const now = yield* currentTime
       const found = yield* repository.findByTokenHash(hashSecret(digests, token), now)
       if (Option.isSome(found) && isDueForRenewal(found.value.session, now))
         yield* repository.renew(found.value.session.id, {

@@ -102,12 +102,14 @@ const findJsonFault = (whole: unknown): string | undefined => {
   return fault(whole, 0)
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
 /** Parses JSON; an empty body is an empty object, so that errors name the missing fields. */
 export const parseJsonBody = (bytes: Uint8Array): Either.Either<unknown, BodyMalformed> =>
   Either.flatMap(
     Either.try({
       try: (): unknown => {
-        const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+        const text = utf8.decode(bytes)
         return text.trim() === "" ? {} : JSON.parse(text)
       },
       catch: () => new BodyMalformed({ reason: "is not well-formed JSON in UTF-8" })

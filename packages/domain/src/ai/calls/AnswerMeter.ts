@@ -1,4 +1,4 @@
-import { Clock, Effect, Either, Scope, type Tracer } from "effect"
+import { Effect, Either, Scope, type Tracer } from "effect"
 import type { TokenUsage } from "../chat/ModelChat.ts"
 import { estimateCost } from "../models/ModelCost.ts"
 import { estimatePromptTokens, estimateTokens } from "../prompt/TokenEstimate.ts"
@@ -46,9 +46,9 @@ const recordUsage = (
   { costUsd, usage }: Omit<MeteredUsage, "usageIsEstimated">,
   record: ModelUsage["Type"]
 ) =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+  Effect.clockWith((clock) => {
     countUsage(call, usage, costUsd)
-    measureCall(call, now - calledAt)
+    measureCall(call, clock.unsafeCurrentTimeMillis() - calledAt)
     return record.record({
       userId: caller.userId,
       agentId: caller.agentId,

@@ -9,7 +9,7 @@ import { type ModelProvider, ModelProviders } from "../models/ModelProviders.ts"
 import { isServed } from "../models/ModelResolution.ts"
 import { findModelRoutes } from "../models/ModelRoutes.ts"
 import { parseTaskType, supportsImages } from "../models/ModelSelection.ts"
-import { estimatePromptTokens, estimateTokens } from "../prompt/TokenEstimate.ts"
+import { estimatePromptTokens, estimateRequestTokens } from "../prompt/TokenEstimate.ts"
 import { holdsImages, type makeModelChoice, offersTools, type ReachableModels } from "../ReachableModels.ts"
 import type { ChunkReader } from "../streams/ChunkReader.ts"
 import { makeIdleTimeouts } from "../streams/IdleTimeout.ts"
@@ -22,6 +22,7 @@ import type { ChatCompletion, ChatOpening, ChatRequest } from "./ChatRequest.ts"
 import { makeCircuitBreakers } from "./CircuitBreakers.ts"
 import { ModelUsage } from "./ModelUsage.ts"
 import { makeProviderActivities } from "./ProviderActivities.ts"
+import { useService } from "../../shared/ServiceUse.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 export type ChatError = MessagesMissing | ModelNotFound | ModelsUnavailable | ProviderFailed
@@ -83,10 +84,6 @@ export const makeModelChat = ({
           providers: own
         }
       })
-
-    const estimateRequestTokens = ({ messages, options }: ChatRequest) =>
-      estimatePromptTokens(messages, options?.tools) +
-      (options?.responseFormat === undefined ? 0 : estimateTokens(JSON.stringify(options.responseFormat)))
 
     const limitFallbacks = (models: ReadonlyArray<Model>, request: ChatRequest) => {
       const { fallbackCostLimitUsd: limit, options } = request
@@ -208,10 +205,9 @@ export const makeModelChat = ({
 
       /** Calls models until one answers. Events arrive no faster than they are read; closing the scope ends the call. */
       open: (request: ChatRequest): Effect.Effect<OpenChat, ChatError, Scope.Scope> =>
-        Effect.flatMap(Effect.scope, (scope) => begin(request, scope)).pipe(
-          Effect.map((begun) => ({ opening: begun.opening, read: readEvents(begun) })),
-          withExportedSpan("AiLayer.open")
-        ),
+        useService(Scope.Scope, (scope) =>
+          Effect.map(begin(request, scope), (begun) => ({ opening: begun.opening, read: readEvents(begun) }))
+        ).pipe(withExportedSpan("AiLayer.open")),
 
       /** The whole answer at once. */
       complete: (request: ChatRequest): Effect.Effect<ChatCompletion, ChatError> => {

@@ -1,4 +1,4 @@
-import type { ChatMessage, ToolSpec } from "../chat/ModelChat.ts"
+import type { ChatMessage, ChatOptions, ToolSpec } from "../chat/ModelChat.ts"
 
 // Roles and separators around a message, and around a tool or a tool call.
 const tokensAroundMessage = 4
@@ -127,15 +127,39 @@ const tokensOf = (message: ChatMessage): number => {
   }
 }
 
-export const estimateToolTokens = (tools: ReadonlyArray<ToolSpec>): number =>
+/** Keeps the estimate of a list: a gateway call needs that of its prompt up to seven times, and a pass over 1 MiB takes milliseconds. */
+const oncePerList = <A extends ReadonlyArray<unknown>>(estimate: (list: A) => number) => {
+  const known = new WeakMap<A, number>()
+  return (list: A): number => {
+    const tokens = known.get(list) ?? estimate(list)
+    known.set(list, tokens)
+    return tokens
+  }
+}
+
+const estimateMessageTokens = oncePerList((messages: ReadonlyArray<ChatMessage>) =>
+  messages.reduce((sum, message) => sum + tokensOf(message), 0)
+)
+
+const estimateToolTokens = oncePerList((tools: ReadonlyArray<ToolSpec>) =>
   tools.reduce(
     (sum, { description, name, parameters }) =>
       sum + tokensAroundTool + estimateTokens(name + description + JSON.stringify(parameters)),
     0
   )
+)
 
-/** Tokens of a prompt, with its tools. */
-export const estimatePromptTokens = (
-  messages: ReadonlyArray<ChatMessage>,
-  tools: ReadonlyArray<ToolSpec> = []
-): number => messages.reduce((sum, message) => sum + tokensOf(message), estimateToolTokens(tools))
+/** Tokens of a prompt, with its tools. The lists must not change afterwards. */
+export const estimatePromptTokens = (messages: ReadonlyArray<ChatMessage>, tools?: ReadonlyArray<ToolSpec>): number =>
+  estimateMessageTokens(messages) + (tools === undefined ? 0 : estimateToolTokens(tools))
+
+/** Tokens of a request: its prompt, and the format of its answer. */
+export const estimateRequestTokens = ({
+  messages,
+  options
+}: {
+  readonly messages: ReadonlyArray<ChatMessage>
+  readonly options?: Pick<ChatOptions, "tools" | "responseFormat"> | undefined
+}): number =>
+  estimatePromptTokens(messages, options?.tools) +
+  (options?.responseFormat === undefined ? 0 : estimateTokens(JSON.stringify(options.responseFormat)))

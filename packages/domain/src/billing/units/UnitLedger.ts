@@ -163,7 +163,9 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
      */
     const settle = (id: ReservationId, units: Units, reserved: Units = units, model?: string) =>
       withExportedSpan("UnitLedger.settle")(
-        Effect.zipRight(units > reserved ? extend(id, units) : Effect.void, reservations.settle(id, units, model))
+        units > reserved
+          ? Effect.zipRight(extend(id, units), reservations.settle(id, units, model))
+          : reservations.settle(id, units, model)
       )
 
     const findUsage = Effect.fn("UnitLedger.findUsage")(function* (user: UnitPayer & Pick<User, "id">) {

@@ -3,7 +3,7 @@ import type { ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import { hasImage } from "../../ai/chat/ContentPart.ts"
 import { OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import { computeMediaCost } from "../../ai/models/MediaPrices.ts"
-import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
+import { estimateRequestTokens, estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
 import { ImagesNotSupported } from "../../interaction/attachments/Attachment.ts"
 import type { Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
@@ -16,7 +16,7 @@ import { readAudioDuration } from "../speech/AudioDuration.ts"
 import { maximumAudioMinutes } from "../speech/SpeechLimits.ts"
 import { formatSpeechModelId, resolveSpeechModel, type SpeechModel, speechVendors } from "../speech/SpeechModel.ts"
 import { AgentTasks } from "../tasks/AgentTasks.ts"
-import { type CallUsage, computePrice, estimateExpectedTokens, estimateRequestTokens } from "./PluginPrices.ts"
+import { type CallUsage, computePrice, estimateExpectedTokens } from "./PluginPrices.ts"
 
 /** The price of a call before it runs. */
 export interface CallQuote {

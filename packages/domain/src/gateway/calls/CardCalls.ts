@@ -1,10 +1,11 @@
-import { Cause, DateTime, Effect, Fiber, Option, Ref, Scope } from "effect"
+import { Cause, Effect, Fiber, Option, Ref, Scope } from "effect"
 import { readerFromValues } from "../../ai/streams/ChunkReader.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import type { BudgetExceeded } from "../../billing/budgets/Budget.ts"
 import type { ReservationId, UnitsExhausted } from "../../billing/units/Reservation.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdempotentExecution, RequestCharge } from "../../limits/IdempotentExecution.ts"
+import { currentTime } from "../../shared/CurrentTime.ts"
 import { noUnits, type Units } from "../../shared/Money.ts"
 import { useService } from "../../shared/ServiceUse.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
@@ -27,7 +28,7 @@ export interface CardCall {
 }
 
 const addTime = (result: PluginResult): Effect.Effect<CallResult> =>
-  Effect.map(DateTime.now, (answeredAt) => ({ ...result, answeredAt }))
+  Effect.map(currentTime, (answeredAt) => ({ ...result, answeredAt }))
 
 /**
  * Calls paid with units and credits: reserved up to the quote, settled on usage. A call that fails before it delivered anything

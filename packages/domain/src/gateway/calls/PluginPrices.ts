@@ -1,4 +1,4 @@
-import { estimatePromptTokens, estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
+import { estimateRequestTokens } from "../../ai/prompt/TokenEstimate.ts"
 import { findMaximumTurnUnits, type TurnSettings } from "../../interaction/turns/TurnPricing.ts"
 import { Units, unitsPerCredit } from "../../shared/Money.ts"
 import type { GatewaySettings } from "../GatewaySettings.ts"
@@ -46,11 +46,6 @@ export const computeTaskPrice = (
     Math.min(computePrice(settings, "agent", { tokens: null, costUsd }), Math.max(flat, findMaximumTurnUnits(budget)))
   )
 }
-
-/** Estimates the tokens of the messages, the tools and the response format. */
-export const estimateRequestTokens = ({ messages, options }: TextRequest): number =>
-  estimatePromptTokens(messages, options?.tools) +
-  (options?.responseFormat === undefined ? 0 : estimateTokens(JSON.stringify(options.responseFormat)))
 
 /** Estimates the tokens of prompt and answer before the call. */
 export const estimateExpectedTokens = (request: TextRequest): number =>

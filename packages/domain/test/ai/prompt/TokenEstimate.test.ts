@@ -121,6 +121,20 @@ describe("estimatePromptTokens", () => {
     assert.isAtLeast(estimatePromptTokens([question], [tool]), 12 + 8 + 400)
   })
 
+  it("estimatePromptTokens reads a list of messages once", () => {
+    let reads = 0
+    const question = {
+      role: "user",
+      get content() {
+        reads += 1
+        return "hello"
+      }
+    } as const
+    const messages = [question]
+    assert.strictEqual(estimatePromptTokens(messages), estimatePromptTokens(messages))
+    assert.strictEqual(reads, 1)
+  })
+
   it.prop("estimatePromptTokens grows with the prompt", [FastCheck.string(), FastCheck.string()], ([content, more]) => {
     const one: ChatMessage = { role: "tool", content, toolCallId: "a", toolName: "b" }
     assert.isAtLeast(estimatePromptTokens([one, { ...one, content: content + more }]), 2 * estimatePromptTokens([one]))

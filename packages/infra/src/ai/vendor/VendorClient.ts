@@ -73,11 +73,13 @@ export const readAllBytes = (
     return more
   })
 
+const utf8 = new TextDecoder()
+
 export const readAllText = (
   bytes: ChunkSource<Uint8Array, VendorConnectionFailed>,
   limit = maximumAnswerBytes
 ): Effect.Effect<string, VendorConnectionFailed | VendorAnswerMalformed> =>
-  Effect.map(readAllBytes(bytes, limit), (whole) => new TextDecoder().decode(whole))
+  Effect.map(readAllBytes(bytes, limit), (whole) => utf8.decode(whole))
 
 const bytesOf = (response: HttpClientResponse.HttpClientResponse) =>
   makeChunkSource(Stream.mapError(response.stream, toConnectionFailure))

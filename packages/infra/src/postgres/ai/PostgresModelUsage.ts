@@ -1,6 +1,7 @@
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
+import { currentTime } from "@berth/domain/shared/CurrentTime"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Clock, DateTime, Duration, Effect, Layer } from "effect"
+import { DateTime, Duration, Effect, Layer } from "effect"
 import { makeBatchWriter } from "../BatchWriter.ts"
 import { countAffectedRows } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
@@ -13,7 +14,7 @@ const maximumWaiting = 10_000
 
 const retryDelay = Duration.seconds(1)
 
-const rowOf = (call: ModelCallRecord, now: number) => ({
+const rowOf = (call: ModelCallRecord, now: DateTime.Utc) => ({
   user_id: call.userId,
   agent_id: call.agentId,
   provider: call.provider,
@@ -22,7 +23,7 @@ const rowOf = (call: ModelCallRecord, now: number) => ({
   completion_tokens: call.completionTokens,
   cost_usd: call.costUsd,
   own_key: call.ownKey,
-  created_at: DateTime.formatIso(DateTime.unsafeMake(now))
+  created_at: DateTime.formatIso(now)
 })
 
 /** Records model calls in batches: a statement per call would cost more than forwarding the answer. */
@@ -49,7 +50,7 @@ export const layer: Layer.Layer<ModelUsage, never, SqlClient> = Layer.scoped(
 
     return ModelUsage.of({
       record: (call) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Effect.flatMap(currentTime, (now) =>
           writer.add(rowOf(call, now)) ? Effect.void : Effect.logError("Model usage not recorded, too much is waiting")
         ),
       prune: Effect.fn("ModelUsage.prune")((before: DateTime.Utc) =>

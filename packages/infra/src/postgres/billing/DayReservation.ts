@@ -1,5 +1,6 @@
 import type { ReservationRequest } from "@berth/domain/billing/units/ReservationRepository"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { currentTime } from "@berth/domain/shared/CurrentTime"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Context, DateTime, Effect, Layer } from "effect"
 
@@ -22,7 +23,7 @@ export const makeDayReservation =
   ({ agentId, cause, dailyUnitsOf, units, user }: ReservationRequest) =>
     Effect.gen(function* () {
       const dailyUnits = dailyUnitsOf(user)
-      const createdAt = DateTime.toDate(yield* DateTime.now)
+      const now = yield* currentTime
       return sql`payer as (
           select id from users cross join allowed
           where id = ${user.id} and plan = ${user.plan}
@@ -31,13 +32,13 @@ export const makeDayReservation =
           ) and not exists (select from budgets where user_id = ${user.id})
         ), held_day as (
           insert into unit_days as today (user_id, day, used)
-          select id, ${yield* today}::date, ${units}::bigint from payer where ${units}::bigint <= ${dailyUnits}::bigint
+          select id, ${DateTime.formatIsoDateUtc(now)}::date, ${units}::bigint from payer where ${units}::bigint <= ${dailyUnits}::bigint
           on conflict (user_id, day) do update set used = today.used + excluded.used
           where today.used + excluded.used <= ${dailyUnits}::bigint
           returning user_id, day
         ), reserved as (
           insert into reservations (id, user_id, agent_id, cause, day, state, daily_units, credit_units, holder, created_at)
-          select ${yield* ids.next("rsv")}, user_id, ${agentId}::text, ${cause}, day, 'reserved', ${units}::bigint, 0, ${holder}, ${createdAt}::timestamptz
+          select ${yield* ids.next("rsv")}, user_id, ${agentId}::text, ${cause}, day, 'reserved', ${units}::bigint, 0, ${holder}, ${DateTime.toDate(now)}::timestamptz
           from held_day
           returning id as reservation_id
         )`

@@ -1,6 +1,7 @@
 import type { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { roundUpUnits } from "@berth/domain/billing/units/UnitSplit"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { currentTime } from "@berth/domain/shared/CurrentTime"
 import { noUnits, type Units } from "@berth/domain/shared/Money"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, DateTime, Effect, Metric, Option, Schema } from "effect"
@@ -47,7 +48,7 @@ export const makeSettleUnits = (sql: SqlClient, directly: Directly, ids: Context
   const close = (id: ReservationId, state: "settled" | "released", units: Units, model: string | null) =>
     Effect.gen(function* () {
       const used = Math.min(roundUpUnits(units), Number.MAX_SAFE_INTEGER)
-      const booked = yield* book(DateTime.toDate(yield* DateTime.now))
+      const booked = yield* book(DateTime.toDate(yield* currentTime))
       const closed = yield* decodeSettled(
         directly(sql`${sql.literal(preparedMark)}
           with open as materialized (
