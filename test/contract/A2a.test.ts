@@ -2,7 +2,6 @@ import { maximumInProgress } from "@berth/domain/a2a/A2aMessage"
 import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
 import { maximumInFlightPerOwner, Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
@@ -12,6 +11,7 @@ import * as A2aWorker from "../support/A2aWorker.ts"
 import { a2aMessageHandler } from "@berth/worker/a2a/A2aMessageHandler"
 import * as BackgroundJobs from "@berth/worker/jobs/BackgroundJobs"
 import { eventually } from "../support/Eventually.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
 import { withoutTraceId } from "./ErrorAssertions.ts"
@@ -128,7 +128,6 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
           assert.deepStrictEqual([status, body], [202, { messageId: "m1", status: "accepted" }])
         const entries = yield* A2aWorker.deliverMessages
         assert.lengthOf(entries, 1)
-        const sql = yield* SqlClient
         // The worker was killed between the turn and the outcome.
         yield* sql`
         update a2a_messages set status = 'waiting', ended_at = null, reply = null where to_agent = ${bob.agent.id}`
@@ -223,7 +222,6 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
           headers: { authorization: `Bearer ${token}` },
           json
         })
-      const sql = yield* SqlClient
       const unknown = yield* byToken("x".repeat(43), envelope(bob, alice))
       assert.strictEqual(unknown.status, 401)
       assert.deepStrictEqual(
@@ -432,7 +430,6 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       )
       const long = yield* sendMessage(owner).pipe(withScripts(scripts), A2aWorker.whileDelivering)
       assert.include(long.text, "at most 5 levels")
-      const sql = yield* SqlClient
       const [, second, third] = chain
       if (second === undefined || third === undefined) return assert.fail("no agents")
       const bomb = ({ messageId }: Turn) =>
@@ -461,7 +458,6 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       assert.strictEqual((yield* send(alice, bob, { messageId: "urgent", priority: "high" })).status, 202)
       const taken: Array<OutboxEntry> = []
       yield* outbox.relay(100, (entry) => Effect.sync(() => taken.push(entry)))
-      const sql = yield* SqlClient
       const [urgent] =
         yield* sql`select id from a2a_messages where from_agent = ${alice.agent.id} and message_id = 'urgent'`
       const payloads = taken.map(({ payload }) => payload)
@@ -562,7 +558,6 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       assert.deepInclude(itself.body, { code: "a2a_message_invalid" })
       assert.deepInclude((yield* send(alice, bob, { version: "2.0", messageId: "" })).body, { code: "invalid_request" })
       assert.strictEqual((yield* send(alice, bob, { expiresAt: "2100-01-01T00:00:00Z" })).status, 202)
-      const sql = yield* SqlClient
       yield* sql`
         update a2a_messages set expires_at = '2020-01-01T00:00:00.000Z'
         where to_agent = ${bob.agent.id}`
@@ -583,7 +578,6 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       })
       assert.include((yield* agentCall(bob, "GET", "/messages")).text, "No units were left.")
       assert.notInclude((yield* agentCall(alice, "GET", "/messages")).text, "No units were left.")
-      const sql = yield* SqlClient
       yield* sql`update agents set status = 'stopped' where id = ${bob.agent.id}`
       const stopped = yield* converse(alice, bob, { mode: "request", messageId: "m2" })
       assert.deepInclude(stopped.body, { status: "refused" })
@@ -607,7 +601,6 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
     Effect.gen(function* () {
       const { alice, bob } = yield* pair
       const { failLost } = yield* A2aDelivery
-      const sql = yield* SqlClient
       yield* Effect.forEach(Array.from({ length: maximumInProgress.sender }).keys(), (index) =>
         send(alice, bob, { messageId: `lost-${index}` })
       )
@@ -625,7 +618,6 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       const { alice, bob } = yield* senders
       const other = yield* addAgent(bob, "other")
       const { failLost } = yield* A2aDelivery
-      const sql = yield* SqlClient
       const run = ({ messageId }: Turn) =>
         Effect.gen(function* () {
           const limit = Effect.map(Effect.orDie(sql`select unit_limit from turns where id = ${messageId}`), ([row]) =>

@@ -1,6 +1,5 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { UserId } from "@berth/domain/shared/UserId"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { findResetToken, findVerificationToken, readMailsTo } from "../support/Mailbox.ts"
@@ -13,6 +12,7 @@ import {
   tokenWithClaims
 } from "../support/identity/IssuedTokenSignIn.ts"
 import { uniqueName } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 
 const password = "correct horse battery"
@@ -120,7 +120,6 @@ layer(issuerAppLayer(), { excludeTestServices: true })("A new access method of a
 
   it.effect("A new access method is reported with any preferences, and never to an unverified address", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const [owner, stranger] = [yield* verifiedUser, yield* unverifiedUser]
       const notifications = { email: false, security: false }
       yield* App.web({ method: "PATCH", path: "/api/settings", as: owner, json: { notifications } })

@@ -21,10 +21,10 @@ import {
   HttpLayerRouter
 } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Redacted, Schema } from "effect"
 import { createLocalJWKSet, jwtVerify } from "jose"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 
 /** An API of one endpoint, which says who comes with an access token. */
@@ -155,7 +155,6 @@ layer(probe, { excludeTestServices: true })("An access token", (it) => {
 
   it.effect("An access token ends with its session while tokens of other sessions stay valid", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const me = yield* App.signInNewUser()
       const elsewhere = yield* App.openSession(me.user)
       const [here, there] = [(yield* tokenOf(me)).token, (yield* tokenOf(elsewhere)).token]
@@ -169,7 +168,6 @@ layer(probe, { excludeTestServices: true })("An access token", (it) => {
 
   it.effect("An access token ends with its user and authenticates no other", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const { issue } = yield* AccessTokens
       const sessions = yield* Sessions
       const [me, other] = [yield* App.signInNewUser(), yield* App.signInNewUser()]

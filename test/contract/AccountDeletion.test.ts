@@ -7,6 +7,7 @@ import { Deferred, Effect, Fiber, Option, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { uniqueName } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
@@ -37,30 +38,22 @@ const statusOf = (cookie: string) =>
 
 /** The user's sign-ins were so long ago. */
 const signedInBefore = (id: string, interval: string) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) => sql`
+  sql`
       update sessions set created_at = created_at - ${interval}::interval,
         authenticated_at = authenticated_at - ${interval}::interval
       where user_id = ${id}`
-  )
 
 const jobsFor = (id: string) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) => sql`select queue, name from outbox where name = ${RemoveAccountJob.name} and payload ->> 'userId' = ${id}`
-  )
+  sql`select queue, name from outbox where name = ${RemoveAccountJob.name} and payload ->> 'userId' = ${id}`
 
 /** Until so many statements wait for what another one holds. */
 const untilLocked = (number: number) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    eventually(
-      Effect.zipRight(
-        sql`select pg_stat_clear_snapshot()`,
-        sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      ),
-      (waiting) => waiting.length >= number
-    )
+  eventually(
+    Effect.zipRight(
+      sql`select pg_stat_clear_snapshot()`,
+      sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    ),
+    (waiting) => waiting.length >= number
   )
 
 const confirmed = { confirm: true }
@@ -119,7 +112,6 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
         yield* signedInBefore(id, "10 minutes 1 second")
         assertError(yield* remove(cookie, confirmed), tooOld)
         assertError(yield* remove(cookie, { password: "" }), incorrect)
-        const sql = yield* SqlClient
         yield* sql`update users set password_hash = null where id = ${id}`
         assertError(yield* remove(cookie, { password }), incorrect)
         assert.strictEqual(yield* statusOf(cookie), 200)
@@ -169,7 +161,6 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
 
   it.effect("DELETE /api/settings succeeds for one of concurrent requests", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const { run } = yield* Transaction
       const { cookie, email, id } = yield* member
       const others = yield* Effect.replicateEffect(signIn(email), 4)
@@ -194,7 +185,6 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
   it.effect("DELETE /api/settings makes a request 401 that finds its rows deleted", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
-      const sql = yield* SqlClient
       const { run } = yield* Transaction
       const owner = yield* createOwnerWithAgent()
       const asking = yield* run(

@@ -5,11 +5,11 @@ import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { Email } from "@berth/domain/shared/Email"
 import type { User } from "@berth/domain/shared/User"
 import { UserId } from "@berth/domain/shared/UserId"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Option, Redacted, Schema, Stream } from "effect"
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { asAdministrator, auditOf, signInAdministrator } from "./AdministratorFixtures.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -302,7 +302,6 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
     "POST /api/ops/instances/:userId/<action> appends one audited job, and only a stop during a suspension",
     () =>
       Effect.gen(function* () {
-        const sql = yield* SqlClient
         const owner = yield* createOwnerWithAgent("pro")
         const { id } = owner.user
         const act = (action: string, userId: string = id) =>

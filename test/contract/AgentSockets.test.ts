@@ -3,7 +3,6 @@ import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { SocketLimits } from "@berth/server/interaction/SocketLimits"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it as test, layer } from "@effect/vitest"
 import {
   Array,
@@ -31,6 +30,7 @@ import {
   type SocketClient
 } from "../support/SocketClient.ts"
 import { insertAgent } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { type OwnerWithAgent, createOwnerWithAgent, exhaustUnits } from "./OwnerFixtures.ts"
@@ -135,7 +135,6 @@ layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) =>
         client.frames.filter(ofType("done")).map(({ reply }) => reply),
         messages.map((message) => `Echo: ${message}`)
       )
-      const sql = yield* SqlClient
       assert.deepStrictEqual(yield* sql`select used::int as used from unit_days where user_id = ${owner.user.id}`, [
         { used: messages.length }
       ])
@@ -446,7 +445,6 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
 
   it.scoped("The gateway token closes its sockets when it is replaced", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const owner = yield* createOwnerWithAgent()
       const headers = { authorization: `Bearer ${yield* tokenOf(owner)}` }
       const client = yield* connectSocket(yield* callTo(owner, { headers }))
@@ -519,7 +517,6 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
       const owner = yield* createOwnerWithAgent()
       const [alive, dead] = [yield* socketOf(owner), yield* socketOf(owner)]
       dead.ws.pause()
-      const sql = yield* SqlClient
       yield* eventually(Effect.either(Effect.scoped(socketOf(owner))), (another) => another._tag === "Right")
       assert.strictEqual(alive.ws.readyState, alive.ws.OPEN)
       yield* chat(alive, "still there?")
@@ -611,7 +608,6 @@ describe("An open socket", () => {
   test.scopedLive("A message by an agent's WebSocket counts as use of its instance", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const sql = yield* SqlClient
       const instances = yield* InstanceRepository
       yield* instances.update(owner.user.id, { desired: "up" })
       yield* socketOf(owner)

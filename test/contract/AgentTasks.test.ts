@@ -17,13 +17,13 @@ import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import * as QuotedOwnKeyCoverage from "@berth/domain/gateway/plugins/QuotedOwnKeyCoverage"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { SkillCatalog } from "@berth/domain/skills/Skill"
-import { SqlClient } from "@effect/sql/SqlClient"
 import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
 import { assert, layer } from "@effect/vitest"
 import { Array, Chunk, Deferred, Effect, Fiber, Layer, Option, Redacted, Ref, Stream } from "effect"
 import { skillCatalog, insertAgent, uniqueName } from "../support/Samples.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
@@ -53,9 +53,7 @@ const usedBy = (owner: App.SignedIn) =>
   Effect.flatMap(UnitLedger, ({ findUsage }) => Effect.map(findUsage(owner.user), ({ used }) => used))
 
 const inWork = (owner: App.SignedIn) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(sql`select id from turns where user_id = ${owner.user.id}`, (rows) => rows.length)
-  )
+  Effect.map(sql`select id from turns where user_id = ${owner.user.id}`, (rows) => rows.length)
 
 const says = (...texts: ReadonlyArray<string>): Stream.Stream<TurnEvent> =>
   Stream.fromIterable([
@@ -120,7 +118,6 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
       })
       assert.include(turn?.memories.join("\n"), "The harbor is in Hamburg.")
       assert.notStrictEqual(turn?.sessionId, owner.conversation)
-      const sql = yield* SqlClient
       assert.deepStrictEqual(yield* sql`select id from messages where user_id = ${owner.user.id}`, [])
       assert.lengthOf(yield* sql`select id from chat_sessions where user_id = ${owner.user.id}`, 1)
       assert.strictEqual(yield* usedBy(owner), 0)

@@ -2,8 +2,8 @@ import { runtimeA2aPath } from "@berth/api/runtime/RuntimeContract"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Redacted, Stream } from "effect"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { insertAgent } from "../support/Samples.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
@@ -65,9 +65,5 @@ export const addAgent = (owner: OwnerWithAgent, name: string) =>
   Effect.map(insertAgent(owner.user.id, { name }), (agent) => ({ ...owner, agent })).pipe(Effect.tap(enableSending))
 
 function enableSending({ agent }: OwnerWithAgent) {
-  return Effect.flatMap(
-    SqlClient,
-    (sql) =>
-      sql`update agents set config = jsonb_set(config, '{skills}', '["a2a-send", "calculator"]') where id = ${agent.id}`
-  )
+  return sql`update agents set config = jsonb_set(config, '{skills}', '["a2a-send", "calculator"]') where id = ${agent.id}`
 }

@@ -1,8 +1,8 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import * as WalletChainTest from "@berth/infra/chain/WalletChainTest"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -131,7 +131,6 @@ layer(App.layer({ overrides: WalletChainTest.layer }), { excludeTestServices: tr
     it.effect("Raising a limit and approving need a recent sign-in; lowering limits and refusing do not", () =>
       Effect.gen(function* () {
         const owner = yield* createPayer()
-        const sql = yield* SqlClient
         yield* payInTurn(owner, send("3"))
         const [pending] = (yield* listPayments(owner)).payments
         yield* sql`update sessions set authenticated_at = now() - interval '11 minutes' where user_id = ${owner.user.id}`
@@ -147,7 +146,6 @@ layer(App.layer({ overrides: WalletChainTest.layer }), { excludeTestServices: tr
     it.effect("Turns of tasks, of messaging channels, of other owners and ended turns have no wallet", () =>
       Effect.gen(function* () {
         const [owner, stranger] = [yield* createPayer(), yield* createPayer()]
-        const sql = yield* SqlClient
         const inTask = yield* inTaskTurn(owner, (messageId) => callWallet(owner, messageId, send("1")))
         const platform = (name: string) =>
           sql`update messages set platform = ${name} where user_id = ${owner.user.id}`.pipe(

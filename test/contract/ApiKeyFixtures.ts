@@ -1,7 +1,7 @@
 import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 
 export interface CreatedKey {
@@ -27,6 +27,4 @@ export const revokeApiKey = (as: App.SignedIn, { id }: CreatedKey) =>
   })
 
 export const expireApiKey = ({ id }: CreatedKey) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.orDie(sql`update api_keys set expires_at = now() - interval '1 second' where id = ${id}`)
-  )
+  Effect.orDie(sql`update api_keys set expires_at = now() - interval '1 second' where id = ${id}`)

@@ -3,7 +3,6 @@ import { defaultLimits } from "@berth/domain/limits/Limit"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Sessions } from "@berth/domain/sessions/Sessions"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { Email } from "@berth/domain/shared/Email"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
@@ -11,6 +10,7 @@ import { createHash } from "node:crypto"
 import { eventually } from "../support/Eventually.ts"
 import { readMailsTo } from "../support/Mailbox.ts"
 import { recordSpans } from "../support/RecordedTelemetry.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { bearer, createApiKey, expireApiKey } from "./ApiKeyFixtures.ts"
 import { gatewayCall, readUsedUnits } from "./GatewayPayments.ts"
@@ -29,7 +29,6 @@ const recorded = recordSpans()
 layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })("API keys", (it) => {
   it.effect("API keys are shown once, stored as a hash and listed newest first without the secret", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const owner = yield* App.signInNewUser()
       const expiresAt = DateTime.formatIso(DateTime.add(yield* DateTime.now, { days: 30 }))
       const first = yield* create(owner, { name: "  deploy ", scopes: ["agents", "chat", "agents"], expiresAt })
@@ -88,7 +87,6 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
 
   it.effect("API keys need a recent sign-in, and are reported to the verified address", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const owner = yield* App.signInNewUser()
       yield* (yield* UserRepository).markEmailVerified(owner.user.id)
       yield* createApiKey(owner, "chat")
@@ -147,7 +145,6 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
 
   it.effect("API keys record their last use", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const owner = yield* App.signInNewUser()
       const key = yield* createApiKey(owner, "agents")
       const lastUse = Effect.map(call("GET", "/api/keys", owner), ({ text }) =>

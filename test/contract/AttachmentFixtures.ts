@@ -1,9 +1,9 @@
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { fakeModels, ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Stream } from "effect"
 import type { OwnerWithAgent } from "./OwnerFixtures.ts"
+import { sql } from "../support/Sql.ts"
 import { doneEvent } from "./TurnFixtures.ts"
 
 /** Every model accepts images. */
@@ -29,6 +29,4 @@ export const receivedTurns = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   })
 
 export const countStored = ({ agent }: OwnerWithAgent) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(sql`select id from attachments where agent_id = ${agent.id}`, (rows) => rows.length)
-  )
+  Effect.map(sql`select id from attachments where agent_id = ${agent.id}`, (rows) => rows.length)

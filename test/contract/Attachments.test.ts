@@ -3,13 +3,13 @@ import { AttachmentId, attachmentLimits, makeImageReference } from "@berth/domai
 import { AttachmentRepository } from "@berth/domain/interaction/attachments/AttachmentRepository"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import type { Turn } from "@berth/domain/instances/AgentRuntime"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, DateTime, Effect, Redacted, Schema, Stream } from "effect"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { connectSocket } from "../support/SocketClient.ts"
 import { insertAgent, png } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { countStored, receivedTurns, withVision } from "./AttachmentFixtures.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -261,7 +261,6 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
       assertError(yield* attach(own, foreign), { status: 404, code: "attachment_not_found" })
       assertError(yield* attach("none"), { status: 404, code: "attachment_not_found" })
       assert.strictEqual((yield* attach(own, own)).status, 200)
-      const sql = yield* SqlClient
       for (const message of ["", "   ", " \n\t"]) {
         assert.strictEqual((yield* send(owner, { message, attachments: [own] })).status, 200)
         const newest = yield* sql`
@@ -291,7 +290,6 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const another = { ...owner, agent: yield* insertAgent(owner.user.id, { status: "running" }) }
-      const sql = yield* SqlClient
       const kept = yield* uploadId(owner, "a.txt", "a")
       yield* sql`update attachments set size = ${attachmentLimits.ownerBytes - attachmentLimits.leastBytes} where id = ${kept}`
       assert.strictEqual((yield* upload(another, "b.txt", "bb")).status, 201)

@@ -13,6 +13,7 @@ import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { type FakeStripe, makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
@@ -429,7 +430,6 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
   it.effect("Billing books a payment once although its response was lost", () =>
     Effect.gen(function* () {
       const fake = yield* Processor
-      const sql = yield* SqlClient
       const [heard, unheard, refused] = [yield* buyerWithCard, yield* buyerWithCard, yield* buyerWithCard]
       const buy = ({ token }: { readonly token: string }) =>
         App.web(act(token, { action: "buy-credits", pack: "50" }, { "idempotency-key": "unheard" }))
@@ -487,7 +487,6 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
   it.effect("Billing keeps a pending bank debit until the processor has decided it", () =>
     Effect.gen(function* () {
       const fake = yield* Processor
-      const sql = yield* SqlClient
       const settle = settleOpen(fake)
       const [succeeds, fails] = [yield* buyerWithCard, yield* buyerWithCard]
       const buy = ({ token }: { readonly token: string }) =>
@@ -532,7 +531,6 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const checkout = App.web(act(one.token, { action: "create-checkout", plan: "pro" }))
       const first = customerAt(yield* checkout, "url")
       fake.books.deleteCustomer(first)
-      const sql = yield* SqlClient
       yield* Effect.orDie(
         sql`update purchase_attempts set created_at = created_at - interval '1 minute' where user_id = ${one.user.id}`
       )
@@ -660,7 +658,6 @@ layer(App.layer())("billing without a card processor", (it) => {
   it.effect("Billing without a card processor requires nothing of administrators", () =>
     Effect.gen(function* () {
       const { user } = yield* App.signInNewUser()
-      const sql = yield* SqlClient
       yield* Effect.orDie(sql`update users set email = ${App.testAdminEmail} where id = ${user.id}`)
       const admin = yield* App.openSession(user)
       const link = yield* App.web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: admin })

@@ -1,6 +1,6 @@
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import { sql } from "../support/Sql.ts"
 import type { SignedIn } from "../support/TestApp.ts"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Redacted, Schema } from "effect"
 import { insertAgent } from "../support/Samples.ts"
@@ -41,9 +41,7 @@ const decodeIssues = Schema.decodeUnknownSync(
 )
 
 const countMessages = ({ user }: OwnerWithAgent) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(sql`select id from messages where user_id = ${user.id}`, (rows) => rows.length)
-  )
+  Effect.map(sql`select id from messages where user_id = ${user.id}`, (rows) => rows.length)
 
 layer(App.shared, { excludeTestServices: true })("Budgets over HTTP", (it) => {
   it.effect("PUT /api/billing/budgets replaces the budgets, and GET returns them with their use and renewal", () =>
@@ -266,7 +264,6 @@ layer(App.shared, { excludeTestServices: true })("Budgets over HTTP", (it) => {
   it.effect("A turn by its owner's own keys needs no room in a budget and counts nothing against it", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const sql = yield* SqlClient
       yield* sql`update agents set model = 'gpt-4' where id = ${owner.agent.id}`
       yield* setBudgets(owner, { period: "day", units: 0 })
       const { withBehavior } = yield* ModelProvidersTest
@@ -281,7 +278,6 @@ layer(App.shared, { excludeTestServices: true })("Budgets over HTTP", (it) => {
 
   it.effect("A budget without room announces budget.reached once per period, beside the one of the balance", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const owner = yield* createOwnerWithAgent()
       const json = { url: "https://receiver.example/", events: ["budget.reached"] }
       yield* App.web({ method: "POST", path: "/api/webhooks/endpoints", as: owner, json })

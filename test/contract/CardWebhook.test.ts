@@ -1,4 +1,3 @@
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import Stripe from "stripe"
@@ -8,6 +7,7 @@ import {
   makeCardEvent,
   signCardEvent
 } from "../support/billing/CardEventRequests.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { ApplyCardEventJob } from "@berth/domain/billing/events/CardEventJobs"
@@ -17,7 +17,6 @@ const failed = () => makeCardEvent("invoice.payment_failed", { id: "in_1", subsc
 /** The stored event and the number of its jobs. */
 const recordOf = (id: string) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient
     const events = yield* sql`select type, status, payload from card_events where id = ${id}`
     const jobs =
       yield* sql`select id from outbox where name = ${ApplyCardEventJob.name} and payload->>'eventId' = ${id}`

@@ -2,7 +2,6 @@ import { failureNotice, floodLimits, refusalNotices, refusalReasons } from "@ber
 import { fakeAudioHeader } from "@berth/infra/backend/SpeechTest"
 import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
 import { Chats } from "@berth/domain/channels/Chats"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { type FakeDiscord, makeFakeDiscord } from "../fakes/channels/FakeDiscord.ts"
@@ -10,6 +9,7 @@ import { type FakeWhatsApp, makeFakeWhatsApp } from "../fakes/channels/FakeWhats
 import { readText } from "../fakes/channels/JsonFields.ts"
 import * as ChannelWorker from "../support/ChannelWorker.ts"
 import { eventually } from "../support/Eventually.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent, lapseSubscription, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
@@ -66,7 +66,6 @@ const connectDiscord = Effect.gen(function* () {
 
 const countInbound = ({ agent }: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient
     const [row] = yield* sql<{
       count: number
     }>`select count(*)::int as count from inbound_messages where agent_id = ${agent.id}`
@@ -123,7 +122,6 @@ layer(Platforms, { excludeTestServices: true })("Webhooks of WhatsApp and Discor
         fake.sent.filter(({ from }) => from === account.phoneNumberId).map(({ text }) => text),
         [refusalNotices.plan]
       )
-      const sql = yield* SqlClient
       const entries = yield* sql`
         select count(*)::int as count from agent_log_entries
         where message like ${`%${refusalReasons.plan}`} and agent_id = ${owner.agent.id}`
@@ -148,7 +146,6 @@ layer(Platforms, { excludeTestServices: true })("Webhooks of WhatsApp and Discor
 
   it.effect("A delivery from more senders than the agent may have leaves neither chats nor notices of the others", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const { account, fake, owner, url } = yield* connectWhatsApp({ appSecret: "own-secret" })
       assert.strictEqual(yield* fake.deliver(account, url, [fake.makeText(customer, "first")]), 200)
       yield* sql`
@@ -168,7 +165,6 @@ layer(Platforms, { excludeTestServices: true })("Webhooks of WhatsApp and Discor
 
   it.effect("A chat of a bot that was never identified is not repeated before the chats of others", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const { owner } = yield* connectWhatsApp()
       const chat = { agentId: owner.agent.id, platform: "platformB", chatId: customer } as const
       const chats = yield* Chats

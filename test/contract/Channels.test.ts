@@ -5,6 +5,7 @@ import { Transaction } from "@berth/domain/persistence/Transaction"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Option, Redacted, Schema } from "effect"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
@@ -50,7 +51,6 @@ layer(App.shared, { excludeTestServices: true })("Channels of an agent", (it) =>
       const connected = { ...absent, configured: true, enabled: true, health: pending }
       assert.deepStrictEqual(yield* readChannel(owner), connected)
       assert.deepStrictEqual(yield* readSelected(owner), ["web", "platformA"])
-      const sql = yield* SqlClient
       const jobs = yield* sql`select name from outbox where payload ->> 'agentId' = ${owner.agent.id}`
       assert.deepStrictEqual(jobs, [{ name: CheckChannelJob.name }])
       const [row] = yield* sql`select channel_connections::text as text from channel_connections`

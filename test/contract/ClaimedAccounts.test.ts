@@ -35,6 +35,7 @@ import {
 } from "../support/identity/IssuedTokenSignIn.ts"
 import { findResetToken, findUndoToken } from "../support/Mailbox.ts"
 import { insertAgent, uniqueName } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
 import { undoEmailChange } from "./OwnerFixtures.ts"
@@ -186,7 +187,6 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
 
   it.effect("A claimed account loses what a stranger left to act and to listen in it", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const { cookies, email, user } = yield* accountByUnverifiedEmail
       const { id } = yield* insertAgent(user.id)
       const call = (method: string, path: string, json: unknown) =>
@@ -254,7 +254,6 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
   it.effect("An account with an unverified email is claimed completely or not at all", () =>
     Effect.gen(function* () {
       const { cookies, email, user } = yield* accountByUnverifiedEmail
-      const sql = yield* SqlClient
       yield* Effect.acquireUseRelease(
         Effect.orDie(sql`
           create function refuse() returns trigger language plpgsql as 'begin raise exception ''no''; end';
@@ -341,7 +340,6 @@ const preparedAccount = Effect.gen(function* () {
 
 const contentsOf = ({ agent, user }: Effect.Effect.Success<typeof preparedAccount>) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient
     const { config } = yield* Effect.flatten((yield* AgentRepository).find(agent.id))
     const [row] = yield* sql`
       select (select count(*)::int from agent_notes where user_id = ${user.id}) as notes,
@@ -470,7 +468,6 @@ layer(issuerAppLayer(), { excludeTestServices: true })("The contents of a claime
 
 /** The number of connections to this database that wait for a lock. */
 const waiting = Effect.gen(function* () {
-  const sql = yield* SqlClient
   yield* sql`select pg_stat_clear_snapshot()`
   const [row] = yield* sql`
     select count(distinct locks.pid)::int as n from pg_locks as locks
@@ -500,8 +497,7 @@ const runInLockOrder = <E, R1, R2>(
     return yield* Effect.all([Fiber.join(running[0]), Fiber.join(running[1])])
   })
 
-const lockUser = ({ id }: { readonly id: UserId }) =>
-  Effect.flatMap(SqlClient, (sql) => sql`select from users where id = ${id} for update`)
+const lockUser = ({ id }: { readonly id: UserId }) => sql`select from users where id = ${id} for update`
 
 const adding = {
   "a new password": (cookie: string) =>
@@ -518,7 +514,6 @@ layer(issuerAppLayer(), { excludeTestServices: true })("Adding an access method 
         const [came, added] = yield* runInLockOrder(lockUser(user), owner(email), add(cookies[0] ?? ""))
         assert.strictEqual(describeRedirect(came), "302 /dashboard")
         assert.deepStrictEqual([added.status, added.body["code"]], [401, "unauthorized"])
-        const sql = yield* SqlClient
         const [left] = yield* sql`
           select email, password_hash, (select count(*)::int from wallets where user_id = users.id) as wallets
           from users where id = ${user.id}`
@@ -529,7 +524,6 @@ layer(issuerAppLayer(), { excludeTestServices: true })("Adding an access method 
   it.effect("Adding an access method during a claim ends a session that a wallet opens at that moment", () =>
     Effect.gen(function* () {
       const { email, signer, user } = yield* accountByUnverifiedEmail
-      const sql = yield* SqlClient
       const door = 4_242
       yield* sql`
         create function wait_at_the_door() returns trigger language plpgsql as

@@ -1,11 +1,12 @@
 import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
-import { SqlClient } from "@effect/sql/SqlClient"
+import type { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { connectSocket } from "../support/SocketClient.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey, expireApiKey, revokeApiKey } from "./ApiKeyFixtures.ts"
 import { gatewayCall, withPendingAnswer } from "./GatewayPayments.ts"
@@ -75,7 +76,7 @@ const revocations: ReadonlyArray<readonly [string, Revocation]> = [
     (owner) =>
       Effect.map(createApiKey(owner, "chat"), (key) => ({
         headers: key.headers,
-        revoke: Effect.flatMap(SqlClient, (sql) => sql`delete from users where id = ${owner.user.id}`)
+        revoke: sql`delete from users where id = ${owner.user.id}`
       }))
   ]
 ]

@@ -1,9 +1,9 @@
 import { CredentialKey } from "@berth/domain/secrets/Credential"
 import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { uniqueName } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
@@ -49,7 +49,6 @@ layer(App.shared, { excludeTestServices: true })("Credentials", (it) => {
   it.effect("Credentials appear in no response, log or row", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
-      const sql = yield* SqlClient
       const owner = yield* createOwnerWithAgent()
       const secret = `sk-${yield* uniqueName("secret")}`
       const answers = [

@@ -1,7 +1,6 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
 import { UserId } from "@berth/domain/shared/UserId"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Option, Redacted } from "effect"
 import { findResetToken, findUndoToken, findVerificationToken, readMailsTo } from "../support/Mailbox.ts"
@@ -9,6 +8,7 @@ import { type MessageSigner, signSignInMessage } from "../support/chain/SignInMe
 import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { uniqueName } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
 import { undoEmailChange } from "./OwnerFixtures.ts"
@@ -171,7 +171,6 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
 
   it.effect("The previous address of an email change loses its rights after seven days", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const [me, fresh] = [yield* verifiedUser, yield* freshEmail]
       yield* setEmail(me, fresh)
       const token = yield* findUndoToken(me.email)

@@ -1,9 +1,9 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Option } from "effect"
 import { readMailsTo, findVerificationToken } from "../support/Mailbox.ts"
 import { uniqueName } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { UserId } from "@berth/domain/shared/UserId"
@@ -69,7 +69,6 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
 
   it.effect("An email address is confirmed by no other token", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const email = yield* freshEmail
       const me = yield* register(email)
       const token = yield* findVerificationToken(email)
@@ -173,7 +172,6 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
 
   it.effect("An email address derived from a wallet receives no mail", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const me = yield* App.signInNewUser()
       const made = `0x${me.user.id.slice(-32)}@wallet.localhost`
       yield* sql`update users set email = ${made} where id = ${me.user.id}`

@@ -1,7 +1,6 @@
 import { PaymentReceiptFields } from "@berth/api/gateway/payments/PaymentReceiptHeader"
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, Duration, Effect, Encoding, Fiber, Schema, Stream } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
@@ -9,6 +8,7 @@ import { interfaceCredential } from "../support/payments/PaymentFixtures.ts"
 import { fakeModels, ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { SpeechTest } from "@berth/infra/backend/SpeechTest"
 import { FakeAgentTasks } from "../fakes/FakeAgentTasks.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { parseEvents } from "./ServerSentEvents.ts"
 import {
@@ -45,11 +45,9 @@ const decodeReceipt = (header: unknown) =>
 
 /** Whether a request is at work for what a transaction has paid. */
 const isHeld = (hash: string) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(
-      sql`select 1 from payment_redemptions where transaction_hash = ${hash} and lease_until > now()`,
-      (rows) => rows.length > 0
-    )
+  Effect.map(
+    sql`select 1 from payment_redemptions where transaction_hash = ${hash} and lease_until > now()`,
+    (rows) => rows.length > 0
   )
 
 const isChallenge = (answer: HttpCallResponse, problem: string) => {

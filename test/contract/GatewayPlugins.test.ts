@@ -2,13 +2,13 @@ import { modelAnswersPath } from "@berth/api/gateway/plugins/ModelAnswersApi"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { countedResponseBytes, maximumStoredBytes } from "@berth/domain/limits/IdempotencyKeys"
 import { digestPrincipal } from "@berth/infra/postgres/limits/PostgresIdempotencyKeys"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, Effect, Fiber, Predicate } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { fakeAudioHeader, SpeechTest } from "@berth/infra/backend/SpeechTest"
 import { FakeAgentTasks } from "../fakes/FakeAgentTasks.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { withVision } from "./AttachmentFixtures.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -227,8 +227,6 @@ layer(App.shared, { excludeTestServices: true })("The gateway's plugins", (it) =
         if (repeat !== undefined) assertError(repeat, { status: 409, code: "response_not_kept" })
         assert.strictEqual(repeat?.headers["idempotent-replayed"], undefined)
         assert.strictEqual(yield* readUsedUnits(as), 6)
-
-        const sql = yield* SqlClient
         yield* sql`
         update idempotency_keys set response_sealed = repeat('x', ${maximumStoredBytes})
         where principal_hash = ${digestPrincipal(as.user.id)} and octet_length(response_sealed) > ${countedResponseBytes}`

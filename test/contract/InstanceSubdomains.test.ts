@@ -5,12 +5,13 @@ import { makeSubdomain } from "@berth/domain/instances/Instance"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { listRoutes } from "@berth/server/http/RouteTable"
 import { instanceTable } from "@berth/server/WebListener"
-import { SqlClient } from "@effect/sql/SqlClient"
+import type { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Redacted, Stream } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { parseRawResponse, sendBytes } from "../support/RawHttp.ts"
 import { connectSocket, readSocketRefusal } from "../support/SocketClient.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { bearer, createApiKey, revokeApiKey } from "./ApiKeyFixtures.ts"
 import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
@@ -180,7 +181,6 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
 
   it.effect("A subdomain charges a message as the web API does", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const owner = yield* createOwnerWithAgent()
       const headers = yield* tokenOf(owner)
       const call = { method: "POST", path: "/api/chat", json: { message: "hello" }, headers }
@@ -347,8 +347,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
   > = {
     "its gateway token is replaced": ({ user }) =>
       Effect.flatMap(InstanceRepository, ({ revokeGatewayToken }) => revokeGatewayToken(user.id)),
-    "the owner is suspended": ({ user }) =>
-      Effect.flatMap(SqlClient, (sql) => sql`update users set suspended_at = now() where id = ${user.id}`)
+    "the owner is suspended": ({ user }) => sql`update users set suspended_at = now() where id = ${user.id}`
   }
   for (const [ending, end] of Object.entries(endings))
     it.scoped(`A stream and a socket at a subdomain end when ${ending}`, () =>

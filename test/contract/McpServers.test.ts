@@ -1,11 +1,11 @@
 import { runtimeMcpPath } from "@berth/api/runtime/RuntimeContract"
 import { AgentLog } from "@berth/domain/instances/AgentLog"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Redacted } from "effect"
 import { startFakeMcpServer } from "../fakes/FakeMcpServer.ts"
 import { assertMatches } from "../support/Matching.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
@@ -57,7 +57,6 @@ layer(
       assert.notInclude(text, "sk-of-the-owner")
       const masked = "http://127.0.0.1:9/mcp?key=***"
       assertMatches(body, { servers: [{ url: masked }] })
-      const sql = yield* SqlClient
       const rows = yield* sql`select * from mcp_servers where agent_id = ${owner.agent.id}`
       assert.notInclude(JSON.stringify(rows), "sk-of-the-owner")
       const kept = yield* put(owner, { ...notes, url: masked }, { name: "other", url: "http://127.0.0.1:9/" })

@@ -1,4 +1,3 @@
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import { generateKeyPair, SignJWT } from "jose"
@@ -17,6 +16,7 @@ import {
   tokenWithClaims
 } from "../support/identity/IssuedTokenSignIn.ts"
 import { makeSigningKey, signToken, makeUnsignedToken } from "../fakes/identity/FakeIssuer.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 
 const forgeries: Readonly<Record<string, (given: TokenRequest) => string | Promise<string>>> = {
@@ -68,7 +68,6 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
   for (const [what, forge] of Object.entries(forgeries))
     it.effect(`An ID token ${what} is rejected`, () =>
       Effect.gen(function* () {
-        const sql = yield* SqlClient
         const count = sql`select (select count(*) from users) as users, (select count(*) from sessions) as sessions`
         const before = yield* count
         const answer = yield* signInWithToken(forge)

@@ -1,7 +1,6 @@
 import { Email } from "@berth/domain/shared/Email"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { OAuthTickets } from "@berth/domain/signin/oauth/OAuthTickets"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Duration, Effect, Layer, Option, Redacted } from "effect"
 import {
@@ -15,6 +14,7 @@ import {
 } from "../support/identity/OAuthBrowser.ts"
 import { type GitHubAccount, type FakeGitHub, makeFakeGitHub } from "../fakes/identity/FakeGitHub.ts"
 import { denyingAccount, type OidcAccount, oidcClient, startOidcProvider } from "../fakes/identity/OidcProvider.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 
 const appUrl = "http://localhost:7310"
@@ -177,7 +177,6 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
       const byA = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "ada")))
       const byB = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthB", "ada")))
       assert.deepStrictEqual(byB, byA)
-      const sql = yield* SqlClient
       const links =
         yield* sql`select provider, subject from linked_identities where user_id = ${byA?.id ?? ""} order by 1`
       assert.deepStrictEqual(links, [
@@ -206,7 +205,6 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
       assert.isUndefined(parseSetCookies(refused).get((yield* App.TestApp).cookieName))
       const again = yield* signInWithProvider("oauthA", "original")
       assert.deepStrictEqual(yield* findSessionUser(yield* sessionCookieOf(again)), owner)
-      const sql = yield* SqlClient
       assert.deepStrictEqual(yield* sql`select subject from linked_identities where user_id = ${owner?.id ?? ""}`, [
         { subject: "original" }
       ])
@@ -323,7 +321,6 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
       Effect.gen(function* () {
         const begun = yield* startSignIn(provider)
         const back = yield* authorizeAtProvider(begun.location, account)
-        const sql = yield* SqlClient
         const sessions = Effect.map(sql`select count(*)::int as n from sessions`, ([row]) => Number(row?.["n"]))
         const before = yield* sessions
         const answers = yield* Effect.replicateEffect(followCallback(back, begun.cookie), 20, {

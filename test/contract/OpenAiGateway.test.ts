@@ -3,7 +3,6 @@ import { Units } from "@berth/domain/shared/Money"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { digestPrincipal } from "@berth/infra/postgres/limits/PostgresIdempotencyKeys"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { SpeechTest } from "@berth/infra/backend/SpeechTest"
@@ -11,6 +10,7 @@ import { Array, Data, Deferred, Effect, Fiber, Stream } from "effect"
 import OpenAI from "openai"
 import { eventually } from "../support/Eventually.ts"
 import { assertMatches } from "../support/Matching.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
 import { readUsedUnits, textAnswer } from "./GatewayPayments.ts"
@@ -39,11 +39,9 @@ const clientOf = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
   })
 
 const countHeldKeys = ({ user }: App.SignedIn) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(
-      sql`select id from idempotency_keys where principal_hash = ${digestPrincipal(user.id)} and lease_until > now()`,
-      (rows) => rows.length
-    )
+  Effect.map(
+    sql`select id from idempotency_keys where principal_hash = ${digestPrincipal(user.id)} and lease_until > now()`,
+    (rows) => rows.length
   )
 
 const withReply =

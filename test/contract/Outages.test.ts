@@ -1,6 +1,7 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Layer, Scope } from "effect"
+import { sql } from "../support/Sql.ts"
 import { makeTcpProxy } from "../support/TcpProxy.ts"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
@@ -128,7 +129,6 @@ layer(LiveWithShortStatements, { excludeTestServices: true })("Requests while th
     Effect.gen(function* () {
       const { acceptConnections, dropTraffic } = yield* DatabaseProxy
       const owner = yield* createOwnerWithAgent()
-      const sql = yield* SqlClient
       const calls = [
         App.web({ method: "GET", path: "/api/settings", as: owner }),
         App.web({ method: "GET", path: "/api/agents", as: owner }),

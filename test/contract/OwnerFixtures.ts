@@ -12,6 +12,7 @@ import { ConversationRepository } from "@berth/domain/interaction/conversations/
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect } from "effect"
 import { insertAgent, uniqueName } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import { signInNewUser, type SignedIn, TestApp } from "../support/TestApp.ts"
 
 /** A user with an instance, an agent, and a conversation with it that has no messages. */
@@ -56,16 +57,14 @@ export const withTableHidden =
 
 /** Runs an effect while changes to users find no row, as if each had just been deleted. */
 export const withVanishingUsers = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.acquireUseRelease(
-      Effect.orDie(
-        sql`
+  Effect.acquireUseRelease(
+    Effect.orDie(
+      sql`
           create function vanish() returns trigger language plpgsql as 'begin return null; end';
           create trigger vanish before update on users for each row execute function vanish();`
-      ),
-      () => effect,
-      () => Effect.orDie(sql`drop function vanish cascade`)
-    )
+    ),
+    () => effect,
+    () => Effect.orDie(sql`drop function vanish cascade`)
   )
 
 /** Ends the user's subscription. */

@@ -3,13 +3,13 @@ import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/Mail
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { Email } from "@berth/domain/shared/Email"
 import { MailServiceUnavailable } from "@berth/domain/mail/Mailer"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { MailerTest } from "@berth/infra/mail/MailerTest"
 import { readMailsTo, findResetToken, processMailJobs } from "../support/Mailbox.ts"
 import { uniqueName } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
 import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
@@ -64,7 +64,6 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
   it.effect("A password reset request does the same work whether or not the account exists", () =>
     Effect.gen(function* () {
       const { email } = yield* account
-      const sql = yield* SqlClient
       const { passwordHasherCalls } = yield* App.TestApp
       const hashed = (yield* passwordHasherCalls).length
       // With no users to look into, and no tokens, an answer that needed them would be 500.
@@ -103,7 +102,6 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
   it.effect("A password reset request leaves no token and no link in the database, the queue or a log", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
-      const sql = yield* SqlClient
       const { email } = yield* account
       yield* forgot(email)
       const token = yield* findResetToken(email)
@@ -123,7 +121,6 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
       const asked = [email, nobody].flatMap((one) => [one, one.toUpperCase(), one, one, one])
       const answers = yield* Effect.forEach(asked, (one) => forgot(one))
       assert.deepStrictEqual(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size, 1)
-      const sql = yield* SqlClient
       for (const one of [email, nobody]) {
         const jobs = yield* sql`
           select 1 from outbox where name = ${SendPasswordResetJob.name} and lower(payload->>'email') = ${one}`
@@ -175,7 +172,6 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
 
   it.effect("A password reset request of an account whose address has changed is not mailed", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const { email, id } = yield* account
       yield* forgot(email)
       yield* sql`update users set email = ${`moved-${email}`} where id = ${id}`
@@ -247,7 +243,6 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
 
   it.effect("A password reset rejects tokens after an hour and foreign tokens", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const { email, id } = yield* account
       yield* forgot(email)
       const token = yield* findResetToken(email)

@@ -20,6 +20,7 @@ import { assert, layer } from "@effect/vitest"
 import { Array, DateTime, Deferred, Effect, Fiber, Layer, Option, Ref, Schema, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
@@ -35,7 +36,6 @@ const newSession = (owner: App.SignedIn) =>
 
 const pendingOf = ({ user }: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient
     const rows = yield* sql`select id from messages where user_id = ${user.id} and state = 'pending'`
     return rows.length
   })
@@ -366,7 +366,6 @@ layer(App.shared, { excludeTestServices: true })("Conversations", (it) => {
   it.effect("Conversations are limited to ten thousand per user", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const sql = yield* SqlClient
       yield* sql`
         insert into chat_sessions (id, user_id, agent_id, status, created_at, last_activity)
         select 'chs_' || user_id || n, user_id, agent_id, status, created_at, created_at

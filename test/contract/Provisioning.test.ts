@@ -1,11 +1,11 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Redacted, Schema } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { insertUser } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { lapseSubscription } from "./OwnerFixtures.ts"
@@ -34,7 +34,6 @@ const accepted = (as: App.SignedIn, requests: number, limit: number) =>
 
 const administrator = Effect.gen(function* () {
   const { id } = yield* insertUser("admin")
-  const sql = yield* SqlClient
   yield* sql`update users set email = ${App.testAdminEmail.toUpperCase()} where id = ${id}`
   return yield* App.openSession(yield* Effect.flatten((yield* UserRepository).find(id)))
 })
@@ -61,7 +60,6 @@ layer(App.layer(), { excludeTestServices: true })("Agent limits", (it) => {
 
   it.effect("Provisioning allows one agent on an unrecognized plan", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const owner = yield* App.signInNewUser("enterprise")
       yield* sql`update subscriptions set plan = 'platinum' where user_id = ${owner.user.id}`
       yield* sql`update users set plan = 'platinum' where id = ${owner.user.id}`
@@ -105,7 +103,6 @@ layer(App.layer(), { excludeTestServices: true })("Agent limits", (it) => {
     Effect.gen(function* () {
       const owner = yield* administrator
       assert.strictEqual((yield* provision(owner)).status, 201)
-      const sql = yield* SqlClient
       yield* sql`
         insert into agents select 'agt_' || n, owner_id, name, model, custom_model, status, config, created_at, updated_at
         from agents, generate_series(1, 997) n where owner_id = ${owner.user.id}`
@@ -184,10 +181,7 @@ layer(App.shared, { excludeTestServices: true })("An Idempotency-Key", (it) => {
   )
 
   /** The state after a server was killed between its transaction and the storing of the response. */
-  const dieUnanswered = Effect.flatMap(
-    SqlClient,
-    (sql) => sql`update idempotency_keys set response_sealed = null, lease_until = now() - interval '1 second'`
-  )
+  const dieUnanswered = sql`update idempotency_keys set response_sealed = null, lease_until = now() - interval '1 second'`
 
   it.effect(
     "An Idempotency-Key creates one agent also when the server crashes before it responds or stores the response",
@@ -207,7 +201,6 @@ layer(App.shared, { excludeTestServices: true })("An Idempotency-Key", (it) => {
 
   it.effect("A request whose response cannot be stored is answered, and a repeat names the same agent", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const owner = yield* App.signInNewUser("pro")
       const first = yield* Effect.acquireUseRelease(
         sql`alter table idempotency_keys rename column response_sealed to hidden`.pipe(

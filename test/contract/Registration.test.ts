@@ -1,8 +1,8 @@
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { readMailsTo } from "../support/Mailbox.ts"
 import { uniqueName } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 
@@ -186,7 +186,6 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
 
   it.effect("A referral credits both users ten times a day for each code, and neither of them above", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const referrer = yield* App.signInNewUser()
       const { referralCode } = referrer.user
       const seen = Effect.map(

@@ -5,12 +5,12 @@ import { TurnFailed, type TurnEvent } from "@berth/domain/instances/AgentRuntime
 import { MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Deferred, Effect, Fiber, Predicate, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { parseEvents, type ParsedServerSentEvent } from "./ServerSentEvents.ts"
@@ -78,7 +78,6 @@ const streamWholeAnswer = (owner: App.SignedIn, path: string) =>
 const startAnswer = (owner: App.SignedIn, told = 3) =>
   Effect.gen(function* () {
     const { withBehavior } = yield* AgentManagerTest
-    const sql = yield* SqlClient
     const go = yield* Deferred.make<void>()
     const chat = () =>
       Stream.fromIterable(whole.slice(0, told)).pipe(
@@ -199,7 +198,6 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
     Effect.gen(function* () {
       const { withBehavior } = yield* AgentManagerTest
       const owner = yield* createOwnerWithAgent()
-      const sql = yield* SqlClient
       yield* sql`update instances set desired = 'up' where owner_id = ${owner.user.id}`
       const failing = Stream.concat(
         Stream.fromIterable(pieces.slice(0, 2)),
@@ -256,7 +254,6 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
         const heard = yield* Fiber.join(listener)
         assert.include(["error", undefined], parseEvents(heard).at(-1)?.event)
         assert.include([200, 404], heard.status)
-        const sql = yield* SqlClient
         const [row] = yield* sql`
         select state, settled_daily_units::int as booked from reservations where user_id = ${owner.user.id}`
         assert.deepStrictEqual(row, { state: "settled", booked: 1 })
@@ -270,7 +267,6 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       const owner = yield* createOwnerWithAgent()
       const { next } = yield* IdGenerator
       const pending = Effect.gen(function* () {
-        const sql = yield* SqlClient
         const id = MessageId.make(yield* next("msg"))
         yield* sql`
           insert into messages (id, session_id, user_id, agent_id, seq, sender, content, platform, state, created_at)
@@ -305,7 +301,6 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       const sessionId = String(other.body["sessionId"])
       const sent = yield* App.web({ method: "POST", path: "/api/agent", as: owner, json: { message: "hi", sessionId } })
       assert.strictEqual(sent.status, 200)
-      const sql = yield* SqlClient
       yield* sql`update messages set state = 'failed' where id = ${first}`
       for (const fiber of [...streams.slice(0, 1), again]) assert.strictEqual((yield* Fiber.join(fiber)).status, 200)
       yield* eventually(follow(owner, ended.id, ended.events.at(-1)?.id), ({ status }) => status === 204)
@@ -325,7 +320,6 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       assert.strictEqual(yield* usedBy(owner), 1)
       yield* finish
       yield* Fiber.join(client)
-      const sql = yield* SqlClient
       assert.deepStrictEqual(yield* sql`select state from reservations where user_id = ${owner.user.id}`, [
         { state: "settled" }
       ])
@@ -336,7 +330,6 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
     Effect.gen(function* () {
       const [manager, models] = [yield* AgentManagerTest, yield* ModelProvidersTest]
       const owner = yield* createOwnerWithAgent()
-      const sql = yield* SqlClient
       const call = yield* makeRuntimeCalls(owner)
       const [asked, ended] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const running = { id: "0.0", name: "calculate", arguments: "{}", status: "running", result: null } as const
@@ -403,7 +396,6 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
         call: { id: `${n}${long}`, name: long, arguments: long, status: "succeeded", result: long }
       }))
       yield* withBehavior({ chat: () => Stream.fromIterable([...calls, ...whole]) })(postMessage(owner, "/api/agent"))
-      const sql = yield* SqlClient
       const [kept] = yield* sql`
         select count(*)::int as calls, max(length(call ->> 'id')) as id, max(length(call ->> 'name')) as name,
           max(length(call ->> 'arguments')) as arguments, max(length(call ->> 'result')) as result
@@ -418,7 +410,6 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       const { requestStop } = yield* TurnRepository
       const { client, id } = yield* startAnswer(owner)
       const waiting = yield* Effect.forkDaemon(postMessage(owner, "/api/agent"))
-      const sql = yield* SqlClient
       const [second] = yield* eventually(
         sql<{ id: string }>`
           select id from messages where user_id = ${owner.user.id} and state = 'pending' and id <> ${id}`,
@@ -439,7 +430,6 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
   it.effect("A conversation is renamed and deleted, which ends its answer in progress at its price", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const sql = yield* SqlClient
       const path = `/api/agent/sessions/${owner.conversation}`
       const rename = (title: string) => App.web({ method: "PATCH", path, as: owner, json: { title } })
       assert.nestedInclude((yield* rename(" Letters ")).body, { "session.title": "Letters" })

@@ -1,10 +1,10 @@
 import { SocketClose } from "@berth/api/interaction/AgentSocketFrames"
 import { assert, layer } from "@effect/vitest"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { uniqueName } from "../support/Samples.ts"
 import { connectSocket } from "../support/SocketClient.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
@@ -103,7 +103,6 @@ layer(App.shared, { excludeTestServices: true })("GET /api/auth/sessions", (it) 
       const hash = createHash("sha256").update(token).digest("hex")
       for (const secret of [token, hash, "203.0.113.78"]) assert.notInclude(text, secret)
       for (const secret of [token, hash]) assert.notInclude((yield* logLines).join("\n"), secret)
-      const sql = yield* SqlClient
       const rows = yield* sql`select * from sessions where token_hash = ${hash}`
       assert.strictEqual(rows.length, 1)
       assert.notInclude(JSON.stringify(rows), "203.0.113.78")
@@ -112,7 +111,6 @@ layer(App.shared, { excludeTestServices: true })("GET /api/auth/sessions", (it) 
 
   it.effect("GET /api/auth/sessions returns the last use and omits ended sessions", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const email = yield* account
       const used = yield* signIn(email, { from: "203.0.113.1" })
       const expired = yield* signIn(email, { from: "203.0.113.2" })

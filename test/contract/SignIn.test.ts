@@ -1,10 +1,10 @@
 import { Transaction } from "@berth/domain/persistence/Transaction"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { createHash } from "node:crypto"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { uniqueName } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
 
@@ -61,7 +61,6 @@ layer(App.shared, { excludeTestServices: true })("Sign-in by password", (it) => 
     Effect.gen(function* () {
       const { email, id } = yield* account
       const { value } = cookieOf(yield* signIn(email))
-      const sql = yield* SqlClient
       const rows = yield* sql`select * from sessions where user_id = ${id}`
       assert.strictEqual(rows.length, 1)
       assert.strictEqual(rows[0]?.["tokenHash"], createHash("sha256").update(value).digest("hex"))
@@ -98,7 +97,6 @@ layer(App.shared, { excludeTestServices: true })("Sign-in by password", (it) => 
 
   it.effect("Sign-in by password opens no session that outlives a concurrent password change", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const { run } = yield* Transaction
       const { email, id } = yield* account
       const waiting = Effect.map(
@@ -133,7 +131,6 @@ layer(App.shared, { excludeTestServices: true })("Sign-in by password", (it) => 
       const { pair } = cookieOf(yield* signIn(email))
       const withoutPassword = `${yield* uniqueName("wallet")}@example.com`
       const other = yield* account
-      const sql = yield* SqlClient
       yield* sql`update users set email = ${withoutPassword}, password_hash = null where id = ${other.id}`
       const failed = [
         yield* signIn(email, "wrong password", { cookie: pair }),
@@ -228,7 +225,6 @@ layer(App.shared, { excludeTestServices: true })("A session", (it) => {
 
   it.effect("A session expires, and its expiry slides with use", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const me = yield* App.signInNewUser()
       const left = (interval: string) =>
         sql`update sessions set expires_at = now() + ${interval}::interval where user_id = ${me.user.id}`
@@ -244,7 +240,6 @@ layer(App.shared, { excludeTestServices: true })("A session", (it) => {
 
   it.effect("A session ends when its user is removed", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const me = yield* App.signInNewUser()
       yield* sql`delete from users where id = ${me.user.id}`
       assert.strictEqual(yield* whoIs(me.cookie), 401)

@@ -3,9 +3,9 @@ import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { listRoutes } from "@berth/server/http/RouteTable"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, DateTime, Effect, Schema } from "effect"
+import { sql } from "../support/Sql.ts"
 import { makeZip } from "../support/ZipArchive.ts"
 import { insertAgent } from "../support/Samples.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
@@ -54,7 +54,6 @@ layer(App.shared, { excludeTestServices: true })("An agent's skills", (it) => {
       assert.deepStrictEqual(yield* skillsOf(owner), { time: true, calculator: false, files: false })
       assert.lengthOf(yield* told, 5)
       // One job repeats the changes to the instance, in the owner's turn.
-      const sql = yield* SqlClient
       const jobs = yield* sql`
         select lane from outbox where name = ${ReconfigureInstanceJob.name} and payload->>'userId' = ${owner.user.id}`
       assert.deepStrictEqual(jobs, [{ lane: `tasks ${owner.user.id}` }])
@@ -138,7 +137,6 @@ layer(App.shared, { excludeTestServices: true })("An agent's skills", (it) => {
           statuses.map(({ status }) => status),
           [201, 201, 201, 201, 429]
         )
-        const sql = yield* SqlClient
         yield* sql`delete from agents where id = ${owner.agent.id}`
         assert.isEmpty(yield* sql`select id from uploaded_skills where agent_id = ${owner.agent.id}`)
       })

@@ -22,6 +22,7 @@ import {
   signToken,
   makeUnsignedToken
 } from "../fakes/identity/FakeIssuer.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import * as s from "./ResponseShapes.ts"
@@ -195,7 +196,6 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
 
   it.effect("Social identity stores hashes of tokens and logs no token", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const idToken = yield* tokenOf(newFid())
       const token = tokenIn(yield* verify(idToken))
       const rows = yield* sql`select to_jsonb(social_tokens)::text as row from social_tokens
@@ -348,7 +348,6 @@ layer(app(), { excludeTestServices: true })("A social session token", (it) => {
 
   it.effect("A social session token ends with everything that ends sessions", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const token = yield* signedIn()
       const id = yield* whoIs(token)
       yield* sql`delete from sessions where user_id = ${String(id)}`
@@ -384,7 +383,6 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
 
   it.effect("Token gating of social identity is 403 for a low balance, without account or session", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const says = yield* Chain
       const poor = makePrivateKey().address
       yield* Ref.set(says, word(minBalance - 1n))

@@ -20,7 +20,6 @@ import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai"
 import { embedMany, generateText, jsonSchema, type LanguageModel, stepCountIs, streamText, tool } from "ai"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { Data, Deferred, Effect, Fiber, Option, Redacted, Ref, Schedule, Schema, Stream } from "effect"
 import { EventSource } from "eventsource"
 import OpenAI from "openai"
@@ -28,6 +27,7 @@ import { eventually } from "../support/Eventually.ts"
 import { assertMatches } from "../support/Matching.ts"
 import { png, uniqueName } from "../support/Samples.ts"
 import { connectSocket } from "../support/SocketClient.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { countStored, receivedTurns, withVision } from "./AttachmentFixtures.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
@@ -186,7 +186,6 @@ const findRunId = Schema.decodeUnknownOption(Schema.Tuple(Schema.Struct({ id: Ag
 /** Ends the first run of an agent's skill, in place of a worker. */
 const finishNextRun = ({ agent }: OwnerWithAgent, result: string) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient
     const waiting = sql`select id from agent_runs where agent_id = ${agent.id} and state = 'waiting'`
     const rows = yield* Effect.repeat(waiting, {
       until: (found) => found.length > 0,
@@ -547,7 +546,6 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
           yield* Fiber.join(left)
         })
       )
-      const sql = yield* SqlClient
       const open = sql`select id from reservations where user_id = ${owner.user.id} and state = 'reserved'`
       yield* eventually(open, (rows) => rows.length === 0)
       assert.strictEqual(yield* readUsedUnits(owner), used + 1)

@@ -3,7 +3,6 @@ import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, it, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Redacted, Stream } from "effect"
 import { randomBytes } from "node:crypto"
@@ -12,6 +11,7 @@ import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { sendBytes } from "../support/RawHttp.ts"
 import { uniqueName } from "../support/Samples.ts"
 import { connectSocket, readSocketRefusal } from "../support/SocketClient.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { asAdministrator, auditOf, signInAdministrator } from "./AdministratorFixtures.ts"
 import { bearer, createApiKey } from "./ApiKeyFixtures.ts"
@@ -51,7 +51,6 @@ layer(App.shared, { excludeTestServices: true })("A suspension", (it) => {
 
   it.effect("A suspension is audited with its end and asks for the instance to be stopped", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const { user } = yield* App.signInNewUser()
       yield* suspend(user.id)
       const jobs = yield* sql`select name from outbox where payload->>'userId' = ${user.id}`

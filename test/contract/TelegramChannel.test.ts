@@ -13,6 +13,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Deferred, Effect, Exit, Fiber, Stream } from "effect"
 import * as ChannelWorker from "../support/ChannelWorker.ts"
 import { eventually } from "../support/Eventually.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent, exhaustUnits, lapseSubscription, type OwnerWithAgent } from "./OwnerFixtures.ts"
 import { findUsedUnits } from "./TurnFixtures.ts"
@@ -340,7 +341,6 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
       () =>
         Effect.gen(function* () {
           const { failNext } = yield* FakeTelegram
-          const sql = yield* SqlClient
           const owner = yield* connectOwner()
           const chat = newChat()
           failNext(
@@ -388,7 +388,6 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
       () =>
         Effect.gen(function* () {
           const { setRevoked, token } = yield* FakeTelegram
-          const sql = yield* SqlClient
           const owner = yield* connectOwner()
           const chat = newChat()
           yield* deliver(owner, { message: messageIn(chat, "hello") })
@@ -414,7 +413,6 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
     it.effect("A refused token, and a platform that is down, never fail the request that connects", () =>
       Effect.gen(function* () {
         const { failNext, token } = yield* FakeTelegram
-        const sql = yield* SqlClient
         const owner = yield* createOwnerWithAgent()
         const refuse = Effect.zipRight(put(owner, { platformA: { token: "1:wrong" } }), runChannelJobs)
         yield* sql`alter table events add constraint no_broken check (kind <> 'channel.broken') not valid`
@@ -448,7 +446,6 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
       "Without units, for a stopped agent or a suspended account, one notice per hour is sent and nothing is asked",
       () =>
         Effect.gen(function* () {
-          const sql = yield* SqlClient
           const cases = [
             ["no units and credits are left", exhaustUnits],
             [
@@ -547,7 +544,6 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
     it.effect("A voice message that waits for other messages is transcribed and charged once", () =>
       Effect.gen(function* () {
         const { calls } = yield* SpeechTest
-        const sql = yield* SqlClient
         const owner = yield* connectOwner()
         const chat = newChat()
         yield* deliver(owner, { message: messageIn(chat, "hello") })
@@ -575,7 +571,6 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
     it.effect("A message whose turn cannot begin is answered by an apology ten minutes after the first attempt", () =>
       Effect.gen(function* () {
         const { withBehavior } = yield* AgentManagerTest
-        const sql = yield* SqlClient
         const owner = yield* connectOwner()
         const chat = newChat()
         yield* deliver(owner, { message: messageIn(chat, "hello") })
@@ -602,7 +597,6 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
         Effect.gen(function* () {
           const { token } = yield* FakeTelegram
           const { calls, withBehavior } = yield* AgentManagerTest
-          const sql = yield* SqlClient
           const chat = newChat()
           const provisioned = yield* App.web({
             method: "POST",
@@ -661,7 +655,6 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
       () =>
         Effect.gen(function* () {
           const { withBehavior } = yield* AgentManagerTest
-          const sql = yield* SqlClient
           const owner = yield* connectOwner()
           const chat = newChat()
           const telegram = yield* FakeTelegram
@@ -739,7 +732,6 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
     it.effect("A chat without a message for 90 days is deleted with its messages, and others stay", () =>
       Effect.gen(function* () {
         const { prune } = yield* Chats
-        const sql = yield* SqlClient
         const owner = yield* connectOwner()
         const [idle, used] = [newChat(), newChat()]
         for (const chat of [idle, used]) yield* deliver(owner, { message: messageIn(chat, "hello") })
@@ -760,7 +752,6 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
     it.effect("The chat of an agent's owner stays however long it is idle, so that the owner is recognized", () =>
       Effect.gen(function* () {
         const chats = yield* Chats
-        const sql = yield* SqlClient
         const owner = yield* connectOwner()
         const chat = newChat()
         yield* deliver(owner, { message: messageIn(chat, "hello") })

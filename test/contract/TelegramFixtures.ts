@@ -4,10 +4,10 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 import { noUsdMicros } from "@berth/domain/shared/Money"
 import { fakeAudioHeader } from "@berth/infra/backend/SpeechTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import * as ChannelWorker from "../support/ChannelWorker.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
@@ -119,7 +119,6 @@ export const freeCall = { own: false, promptMicros: noUsdMicros, answerMicros: n
 /** Runs the jobs of a chat, whose pause has passed. */
 export const runResumed = (chat: Chat) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient
     yield* sql`update channel_chats set paused_until = null where chat_id = ${String(chat.id)}`
     yield* sql`update inbound_messages set received_at = now() - interval '6 seconds' where chat_id = ${String(chat.id)}`
     yield* (yield* ChannelRecovery).resumeChats

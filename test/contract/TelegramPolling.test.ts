@@ -1,11 +1,11 @@
 import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
 import { ChannelRecovery } from "@berth/domain/channels/ChannelRecovery"
 import { ChannelConnections } from "@berth/domain/channels/ChannelConnections"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as ChannelWorker from "../support/ChannelWorker.ts"
 import { eventually } from "../support/Eventually.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 import {
@@ -19,10 +19,7 @@ import {
 } from "./TelegramFixtures.ts"
 
 layer(ChannelWorker.layer(), { excludeTestServices: true })("Telegram by polling", (it) => {
-  const lease = Effect.flatMap(
-    SqlClient,
-    (sql) => sql`select claim_id, cursor from channel_connections where cursor is not null`
-  )
+  const lease = sql`select claim_id, cursor from channel_connections where cursor is not null`
 
   it.effect("Without a public address updates are read, each once, and the cursor moves with the stored messages", () =>
     Effect.gen(function* () {
@@ -48,7 +45,6 @@ layer(ChannelWorker.layer(), { excludeTestServices: true })("Telegram by polling
   it.effect("A reader whose lease is lost stops, and stores nothing more", () =>
     Effect.gen(function* () {
       const { addUpdate, updatesLeft } = yield* FakeTelegram
-      const sql = yield* SqlClient
       const chat = newChat()
       yield* sql`update channel_connections set claim_id = 'another', lease_until = now() + interval '1 minute'`
       addUpdate({ message: messageIn(chat, "for the other") })
@@ -67,7 +63,6 @@ layer(ChannelWorker.layer(), { excludeTestServices: true })("Telegram by polling
   it.effect("Every owner's first connection is listed for readers before any owner's second", () =>
     Effect.gen(function* () {
       const { listUnread } = yield* ChannelConnections
-      const sql = yield* SqlClient
       const [many, one] = [yield* createOwnerWithAgent("pro"), yield* createOwnerWithAgent("pro")]
       for (const { agent } of [many, one]) {
         yield* sql`update agents set config = jsonb_set(config, '{channels}', '["platformA", "platformB", "platformC"]')
@@ -88,7 +83,6 @@ layer(ChannelWorker.layer(), { excludeTestServices: true })("Telegram by polling
   it.effect("A conflict with another reader shows in the health, and the next check reads again", () =>
     Effect.gen(function* () {
       const { addUpdate, failNext } = yield* FakeTelegram
-      const sql = yield* SqlClient
       const owner = yield* connectOwner()
       failNext("getUpdates", {
         kind: "status",

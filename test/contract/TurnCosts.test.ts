@@ -3,12 +3,12 @@ import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Deferred, Duration, Effect, Fiber, Redacted, Stream } from "effect"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { eventually } from "../support/Eventually.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent, exhaustUnits, type OwnerWithAgent } from "./OwnerFixtures.ts"
@@ -41,11 +41,9 @@ const withOwnKey = { keys: () => Effect.succeed({ openai: Redacted.make("sk-own"
 
 /** A reservation is either open for a turn in progress or closed, so that no units are lost. */
 const countOpenReservations = ({ user }: OwnerWithAgent) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(
-      sql`select id from reservations where user_id = ${user.id} and state = 'reserved' and cause like 'msg_%'`,
-      (rows) => rows.length
-    )
+  Effect.map(
+    sql`select id from reservations where user_id = ${user.id} and state = 'reserved' and cause like 'msg_%'`,
+    (rows) => rows.length
   )
 
 layer(App.shared, { excludeTestServices: true })("The cost of a message", (it) => {
@@ -64,7 +62,6 @@ layer(App.shared, { excludeTestServices: true })("The cost of a message", (it) =
       assert.strictEqual(yield* cost(10_000, 2_000, 2), 16)
       assert.strictEqual(yield* cost(0, 0, 0), 1)
       assert.strictEqual(yield* countOpenReservations(owner), 0)
-      const sql = yield* SqlClient
       const charges = yield* sql`
         select settled_daily_units::int as units, reservations.model = reply.model as names_model
         from reservations join messages question on question.id = cause
@@ -165,7 +162,6 @@ layer(App.shared, { excludeTestServices: true })("The cost of a message", (it) =
         const call = yield* makeRuntimeCalls(owner)
         const manager = yield* AgentManagerTest
         const models = yield* ModelProvidersTest
-        const sql = yield* SqlClient
         const desired = path === "a restart" ? "up" : "down"
         yield* sql`update instances set desired = ${desired} where owner_id = ${owner.user.id}`
         const asked = yield* Deferred.make<void>()
@@ -226,7 +222,6 @@ layer(App.shared, { excludeTestServices: true })("The cost of a message", (it) =
       const owner = yield* createOwnerWithAgent()
       yield* exhaustUnits(owner)
       for (const answer of [yield* sendMessage(owner)]) assertError(answer, { status: 402, code: "units_exhausted" })
-      const sql = yield* SqlClient
       assert.deepStrictEqual(yield* sql`select id from messages where user_id = ${owner.user.id}`, [])
       assert.deepStrictEqual(yield* sql`select id from turns where user_id = ${owner.user.id}`, [])
     })
@@ -237,7 +232,6 @@ layer(App.shared, { excludeTestServices: true })("A turn by its owner's own keys
   it.effect("A turn by its owner's own keys needs no units, costs nothing, and uses no platform key", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const sql = yield* SqlClient
       yield* sql`update agents set model = 'gpt-4' where id = ${owner.agent.id}`
       yield* exhaustUnits(owner)
       const before = yield* findUsedUnits(owner)

@@ -1,12 +1,12 @@
 import { walletNetwork } from "@berth/domain/wallets/WalletNetwork"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import * as WalletChainTest from "@berth/infra/chain/WalletChainTest"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option } from "effect"
 import { privateKeyToAddress } from "viem/accounts"
 import { UserWalletRepository } from "@berth/domain/wallets/UserWalletRepository"
 import { makeFakeCdp } from "../fakes/cdp/FakeCdp.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { bearer, createApiKey } from "./ApiKeyFixtures.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -98,7 +98,6 @@ layer(App.layer({ overrides: WalletChainTest.layer }), { excludeTestServices: tr
     "The key of a wallet does not open in another user's row, and the address answers a configuration error",
     () =>
       Effect.gen(function* () {
-        const sql = yield* SqlClient
         const [one, other] = [yield* App.signInNewUser(), yield* App.signInNewUser()]
         yield* act(one, "create")
         yield* act(other, "create")
@@ -118,7 +117,6 @@ layer(App.layer({ overrides: WalletChainTest.layer }), { excludeTestServices: tr
 
   it.effect("An imported key is stored once, encrypted, never echoed, and bound to the user's first key", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const user = yield* App.signInNewUser()
       const stored = yield* importKey(user, { privateKey })
       assert.deepStrictEqual(stored.body, {

@@ -16,6 +16,7 @@ import {
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { findVerificationToken } from "../support/Mailbox.ts"
 import { uniqueName } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
 
@@ -149,7 +150,6 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
   it.effect("Sign-in by wallet links the account with the email derived from the wallet", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
-      const sql = yield* SqlClient
       const signer = newSigner()
       const there = yield* App.signInNewUser()
       yield* sql`
@@ -254,7 +254,6 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
   it.effect("Sign-in by wallet keeps message, signature and nonce out of logs, responses and tables", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
-      const sql = yield* SqlClient
       const signer = newSigner()
       const { message, signature } = yield* proof(signer)
       yield* signIn({ message, signature })
@@ -522,7 +521,6 @@ layer(App.shared, { excludeTestServices: true })("The wallets of an account", (i
     Effect.gen(function* () {
       const tooOld = { status: 403, code: "recent_sign_in_required" }
       const me = yield* App.signInNewUser()
-      const sql = yield* SqlClient
       const ageTo = (interval: string) => sql`
         update sessions set authenticated_at = now() - ${interval}::interval where user_id = ${me.user.id}`
       const [one, two] = [newSigner(), newSigner()]
@@ -579,7 +577,6 @@ layer(App.shared, { excludeTestServices: true })("The wallets of an account", (i
       const taken = { status: 409, code: "wallet_already_linked" }
       const [owner, me] = [yield* comer, yield* App.signInNewUser()]
       assertError(yield* link(me, yield* proof(owner.signer)), taken)
-      const sql = yield* SqlClient
       yield* sql`delete from wallets where user_id = ${owner.user.id}`
       assertError(yield* link(me, yield* proof(owner.signer)), taken)
       assert.deepStrictEqual(yield* list(me), [])
@@ -603,7 +600,6 @@ layer(App.shared, { excludeTestServices: true })("The wallets of an account", (i
   it.effect("The wallets of an account are limited to fifty, also under concurrent requests", () =>
     Effect.gen(function* () {
       const me = yield* App.signInNewUser()
-      const sql = yield* SqlClient
       for (let index = 0; index < 49; index++)
         yield* sql`insert into wallets values (${makePrivateKey().address}, ${me.user.id}, now())`
       const proofs = yield* Effect.replicateEffect(
@@ -649,7 +645,6 @@ layer(App.shared, { excludeTestServices: true })("The wallets of an account", (i
     Effect.gen(function* () {
       const me = yield* comer
       assertError(yield* unlink(me, me.signer.address), { status: 409, code: "last_access_method_required" })
-      const sql = yield* SqlClient
       yield* sql`update users set email = ${`${yield* uniqueName("own")}@example.com`} where id = ${me.user.id}`
       const other = newSigner()
       yield* link(me, yield* proof(other))

@@ -2,9 +2,9 @@ import { maximumEndpointsPerUser } from "@berth/domain/webhooks/WebhookEndpoint"
 import { DomainEvents } from "@berth/domain/events/DomainEvents"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Email } from "@berth/domain/shared/Email"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent, exhaustUnits } from "./OwnerFixtures.ts"
 import * as s from "./ResponseShapes.ts"
@@ -48,7 +48,6 @@ layer(App.layer(), { excludeTestServices: true })("Webhook endpoints", (it) => {
 
   it.effect("The delivery log of an endpoint shows its events, and a replay sends them again under their ids", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const owner = yield* createOwnerWithAgent()
       const { body } = yield* call("POST", "", owner, subscription)
       const path = `/${String(body["id"])}`
@@ -148,7 +147,6 @@ layer(App.layer(), { excludeTestServices: true })("Webhook endpoints", (it) => {
         [...text.matchAll(/"type":"([a-z.]+)"/g)].map(([, type]) => type)
       )
       assert.deepStrictEqual(yield* log, ["user.updated", "user.created"])
-      const sql = yield* SqlClient
       assert.deepStrictEqual(yield* sql`select data from events where user_id = ${user.id} order by position`, [
         { data: { userId: user.id, email: user.email, name: user.email, plan: "free" } },
         { data: { userId: user.id, email: user.email, name: "Ada", plan: "free", changed: ["name"] } }

@@ -1,12 +1,11 @@
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 
 layer(App.shared, { excludeTestServices: true })("GET /api/settings", (it) => {
   it.effect("GET /api/settings responds 401 when the session has expired", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const as = yield* App.signInNewUser()
       const read = App.web({ method: "GET", path: "/api/settings", as })
       assert.strictEqual((yield* read).status, 200)

@@ -2,12 +2,12 @@ import type { CardEvent } from "@berth/domain/billing/events/CardEvent"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { assert, describe, it } from "@effect/vitest"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Redacted } from "effect"
 import { makeCardEventWorker, storeCardEvents, processCardJobs } from "../support/billing/CardEventWorkers.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertUser } from "../support/Samples.ts"
 import { compileProgram, readFirstLine, killProcess, startProgram } from "../support/processes/ChildProcess.ts"
+import { sql } from "../support/Sql.ts"
 
 const purchased = (userId: string, kind: "credits" | "plan"): CardEvent => ({
   id: `evt_${kind}`,
@@ -41,7 +41,6 @@ describe("A worker that is killed", () => {
           yield* Effect.provide(
             Effect.gen(function* () {
               const { id } = yield* insertUser()
-              const sql = yield* SqlClient
               const state = Effect.gen(function* () {
                 const { credits, plan } = yield* Effect.flatten((yield* UserRepository).find(id))
                 const subscription = yield* (yield* SubscriptionRepository).find(id)

@@ -35,6 +35,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 import { SendMailJob } from "@berth/domain/mail/MailJobs"
 import { ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
 import { EmailAddressConfirmedJob } from "@berth/domain/accounts/AccountJobs"
+import { sql } from "../support/Sql.ts"
 
 let made = 0
 const event = (type: CardEventType, created: number, object: object): CardEvent => {
@@ -187,7 +188,7 @@ describe("Events of the card processor, by several workers at once,", () => {
       yield* tell(...eventsAt(1), ...eventsAt(2), ...eventsAt(3), ...eventsAt(4), ...eventsAt(5))
       assert.strictEqual((yield* user(id)).credits, 15)
       const [bookings] = yield* Effect.provide(
-        Effect.flatMap(SqlClient, (sql) => sql`select count(*)::int as count from purchases where user_id = ${id}`),
+        sql`select count(*)::int as count from purchases where user_id = ${id}`,
         first
       )
       assert.deepStrictEqual(bookings, { count: 1 })

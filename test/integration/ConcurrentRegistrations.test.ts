@@ -9,13 +9,13 @@ import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Either, Layer, Redacted, Ref } from "effect"
 import { randomBytes } from "node:crypto"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { uniqueName } from "../support/Samples.ts"
 import { Credits } from "@berth/domain/shared/Money"
+import { sql } from "../support/Sql.ts"
 
 const password = Redacted.make("correct horse battery")
 
@@ -75,13 +75,10 @@ describe("Registrations with one e-mail, 200 at once in two processes,", () => {
       for (const outcome of outcomes) if (Either.isLeft(outcome)) assert.instanceOf(outcome.left, EmailAlreadyTaken)
       assert.isAtMost(yield* hashes, 2)
       const rows = yield* Effect.provide(
-        Effect.flatMap(
-          SqlClient,
-          (sql) => sql`
+        sql`
             select (select count(*)::int from users) as users, (
               select count(*)::int from outbox where name = 'send-mail'
-            ) as mails`
-        ),
+            ) as mails`,
         first
       )
       assert.deepStrictEqual(rows, [{ users: 1, mails: 1 }])

@@ -22,6 +22,7 @@ import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
 import { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
+import { sql } from "../support/Sql.ts"
 
 const until = <E, R>(condition: Effect.Effect<boolean, E, R>, what = "the condition") =>
   eventually(condition, (met) => met, { description: what })
@@ -88,8 +89,7 @@ const test = <E>(
   )
 
 /** Makes the instance look unused for longer than the idle time. */
-const backdateUse = (userId: UserId) =>
-  Effect.flatMap(SqlClient, (sql) => sql`update instances set last_used_at = '2000-01-01' where owner_id = ${userId}`)
+const backdateUse = (userId: UserId) => sql`update instances set last_used_at = '2000-01-01' where owner_id = ${userId}`
 
 const verbs = ["start", "stop", "restart", "update", "repair", "reconfigure"] as const
 type Verb = (typeof verbs)[number]
@@ -441,7 +441,6 @@ describe.concurrent("InstanceReconciler", () => {
   test("lets an instance sleep after a turn whose use was not recorded", ({ open }) =>
     Effect.gen(function* () {
       const { idleInstances, reconciler } = yield* open("backend")
-      const sql = yield* SqlClient
       const { agent, userId } = yield* owner
       yield* reconciler.deploy(agent.id)
       yield* sql`alter table instances rename column last_used_at to away`

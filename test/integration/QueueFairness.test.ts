@@ -16,7 +16,6 @@ import * as BackgroundJobs from "@berth/worker/jobs/BackgroundJobs"
 import * as JobConsumers from "@berth/worker/jobs/JobConsumers"
 import * as OutboxRelay from "@berth/worker/jobs/OutboxRelay"
 import { PgClient } from "@effect/sql-pg/PgClient"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option, Redacted, Ref, Schema } from "effect"
 import { randomBytes } from "node:crypto"
@@ -24,6 +23,7 @@ import { inject } from "vitest"
 import { unusedPorts } from "../../packages/worker/test/jobs/UnusedPorts.ts"
 import { eventually } from "../support/Eventually.ts"
 import * as MigratedDatabase from "../support/MigratedDatabase.ts"
+import { sql } from "../support/Sql.ts"
 import * as TestSecrets from "../support/TestSecrets.ts"
 
 const queueOf = {
@@ -67,7 +67,6 @@ describe("The fairness of queues", () => {
       `A single job, mail and a card event start before more than ${bound} further jobs of an owner with 10,000 waiting ones, over ${store}`,
       () =>
         Effect.gen(function* () {
-          const sql = yield* SqlClient
           const outbox = yield* Outbox
           const queue = yield* JobQueue
           const started: Array<string> = []

@@ -18,12 +18,12 @@ import { UserWalletRepository } from "@berth/domain/wallets/UserWalletRepository
 import { sealedColumns } from "@berth/infra/postgres/SealedColumns"
 import { countSealedValues, resealSecrets } from "@berth/infra/postgres/SecretResealing"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option, Record, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 
 const makeKey = (id: string) => ({ id, key: Redacted.make(randomBytes(32)) })
 type Key = ReturnType<typeof makeKey>
@@ -75,7 +75,6 @@ const storeSecrets = Effect.gen(function* () {
   const box = yield* SecretBox
   const endpointId = `whe_${id}`
   const sealFor = (column: string) => box.seal(Redacted.make(column), `webhook_endpoints.${column}:${endpointId}`)
-  const sql = yield* SqlClient
   yield* sql`
     insert into chat_sessions (id, user_id, agent_id, status, created_at, last_activity)
     values (${`chs_${id}`}, ${id}, ${agent.id}, 'active', now(), now())`
@@ -126,7 +125,6 @@ const assertReadable = ({ channel, gateway, id, key, runtime, taskId, wallet }: 
     assert.deepInclude(again, { _tag: "Replay", response: { status: 200, headers: {}, body: "response" } })
     const sent: Array<string> = []
     const mailer = Layer.succeed(Mailer, { send: ({ text }) => Effect.sync(() => void sent.push(text)) })
-    const sql = yield* SqlClient
     const rows = yield* sql`select payload from outbox where name = ${SendMailJob.name}`
     for (const { payload } of rows)
       yield* deliverMail(yield* Schema.decodeUnknown(SendMailJob.payload)(payload)).pipe(Effect.provide(mailer))
@@ -155,7 +153,6 @@ describe("resealSecrets", () => {
           before.map((count) => ({ ...count, keyId: "new" }))
         )
         // Idempotent: nothing is left to seal.
-        const sql = yield* SqlClient
         const stored = yield* sql`select sealed from credentials order by sealed`
         assert.strictEqual(yield* resealSecrets("new"), 0)
         assert.deepStrictEqual(yield* sql`select sealed from credentials order by sealed`, stored)
@@ -213,12 +210,11 @@ describe("resealSecrets", () => {
 
   it.scopedLive("resealSecrets names every sealed column of the schema", () =>
     Effect.gen(function* () {
-      const rows = yield* Effect.flatMap(
-        SqlClient,
-        (sql) => sql<{ readonly name: string }>`
+      const rows = yield* sql<{ readonly name: string }>`
           select table_name || '.' || column_name as name from information_schema.columns
-          where table_schema = 'public' and column_name like '%sealed' order by 1`
-      ).pipe(Effect.provide(program(yield* migratedDatabase, makeKey("one"))))
+          where table_schema = 'public' and column_name like '%sealed' order by 1`.pipe(
+        Effect.provide(program(yield* migratedDatabase, makeKey("one")))
+      )
       assert.deepStrictEqual(
         rows.map(({ name }) => name),
         columnNames.filter((name) => !name.startsWith("outbox.")).toSorted()

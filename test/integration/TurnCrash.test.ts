@@ -8,11 +8,11 @@ import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
 import { TurnSettlement } from "@berth/domain/interaction/turns/TurnSettlement"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { recoverAbandonedTurns } from "@berth/worker/interaction/AbandonedTurnRecovery"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option } from "effect"
 import { createOwnerWithAgent, type OwnerWithAgent } from "../contract/OwnerFixtures.ts"
 import { findUsedUnits } from "../contract/TurnFixtures.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { noUsdMicros, Units, UsdMicros } from "@berth/domain/shared/Money"
 
@@ -97,7 +97,6 @@ layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it
     it.effect(`A turn whose process is killed is settled once when it was ${step}, and its ledger balances`, () =>
       Effect.gen(function* () {
         const { id, owner } = yield* runUpTo(step)
-        const sql = yield* SqlClient
         // Two workers at once, and again.
         yield* Effect.replicateEffect(recoverAbandonedTurns, 3, { concurrency: "unbounded" })
         yield* recoverAbandonedTurns
@@ -121,7 +120,6 @@ layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it
       })
       assert.isTrue(outcomes.some(({ _tag }) => _tag === "Success"))
       yield* Effect.exit(complete)
-      const sql = yield* SqlClient
       assert.strictEqual(yield* findUsedUnits(owner), 3)
       const replies = yield* sql`select id from messages where session_id = ${owner.conversation} and sender = 'agent'`
       const [message] = yield* sql`select state from messages where id = ${id}`
@@ -150,7 +148,6 @@ layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it
         { concurrency: "unbounded" }
       )
       yield* recoverAbandonedTurns
-      const sql = yield* SqlClient
       assert.deepStrictEqual(
         yield* sql`select id from reservations where user_id = ${owner.user.id} and state = 'reserved'`,
         []
@@ -184,7 +181,6 @@ layer(Live, { excludeTestServices: true })("The end of a turn in one statement",
         // The call in progress counts with its upper bound.
         assert.deepInclude(reply, { content: "fine", seq: 2, units: Units(1), costMicros: UsdMicros(800) })
         assert.deepInclude(message, { seq: 1, state: "pending" })
-        const sql = yield* SqlClient
         assert.deepStrictEqual(yield* sql`select state, delta_count from messages where id = ${id}`, [
           { state: "answered", deltaCount: 1 }
         ])
@@ -226,7 +222,6 @@ layer(Live, { excludeTestServices: true })("The end of a turn in one statement",
         yield* accept
         yield* turns.beginCall(turn, call)
         assert.deepStrictEqual(yield* completeAtOnce, Option.none())
-        const sql = yield* SqlClient
         assert.deepStrictEqual(yield* sql`select state from messages where id = ${id}`, [{ state: "pending" }])
         assert.deepStrictEqual(yield* sql`select id from turns where id = ${id}`, [{ id }])
         assert.deepStrictEqual(yield* sql`select state from reservations where cause = ${id}`, [{ state: "reserved" }])
@@ -242,7 +237,6 @@ layer(Live, { excludeTestServices: true })("The end of a turn in one statement",
       yield* beginCall
       yield* turns.endCall(turn, paid, "failed")
       assert.deepStrictEqual(yield* completeAtOnce, Option.none())
-      const sql = yield* SqlClient
       assert.deepStrictEqual(yield* sql`select id from turns where id = ${id}`, [{ id }])
     })
   )

@@ -15,12 +15,12 @@ import * as ViemWalletSigner from "@berth/infra/chain/ViemWalletSigner"
 import * as WalletChainTest from "@berth/infra/chain/WalletChainTest"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Either, Exit, Layer, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 
 const storage = Layer.unwrapScoped(
   Effect.map(migratedDatabase, (databaseUrl) =>
@@ -88,21 +88,16 @@ const reload = ({ agentId, id }: WalletPayment) =>
     agentId === null ? Effect.dieMessage("the agent is deleted") : Effect.flatten(find(agentId, id))
   )
 
-const deleteAgent = (agentId: AgentId) =>
-  Effect.flatMap(SqlClient, (sql) => sql`delete from agents where id = ${agentId}`)
+const deleteAgent = (agentId: AgentId) => sql`delete from agents where id = ${agentId}`
 
 /** Status and nonce of payments, of deleted agents too, oldest first. */
 const readLedger = ({ userId }: Payer) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) => sql<{ status: string; nonce: string | null }>`
+  sql<{ status: string; nonce: string | null }>`
       select status, nonce from wallet_payments where user_id = ${userId} order by created_at, id`
-  )
 
 /** The recovery of this payment alone by another process, a minute later: other tests leave theirs unfinished. */
 const recoverLater = ({ id }: WalletPayment) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient
     yield* sql`
       update wallet_payments set touched_at = now() + case id when ${id} then interval '-1 minute' else interval '1 hour' end`
     return yield* (yield* PaymentDispatch).recover
@@ -226,7 +221,6 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
       const [payer, other] = [yield* createPayer({ ...wide, perDay: 10n }), yield* createPayer(wide)]
       const { advance } = yield* PaymentDispatch
       const test = yield* WalletChainTest.WalletChainTest
-      const sql = yield* SqlClient
       const reverted = yield* Effect.flatMap(request(payer, "turn", 7n), advance).pipe(
         test.withBehavior({ findFate: () => Effect.succeed("reverted") })
       )
@@ -355,7 +349,6 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
 
   it.effect("Retention deletes old decided payments, and what they spent still counts, also after a revocation", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const payer = yield* createPayer({ ...wide, perAgent: 20n, confirmAbove: 10n })
       const { advance } = yield* PaymentDispatch
       const repository = yield* WalletPaymentRepository

@@ -1,11 +1,11 @@
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
 import * as DatabaseMetrics from "@berth/infra/postgres/DatabaseMetrics"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as MigratedDatabase from "../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../support/Samples.ts"
+import { sql } from "../../support/Sql.ts"
 import * as TestSecrets from "../../support/TestSecrets.ts"
 
 const Live = Layer.merge(PostgresAgentRepository.layer, PostgresUserRepository.layer).pipe(
@@ -25,7 +25,6 @@ layer(Live, { excludeTestServices: true })("DatabaseMetrics", (it) => {
     "DatabaseMetrics counts agents and instances by status and waiting rows, and reads once in five seconds",
     () =>
       Effect.gen(function* () {
-        const sql = yield* SqlClient
         const owner = yield* insertUser()
         yield* insertAgent(owner.id)
         yield* insertAgent(owner.id, { status: "stopped" })
@@ -54,7 +53,6 @@ layer(Live, { excludeTestServices: true })("DatabaseMetrics", (it) => {
 
   it.effect("DatabaseMetrics is empty when the database fails", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const renamed = Effect.acquireRelease(sql`alter table outbox rename to moved`, () =>
         Effect.orDie(sql`alter table moved rename to outbox`)
       )

@@ -8,6 +8,7 @@ import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { freshDatabase, freshDatabaseEncoded } from "../../support/Databases.ts"
 import { migratedDatabase } from "../../support/MigratedDatabase.ts"
+import { sql } from "../../support/Sql.ts"
 
 const folder = join(import.meta.dirname, "../../../packages/infra/src/postgres/migrations")
 
@@ -59,10 +60,7 @@ const refusalAfter = (url: Redacted.Redacted, change: (sql: SqlClient) => Effect
 
 const tablesOf = (url: Redacted.Redacted) =>
   Effect.flatMap(pool(url), (context) =>
-    Effect.flatMap(
-      SqlClient,
-      (sql) => sql`select tablename from pg_tables where schemaname = 'public' order by 1`
-    ).pipe(Effect.provide(context))
+    sql`select tablename from pg_tables where schemaname = 'public' order by 1`.pipe(Effect.provide(context))
   )
 
 describe("Migrations", () => {
@@ -91,10 +89,9 @@ describe("Migrations", () => {
       const pools = yield* Effect.replicateEffect(pool(url), 5)
       yield* Effect.forEach(pools, (context) => Effect.provide(migrate, context), { concurrency: "unbounded" })
       yield* Effect.forEach(pools, (context) => Effect.provide(migrate, context), { concurrency: "unbounded" })
-      const rows = yield* Effect.flatMap(
-        SqlClient,
-        (sql) => sql`select id, file, sha256 from schema_migrations order by id`
-      ).pipe(Effect.provide(yield* pool(url)))
+      const rows = yield* sql`select id, file, sha256 from schema_migrations order by id`.pipe(
+        Effect.provide(yield* pool(url))
+      )
       assert.deepStrictEqual(
         rows,
         migrations.map((migration) => ({ id: migration.id, file: migration.file, sha256: sha256Of(migration) }))

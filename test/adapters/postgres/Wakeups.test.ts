@@ -1,15 +1,14 @@
 import { makeWakeups } from "@berth/infra/postgres/Wakeups"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Fiber } from "effect"
 import * as MigratedDatabase from "../../support/MigratedDatabase.ts"
+import { sql } from "../../support/Sql.ts"
 
 const channel = "test_wakeups"
 
 layer(MigratedDatabase.layer, { excludeTestServices: true })("Wakeups", (it) => {
   it.scoped("A subscription ends at a notification of its payload, also at one sent before the wait", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const wakeups = yield* makeWakeups(channel)
       const changed = yield* wakeups.subscribe("one", "2 minutes")
       // The established connection wakes every subscription once.
@@ -32,7 +31,6 @@ layer(MigratedDatabase.layer, { excludeTestServices: true })("Wakeups", (it) => 
 
   it.scoped("A subscription ignores other payloads and ends at its limit", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const wakeups = yield* makeWakeups(channel)
       const [one, other] = [
         yield* wakeups.subscribe("one", "100 millis"),

@@ -1,9 +1,9 @@
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import { BackendUnavailable, InstanceUnavailable, InstanceNotFound } from "@berth/domain/instances/InstanceErrors"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, Effect } from "effect"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import type { CallCondition, ErrorRow, ErrorRowFixturesService } from "../ErrorRow.ts"
+import { sql } from "../../support/Sql.ts"
 
 type Manager = Omit<Context.Tag.Service<AgentManager>, "chat">
 
@@ -78,12 +78,10 @@ const failing = (method: (typeof managed)[number]): ReadonlyArray<ErrorRow> => {
 
 /** The owner's gateway token cannot be opened any more. */
 const withSpoiltToken: CallCondition = (effect) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.acquireUseRelease(
-      Effect.orDie(sql`update instances set gateway_token_sealed = 'v1.other.AAAA.AAAA'`),
-      () => effect,
-      () => Effect.orDie(sql`update instances set gateway_token_sealed = null`)
-    )
+  Effect.acquireUseRelease(
+    Effect.orDie(sql`update instances set gateway_token_sealed = 'v1.other.AAAA.AAAA'`),
+    () => effect,
+    () => Effect.orDie(sql`update instances set gateway_token_sealed = null`)
   )
 
 export const instanceRows: ReadonlyArray<ErrorRow> = [

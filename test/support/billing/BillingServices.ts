@@ -16,10 +16,10 @@ import * as PostgresTransaction from "@berth/infra/postgres/persistence/Postgres
 import * as PostgresStorageEntitlements from "@berth/infra/postgres/billing/PostgresStorageEntitlements"
 import * as PostgresSubscriptionRepository from "@berth/infra/postgres/billing/PostgresSubscriptionRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Option, Schema } from "effect"
 import * as MigratedDatabase from "../MigratedDatabase.ts"
+import { sql } from "../Sql.ts"
 import * as TestSecrets from "../TestSecrets.ts"
 import { MinorUnits } from "@berth/domain/shared/Money"
 
@@ -62,7 +62,6 @@ const UsedRow = Schema.Struct({ used: Schema.NumberFromString })
 
 export const readBalance = (user: User) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient
     const users = yield* UserRepository
     const [row] = yield* sql`select coalesce(sum(used), 0)::text as used from unit_days where user_id = ${user.id}`
     const { used } = yield* Schema.decodeUnknown(UsedRow)(row)
@@ -78,7 +77,6 @@ const EntryRow = Schema.Struct({
 /** The user's ledger by account. Every transaction sums to zero. */
 export const readLedger = (user: User) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient
     const rows = yield* sql`select transaction_id, account, units from ledger_entries where user_id = ${user.id}`
     const entries = yield* Schema.decodeUnknown(Schema.Array(EntryRow))(rows)
     assert.deepStrictEqual([...findUnbalanced(entries)], [])

@@ -4,12 +4,12 @@ import { ApiKeyId } from "@berth/domain/sessions/ApiKeyScope"
 import type { UserId } from "@berth/domain/shared/UserId"
 import * as PostgresApiKeyRepository from "@berth/infra/postgres/accounts/PostgresApiKeyRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option } from "effect"
 import { eventually } from "../../../support/Eventually.ts"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 
 const Live = Layer.merge(PostgresApiKeyRepository.layer, PostgresUserRepository.layer).pipe(
@@ -52,7 +52,6 @@ layer(Live, { excludeTestServices: true })("ApiKeyRepository", (it) => {
 
   it.effect("ApiKeyRepository.findByHash reads by an index", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const user = yield* insertUser()
       yield* sql`
         insert into api_keys (id, user_id, name, key_hash, hint, scopes, created_at)

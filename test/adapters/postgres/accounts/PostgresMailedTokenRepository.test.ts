@@ -6,11 +6,11 @@ import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PostgresMailedTokenRepository from "@berth/infra/postgres/accounts/PostgresMailedTokenRepository"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Data, DateTime, Effect, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 
 const Live = Layer.mergeAll(
@@ -142,7 +142,6 @@ layer(Live, { excludeTestServices: true })("MailedTokenRepository", (it) => {
   it.effect("MailedTokenRepository removes tokens with their user, and expired ones", () =>
     Effect.gen(function* () {
       const tokens = yield* MailedTokenRepository
-      const sql = yield* SqlClient
       const [old, fresh, gone] = yield* Effect.all([insertUser(), insertUser(), insertUser()])
       const hash = yield* uniqueName("hash")
       yield* tokens.removeExpired(now)

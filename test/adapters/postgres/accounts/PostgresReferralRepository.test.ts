@@ -1,11 +1,11 @@
 import { ReferralRepository } from "@berth/domain/accounts/referrals/ReferralRepository"
 import * as PostgresReferralRepository from "@berth/infra/postgres/accounts/PostgresReferralRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { Credits } from "@berth/domain/shared/Money"
 
@@ -69,7 +69,6 @@ layer(Live, { excludeTestServices: true })("ReferralRepository", (it) => {
   it.effect("ReferralRepository keeps the referral of a new user when the referrer is deleted", () =>
     Effect.gen(function* () {
       const rewards = yield* ReferralRepository
-      const sql = yield* SqlClient
       const [referrer, newcomer] = yield* Effect.all([insertUser(), insertUser()])
       const reward = {
         newcomerId: newcomer.id,

@@ -7,11 +7,11 @@ import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Either, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { Credits } from "@berth/domain/shared/Money"
@@ -93,7 +93,6 @@ layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
   it.effect("UserRepository updates the named members only; a new email is unverified, another spelling is not", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
-      const sql = yield* SqlClient
       const user = yield* insertUser()
       yield* sql`update users set email_verified_at = now() where id = ${user.id}`
       const verified = Option.getOrThrow(yield* users.find(user.id))
@@ -158,7 +157,6 @@ layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
       Effect.gen(function* () {
         const users = yield* UserRepository
         const { grant } = yield* CreditGrants
-        const sql = yield* SqlClient
         const user = yield* insertUser()
         yield* Effect.replicateEffect(grant(user.id, Credits(0.29)), 30, { concurrency: "unbounded" })
         assert.strictEqual(Option.getOrThrow(yield* users.find(user.id)).credits, 8.7)

@@ -4,10 +4,10 @@ import { Transaction } from "@berth/domain/persistence/Transaction"
 import { UserId } from "@berth/domain/shared/UserId"
 import * as PostgresAuditLog from "@berth/infra/postgres/administration/PostgresAuditLog"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 
 const Live = Layer.merge(PostgresAuditLog.layer, PostgresTransaction.layer).pipe(
@@ -75,7 +75,6 @@ layer(Live, { excludeTestServices: true })("AuditLog", (it) => {
 
   it.effect("The database rejects every change and removal of an audit entry", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const log = yield* AuditLog
       yield* log.append(read(ada))
       const before = yield* log.list(everything)

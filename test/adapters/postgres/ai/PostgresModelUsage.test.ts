@@ -9,6 +9,7 @@ import { Array, DateTime, Effect, Layer } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { migratedDatabase } from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { makeTcpProxy } from "../../../support/TcpProxy.ts"
 import { eventually } from "../../../support/Eventually.ts"
@@ -24,7 +25,6 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
   it.effect("ModelUsage records calls of users, of no user and of deleted ones, with their exact cost", () =>
     Effect.gen(function* () {
       const { record } = yield* ModelUsage
-      const sql = yield* SqlClient
       const user = yield* insertUser()
       const agent = yield* insertAgent(user.id)
       const call = { provider: "sandbox", model: "sandbox/echo", promptTokens: 12, completionTokens: 3 } as const
@@ -50,7 +50,6 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
   it.effect("ModelUsage.prune deletes the records of before a moment and no later ones", () =>
     Effect.gen(function* () {
       const { prune } = yield* ModelUsage
-      const sql = yield* SqlClient
       yield* sql`
         insert into model_usage (provider, model, prompt_tokens, completion_tokens, cost_usd, created_at)
         select 'sandbox', 'sandbox/aged', days, 0, 0, now() - make_interval(days => days) from generate_series(0, 5) as days`
@@ -63,10 +62,7 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
 
   const anyCall = { userId: null, agentId: null, provider: "sandbox", ownKey: false, costUsd: 0 } as const
   const recordedOf = (model: string) =>
-    Effect.flatMap(
-      SqlClient,
-      (sql) => sql<{ promptTokens: number }>`select prompt_tokens from model_usage where model = ${model} order by id`
-    )
+    sql<{ promptTokens: number }>`select prompt_tokens from model_usage where model = ${model} order by id`
 
   it.effect("ModelUsage writes all records before it ends", () =>
     Effect.gen(function* () {

@@ -2,13 +2,13 @@ import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { type CreditBooking, CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
 import { Transaction } from "@berth/domain/persistence/Transaction"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { readBalance, BillingServices, readLedger, refundOf } from "../../../support/billing/BillingServices.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { Units, Credits, MinorUnits } from "@berth/domain/shared/Money"
+import { sql } from "../../../support/Sql.ts"
 
 const packOf = (userId: UserId, cause: string, changes: Partial<CreditBooking> = {}): CreditBooking => ({
   userId,
@@ -107,7 +107,6 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       yield* reverse(refundOf(cause, 900))
       assert.strictEqual(yield* credits, 0)
       assert.deepInclude(yield* readLedger(user), { purchases: 0, credits: 0 })
-      const sql = yield* SqlClient
       assert.deepStrictEqual(yield* sql`select reversed_units::int from users where id = ${user.id}`, [
         { reversedUnits: 1000 }
       ])
@@ -128,7 +127,6 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       const { findUsage } = yield* UnitLedger
       // Of a larger plan something is left of the day.
       assert.deepInclude(yield* findUsage({ ...user, plan: "solo" }), { remaining: Units(550) })
-      const sql = yield* SqlClient
       yield* sql`update users set plan = 'solo' where id = ${user.id}`
       assert.isTrue(Option.isSome(yield* reserve({ ...user, plan: "solo" }, Units(550), "the rest of the day")))
       assert.isTrue(Option.isSome(yield* reserve({ ...user, plan: "solo" }, Units(0), "nothing")))
@@ -191,7 +189,6 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       const { book, reverse } = yield* CreditPurchases
       const { run } = yield* Transaction
       const users = yield* UserRepository
-      const sql = yield* SqlClient
       const [user, again] = [yield* insertUser(), yield* insertUser()]
       const cause = yield* uniqueName("cs")
       yield* book(packOf(user.id, cause))

@@ -35,6 +35,7 @@ import {
 import { eventually } from "../../../support/Eventually.ts"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { Units, Credits } from "@berth/domain/shared/Money"
 
@@ -82,7 +83,6 @@ const LedgerRow = Schema.Struct({ account: Schema.String, units: Schema.Int })
 /** The user's ledger by account; every transaction in it adds up to zero. */
 const ledgerOf = (user: User) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient
     const unbalanced = yield* sql`
       select transaction_id from ledger_entries where user_id = ${user.id}
       group by 1 having sum(units) <> 0`
@@ -220,11 +220,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
           yield* Effect.zipRight(isOpen.open, Fiber.join(gating))
           yield* Effect.zipRight(Fiber.join(closing), Fiber.join(again))
         }
-      }).pipe(
-        Effect.ensuring(
-          Effect.flatMap(SqlClient, (sql) => Effect.orDie(sql`drop function if exists await_gate cascade`))
-        )
-      )
+      }).pipe(Effect.ensuring(Effect.orDie(sql`drop function if exists await_gate cascade`)))
   )
 
   it.effect("UnitLedger deadlocks in no order of concurrent calls of one owner", () =>
@@ -589,7 +585,6 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     Effect.gen(function* () {
       const { closeAbandoned } = yield* UnitLedger
       const repository = yield* ReservationRepository
-      const sql = yield* SqlClient
       const inAnHour = Effect.map(DateTime.now, (now) => DateTime.add(now, { hours: 1 }))
       yield* closeAbandoned(yield* inAnHour)
       const user = yield* userWithCredits(1)
@@ -649,7 +644,6 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     "UnitLedger.meter stores the cost of an open stream soon after its first delta, and none of a closed one",
     () =>
       Effect.gen(function* () {
-        const sql = yield* SqlClient
         const ledger = Context.get(yield* Layer.build(Layer.fresh(unitLedger)), UnitLedger)
         const user = yield* insertUser()
         const id = Option.getOrThrow(yield* ledger.reserve(user, Units(20), "stream"))
@@ -680,7 +674,6 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
 
   it.effect("UnitLedger.reserve spends daily units of the free plan only with a confirmed address in production", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const ledger = Context.get(yield* Layer.build(Layer.fresh(makeUnitLedger(true))), UnitLedger)
       const user = yield* userWithCredits(0.1)
       assert.deepStrictEqual(yield* ledger.findUsage(user), { dailyUnits: 0, used: 0, remaining: 0 })
@@ -704,7 +697,6 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
   it.effect("The ledger of a deleted user is kept without the user's id", () =>
     Effect.gen(function* () {
       const { settle } = yield* UnitLedger
-      const sql = yield* SqlClient
       const user = yield* insertUser()
       const id = yield* reserved(user, 3, "a")
       yield* settle(id, Units(3))

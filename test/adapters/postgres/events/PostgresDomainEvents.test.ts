@@ -6,11 +6,11 @@ import type { UserId } from "@berth/domain/shared/UserId"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import * as PostgresDomainEvents from "@berth/infra/postgres/events/PostgresDomainEvents"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 
 const Live = Layer.mergeAll(PostgresDomainEvents.layer, PostgresTransaction.layer, PostgresUserRepository.layer).pipe(
@@ -24,7 +24,6 @@ const stopped: DomainEvent = {
 
 const insertEndpoint = (user: UserId, kind: string) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient
     const id = `whe_${user}_${kind}`
     yield* sql`
       insert into webhook_endpoints (id, user_id, url, kinds, is_ordered, secret_sealed, created_at)
@@ -33,12 +32,9 @@ const insertEndpoint = (user: UserId, kind: string) =>
   })
 
 const deliveriesTo = (endpoint: string) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) => sql`
+  sql`
       select webhook_deliveries.id, kind, data from webhook_deliveries join events on events.id = event_id
       where endpoint_id = ${endpoint} order by webhook_deliveries.position`
-  )
 
 layer(Live, { excludeTestServices: true })("DomainEvents", (it) => {
   it.effect("DomainEvents.append adds a delivery per endpoint of the kind exactly when its transaction is kept", () =>
@@ -96,7 +92,6 @@ layer(Live, { excludeTestServices: true })("DomainEvents", (it) => {
     Effect.gen(function* () {
       const { append } = yield* DomainEvents
       const { run } = yield* Transaction
-      const sql = yield* SqlClient
       const owner = yield* insertUser()
       const endpoint = yield* insertEndpoint(owner.id, "agent.status")
       const [removed, commit] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]

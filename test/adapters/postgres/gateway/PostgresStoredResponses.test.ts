@@ -1,11 +1,11 @@
 import { StoredResponses } from "@berth/domain/gateway/responses/StoredResponses"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import * as PostgresStoredResponses from "@berth/infra/postgres/gateway/PostgresStoredResponses"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 
 const Live = Layer.merge(PostgresStoredResponses.layer, PostgresUserRepository.layer).pipe(
@@ -54,7 +54,6 @@ layer(Live, { excludeTestServices: true })("StoredResponses", (it) => {
   it.effect("StoredResponses deletes the oldest responses of an owner who has too many, and no other's", () =>
     Effect.gen(function* () {
       const { findOutputs, prune, save } = yield* StoredResponses
-      const sql = yield* SqlClient
       const [owner, other] = yield* Effect.all([insertUser(), insertUser()])
       const name = yield* uniqueName("resp")
       const ids = ["old", "new", "other"].map((which) => `${name}_${which}`)
@@ -80,7 +79,6 @@ layer(Live, { excludeTestServices: true })("StoredResponses", (it) => {
   it.effect("StoredResponses counts the instructions and tools of responses among the bytes of an owner", () =>
     Effect.gen(function* () {
       const { find, prune, save } = yield* StoredResponses
-      const sql = yield* SqlClient
       const { id: owner } = yield* insertUser()
       const id = yield* uniqueName("resp")
       yield* save(owner, { id, previousId: null, input: [], output: [], response: { id } })

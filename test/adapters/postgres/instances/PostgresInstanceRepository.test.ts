@@ -3,7 +3,6 @@ import * as PostgresInstanceRepository from "@berth/infra/postgres/instances/Pos
 import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import { PgClient } from "@effect/sql-pg/PgClient"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import {
   Cause,
@@ -22,6 +21,7 @@ import {
 import type { UserId } from "@berth/domain/shared/UserId"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { compileProgram, readFirstLine, killProcess, startProgram } from "../../../support/processes/ChildProcess.ts"
 import { eventually } from "../../../support/Eventually.ts"
@@ -96,7 +96,6 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
   it.effect("listGatewayTokenVersions returns a value that changes with the token and does not contain it", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
-      const sql = yield* SqlClient
       const [user, other, none] = yield* Effect.all([insertUser(), insertUser(), insertUser()])
       for (const { id, referralCode } of [user, other, none]) yield* instances.ensure(id, referralCode)
       const token = yield* instances.ensureGatewayToken(user.id)
@@ -143,7 +142,6 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
   it.effect("InstanceRepository creates each token once, seals both, and finds the owner by the runtime token", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
-      const sql = yield* SqlClient
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])
       yield* Effect.all([instances.ensure(user.id, user.referralCode), instances.ensure(other.id, other.referralCode)])
       const askTwenty = (ask: Effect.Effect<Redacted.Redacted>) =>
@@ -251,7 +249,6 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
   it.scoped("InstanceRepository.serialized interrupts a holder whose session ended", () =>
     Effect.gen(function* () {
       const instances = yield* elsewhere
-      const sql = yield* SqlClient
       const user = yield* insertUser()
       const holding = yield* Deferred.make<void>()
       const stopped = yield* Deferred.make<void>()

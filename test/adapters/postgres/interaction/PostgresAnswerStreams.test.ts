@@ -7,11 +7,11 @@ import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresA
 import * as PostgresAnswerStreams from "@berth/infra/postgres/interaction/PostgresAnswerStreams"
 import * as PostgresConversationRepository from "@berth/infra/postgres/interaction/PostgresConversationRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { eventually } from "../../../support/Eventually.ts"
 
@@ -165,7 +165,6 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
   it.effect("AnswerStreams.append loses and repeats no delta while the database fails for a moment", () =>
     Effect.gen(function* () {
       const { flush, read } = yield* AnswerStreams
-      const sql = yield* SqlClient
       const { id } = yield* pendingMessage
       yield* publish(id, numbered(["a"]))
       yield* flush(id)
@@ -195,7 +194,6 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
       )
       yield* prune(yield* later(-1))
       assert.deepStrictEqual((yield* read(ended.id, 0)).deltas, pieces)
-      const sql = yield* SqlClient
       yield* publish(ended.id, numbered(["late"], 3))
       yield* flush(ended.id)
       yield* sql`

@@ -15,6 +15,7 @@ import { DateTime, Deferred, Effect, Fiber, Layer, Option, TestClock, TestContex
 import { eventually } from "../../../support/Eventually.ts"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 
 const Live = Layer.mergeAll(
@@ -306,15 +307,12 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
 
   /** The rows of a user's paid messages, and the units in use. */
   const countPaid = (userId: string) =>
-    Effect.flatMap(
-      SqlClient,
-      (sql) => sql`
+    sql`
         select (select count(*)::int from messages where user_id = ${userId}) as messages,
           (select count(*)::int from turns join reservations on reservations.id = reservation_id
             where turns.user_id = ${userId} and cause = turns.id and state = 'reserved') as turns,
           (select count(*)::int from reservations where user_id = ${userId}) as reservations,
           coalesce((select sum(used)::int from unit_days where user_id = ${userId}), 0) as used`
-    )
 
   const sayPaid = (user: User, session: ChatSession, daily: number, pending = 64) =>
     Effect.gen(function* () {
@@ -363,11 +361,9 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
-  const awaitLock = Effect.flatMap(SqlClient, (sql) =>
-    eventually(
-      sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      (waiting) => waiting.length === 1
-    )
+  const awaitLock = eventually(
+    sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    (waiting) => waiting.length === 1
   )
 
   it.effect("appendPaidMessage reserves nothing for a conversation that is deleted while it waits", () =>

@@ -8,11 +8,11 @@ import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresA
 import * as PostgresConversationRepository from "@berth/infra/postgres/interaction/PostgresConversationRepository"
 import * as PostgresMemoryRepository from "@berth/infra/postgres/interaction/PostgresMemoryRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, FastCheck, Layer, Option, TestClock, TestContext } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
@@ -231,7 +231,6 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       yield* saveNote({ agentId: agent.id, userId: stranger.ownerId, id: "nte_1", text: "mine", at }, 500)
       yield* (yield* AgentRepository).remove(stranger.id)
       yield* note(stranger, "gone")
-      const sql = yield* SqlClient
       assert.deepStrictEqual(yield* sql`select id from agent_notes where text in ('mine', 'gone')`, [])
     })
   )
@@ -252,7 +251,6 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       assert.deepStrictEqual((yield* turnOf(other, "")).summary, Option.none())
       yield* removeSessions(agent.ownerId)
       yield* saveSummary(session, { text: "too late", upToSeq: 20 })
-      const sql = yield* SqlClient
       assert.deepStrictEqual(yield* sql`select from session_summaries where session_id = ${session}`, [])
     })
   )
@@ -348,7 +346,6 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     Effect.gen(function* () {
       const agent = yield* ownedAgent
       const session = yield* openSession(agent)
-      const sql = yield* SqlClient
       yield* sql`
         insert into messages (id, session_id, user_id, agent_id, seq, sender, content, platform, state, created_at)
         select 'msg_' || ${session} || n, ${session}, ${agent.ownerId}, ${agent.id}, 1000 + n, 'user',

@@ -14,6 +14,7 @@ import { assert, layer } from "@effect/vitest"
 import { Array, DateTime, Deferred, Effect, FastCheck, Fiber, Layer, Option, TestContext } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 
 const Live = Layer.mergeAll(
@@ -267,7 +268,6 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
     Effect.gen(function* () {
       const { end } = yield* TurnRepository
       const turn = yield* beginTurn
-      const sql = yield* SqlClient
       yield* sql`delete from agents where id = ${turn.agentId}`
       assert.deepStrictEqual(yield* end(turn.turnId), Option.none())
     })

@@ -5,10 +5,10 @@ import * as PostgresOutbox from "@berth/infra/postgres/jobs/PostgresOutbox"
 import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
 import { PgClient } from "@effect/sql-pg/PgClient"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Cause, Context, Duration, Effect, Either, Fiber, Layer, Option, Schema } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { eventually } from "../../../support/Eventually.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
@@ -143,7 +143,6 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
       const { append } = yield* elsewhere()
       // It never looks by itself.
       const patient = yield* elsewhere(PostgresOutbox.layerWith({ pollInterval: "1 hour" }))
-      const sql = yield* SqlClient
       const listening = Effect.map(
         sql`select count(*)::int as count from pg_stat_activity where datname = current_database() and query like 'listen%'`,
         ([row]) => row?.["count"]
@@ -206,15 +205,15 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
       assert.strictEqual(yield* round, 2)
       assert.sameMembers(left(), ["agt_late", "agt_many_4"])
       // A job that was never settled stands in the way for a while only.
-      const sql = yield* SqlClient
       yield* sql`update outbox set published_at = published_at - interval '16 minutes' where published_at is not null`
       assert.strictEqual(yield* round, maximumInFlightPerOwner)
       yield* sql`delete from outbox`
     })
   )
 
-  const countUnpublished = Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(sql`select count(*)::int as count from outbox where published_at is null`, ([row]) => row?.["count"])
+  const countUnpublished = Effect.map(
+    sql`select count(*)::int as count from outbox where published_at is null`,
+    ([row]) => row?.["count"]
   )
 
   it.effect("Outbox.append keeps one unpublished entry of a coalesced kind per owner", () =>
@@ -271,7 +270,6 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
   it.effect("Outbox prunes old published entries only", () =>
     Effect.gen(function* () {
       const { prune } = yield* Outbox
-      const sql = yield* SqlClient
       yield* sql`delete from outbox`
       yield* append("agt_old")
       yield* drained

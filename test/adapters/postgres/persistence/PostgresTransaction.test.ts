@@ -1,21 +1,20 @@
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { pingDatabase } from "@berth/infra/postgres/DatabaseHealth"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Cause, Data, Deferred, Effect, Exit, Fiber, Layer } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
+import { sql } from "../../../support/Sql.ts"
 
 class Refused extends Data.TaggedError("Refused")<object> {}
 
 const written = Effect.gen(function* () {
-  const sql = yield* SqlClient
   return (yield* sql`select number from written order by number`).map(({ number }) => number)
 })
-const write = (number: number) =>
-  Effect.flatMap(SqlClient, (sql) => Effect.orDie(sql`insert into written values (${number})`))
-const empty = Effect.flatMap(SqlClient, (sql) =>
-  Effect.zipRight(sql`create table if not exists written (number int primary key)`, sql`delete from written`)
+const write = (number: number) => Effect.orDie(sql`insert into written values (${number})`)
+const empty = Effect.zipRight(
+  sql`create table if not exists written (number int primary key)`,
+  sql`delete from written`
 )
 
 layer(Layer.provideMerge(PostgresTransaction.layer, MigratedDatabase.layer), { excludeTestServices: true })(

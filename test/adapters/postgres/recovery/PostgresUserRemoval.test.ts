@@ -9,6 +9,7 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -46,7 +47,6 @@ const removal = (id: UserId, formerUser: string) =>
 
 /** A user with a row in every table that refers to users. */
 const userWithRowsEverywhere = Effect.gen(function* () {
-  const sql = yield* SqlClient
   const user = yield* insertUser("Wanda")
   const tag = yield* uniqueName("x")
   const [agent, chat, message, reservation] = [`agt_${tag}`, `chs_${tag}`, `msg_${tag}`, `rsv_${tag}`]
@@ -222,12 +222,10 @@ const userWithRowsEverywhere = Effect.gen(function* () {
   return { user, tag, agent, chat, message }
 })
 
-const tables = Effect.flatMap(SqlClient, (sql) =>
-  Effect.map(
-    sql<{ name: string }>`
+const tables = Effect.map(
+  sql<{ name: string }>`
       select tablename as name from pg_tables where schemaname = 'public' order by 1`,
-    (rows) => rows.map(({ name }) => name)
-  )
+  (rows) => rows.map(({ name }) => name)
 )
 
 /** Everything that is stored, table by table, as text. */
@@ -244,7 +242,6 @@ const allRows = Effect.gen(function* () {
 layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
   it.effect("The removal of a user deletes rows of every table that is not named here as retained", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const rows = yield* sql<{ name: string }>`
         with recursive links as (
           select conrelid as child, confrelid as parent from pg_constraint
@@ -272,7 +269,6 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
 
   it.effect("The removal of a user deletes rows by every column that names a user", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       // A row can reference its agent and also have a user column that no cascade covers.
       const loose = yield* sql<{ name: string }>`
         select table_name || '.' || column_name as name from information_schema.columns as columns
@@ -291,7 +287,6 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
   it.effect("The removal of a user leaves no data about the user, and financial records under a random name", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
-      const sql = yield* SqlClient
       const other = yield* userWithRowsEverywhere
       const { agent, chat, message, tag, user } = yield* userWithRowsEverywhere
       const mine = [user.id, user.email, user.referralCode, tag, agent, chat, message]
@@ -390,7 +385,6 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
 
   it.effect("The removal of a user gives way to concurrent writes of the account", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const { run } = yield* Transaction
       const { chat, user } = yield* userWithRowsEverywhere
       const [writing, written] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]

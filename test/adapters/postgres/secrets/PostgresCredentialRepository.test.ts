@@ -9,6 +9,7 @@ import { Cause, Effect, Exit, Layer, Record, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -90,7 +91,6 @@ layer(Live, { excludeTestServices: true })("CredentialRepository", (it) => {
 
   it.effect("CredentialRepository opens values of an older key, and seals with the newer one", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const owner = yield* insertUser()
       const [old, current] = [
         { id: "old", key: Redacted.make(randomBytes(32)) },
@@ -126,7 +126,6 @@ layer(Live, { excludeTestServices: true })("CredentialRepository", (it) => {
   it.effect("CredentialRepository deletes an owner's credentials with the owner", () =>
     Effect.gen(function* () {
       const credentials = yield* CredentialRepository
-      const sql = yield* SqlClient
       const owner = yield* insertUser()
       yield* credentials.set(owner.id, "whatsapp", Redacted.make("a token"))
       yield* sql`delete from users where id = ${owner.id}`

@@ -4,11 +4,11 @@ import { LinkedIdentityRepository } from "@berth/domain/signin/identities/Linked
 import * as PostgresLinkedIdentityRepository from "@berth/infra/postgres/signin/PostgresLinkedIdentityRepository"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, FastCheck, Layer, Option, Ref } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 
 const Live = Layer.mergeAll(
@@ -111,7 +111,6 @@ layer(Live, { excludeTestServices: true })("LinkedIdentityRepository", (it) => {
       )
       yield* Effect.replicateEffect(one, 6, { concurrency: "unbounded" })
       assert.strictEqual(yield* most, 1)
-      const sql = yield* SqlClient
       const user = yield* insertUser()
       yield* links.insert({ ...identity, userId: user.id, linkedAt: start })
       yield* sql`delete from users where id = ${user.id}`

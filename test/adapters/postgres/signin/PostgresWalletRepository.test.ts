@@ -4,13 +4,13 @@ import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import * as PostgresWalletRepository from "@berth/infra/postgres/signin/PostgresWalletRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Deferred, Effect, Fiber, Layer, Option, Ref } from "effect"
 import { randomBytes } from "node:crypto"
 import { getAddress } from "viem"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
+import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -50,7 +50,6 @@ layer(Live, { excludeTestServices: true })("WalletRepository", (it) => {
   it.effect("WalletRepository stores an address once in any case and removes wallets with their user", () =>
     Effect.gen(function* () {
       const wallets = yield* WalletRepository
-      const sql = yield* SqlClient
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])
       const address = yield* newAddress
       yield* wallets.insert({ address, userId: user.id, linkedAt: at(0) })
