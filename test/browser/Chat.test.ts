@@ -268,6 +268,44 @@ describeWithTool(browserTool, "The chat of the console", () => {
       })
     )
 
+    it.effect(
+      "The chat keeps texts in writing when a message is refused or accepted, and another conversation begins",
+      () =>
+        Effect.gen(function* () {
+          const owner = yield* createOwnerWithAgent()
+          const sql = yield* SqlClient
+          const { web } = yield* App.TestApp
+          yield* visiting(owner, async ({ page }) => {
+            await page.goto(chatOf(owner))
+            const message = page.getByLabel("Message", { exact: true })
+            await page.route("**/api/agent", (route) => route.fulfill({ status: 402, json: { message: "Refused." } }))
+            await message.fill("Keep me")
+            await message.press("Enter")
+            const failure = page.locator(".composer-failure", { hasText: "Refused." })
+            await failure.waitFor()
+            await page.unrouteAll()
+            const body = { action: "create-session", agentId: owner.agent.id }
+            await Effect.runPromise(web({ method: "POST", path: "/api/agent", as: owner, json: body }))
+            await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+            await page.locator(".conversations .conversation").nth(1).waitFor()
+            assert.strictEqual(await failure.count(), 1)
+            assert.strictEqual(await message.inputValue(), "Keep me")
+
+            await page.route("**/api/agent", async (route) => {
+              await message.fill("The next one")
+              return route.continue()
+            })
+            await message.press("Enter")
+            await page.locator(".turn-agent", { hasText: "Echo: Keep me" }).locator(".answer-facts").waitFor()
+            assert.strictEqual(await message.inputValue(), "The next one")
+          })
+          assert.deepStrictEqual(
+            yield* sql`select session_id from messages where user_id = ${owner.user.id} and sender = 'user'`,
+            [{ sessionId: owner.conversation }]
+          )
+        })
+    )
+
     it.effect("The console opens pages, agents and commands by its palette, and discards changes, by keyboard", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()

@@ -102,9 +102,8 @@ const makeAgent = async (page: Page, name: string) => {
 
 let isTalkerRegistered = false
 
-/** The chat of the talker's agent. A wait that fails does so soon. */
+/** The chat of the talker's agent. */
 const openChat = async (page: Page) => {
-  page.setDefaultTimeout(20_000)
   if (isTalkerRegistered) {
     await page.goto("/login?callbackUrl=/dashboard")
     await signIn(page, talker)

@@ -1,6 +1,7 @@
 import { layer } from "@effect/vitest"
 import { agentTasks } from "./AgentTasks.ts"
 import { cardEvents } from "./CardEvents.ts"
+import { consoleRestarts } from "./ConsoleRestarts.ts"
 import { gateway } from "./Gateway.ts"
 import { mailFiles } from "./MailFiles.ts"
 import { openAiClients } from "./OpenAiClients.ts"
@@ -15,6 +16,7 @@ layer(SharedBerth.layer, { timeout: "180 seconds", excludeTestServices: true })(
   // Its last test restarts the server, which closes every circuit breaker.
   gateway(it)
   cardEvents(it)
+  consoleRestarts(it)
   // Last: it stops the fake of OpenAI.
   upstreamModels(it)
 })

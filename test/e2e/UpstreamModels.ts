@@ -12,7 +12,7 @@ import { signUpClient } from "./WebClient.ts"
 import { assertMatches } from "../support/Matching.ts"
 
 /** A user whose agent uses the upstream's model. */
-const ownerWithRunningAgent = Effect.gen(function* () {
+export const ownerWithRunningAgent = Effect.gen(function* () {
   const { berth } = yield* SharedBerth
   const person = yield* signUpClient(berth.webUrl)
   yield* Records.insertSubscription(person.userId, "starter")

@@ -235,30 +235,32 @@ const Conversation = ({
     }
   }, [sessionId, sync])
 
+  // A refused first message leaves its conversation for the next attempt.
+  const created = useRef<string>(undefined)
   const send = useCallback(
     async (message: Outgoing) => {
       setSending(true)
       setFailure(undefined)
       try {
-        const created =
-          sessionId === newConversation
-            ? await call<{ readonly sessionId: string }>("POST", "/api/agent", {
-                body: { action: "create-session", agentId }
-              })
-            : { sessionId }
-        await ask({ agentId, sessionId: created.sessionId, message }, makeSync(client, agentId, created.sessionId))
-        setText("")
-        replaceFiles([])
+        if (sessionId === newConversation)
+          created.current ??= (
+            await call<{ readonly sessionId: string }>("POST", "/api/agent", {
+              body: { action: "create-session", agentId }
+            })
+          ).sessionId
+        const target = created.current ?? sessionId
+        await ask({ agentId, sessionId: target, message }, makeSync(client, agentId, target))
+        // The next message can be in writing already.
+        setText((written) => (written.trim() === message.text ? "" : written))
+        if (message.attachments.length > 0) replaceFiles([])
         atEnd.current = true
-        if (sessionId === newConversation) {
-          sessionStorage.setItem(draftKey, "")
+        if (target !== sessionId) {
+          if (sessionStorage.getItem(draftKey)?.trim() === message.text) sessionStorage.setItem(draftKey, "")
           void client.invalidateQueries({ queryKey: ["agent", agentId, "conversations"] })
-          onCreated(created.sessionId)
+          onCreated(target)
         }
       } catch (cause) {
         setFailure(cause)
-        setText(message.text)
-        replaceFiles(message.attachments)
       } finally {
         setSending(false)
         document.getElementById("composer")?.focus()
@@ -399,7 +401,11 @@ const ChatTab = ({ agent }: AgentTab) => {
   const query = useQuery(conversationsQuery(agentId))
   const { conversation } = useSearch({ strict: false })
   const [isListOpen, list] = useDisclosure()
-  const sessionId = conversation ?? query.data?.[0]?.id ?? newConversation
+  // Conversations that become the newest one later do not take the place of a draft.
+  const [chosen, choose] = useState<string>()
+  if (query.data !== undefined && chosen !== newConversation && !query.data.some(({ id }) => id === chosen))
+    choose(query.data[0]?.id ?? newConversation)
+  const sessionId = conversation ?? chosen ?? newConversation
   const open = (id: string) => {
     list.close()
     void navigate({
