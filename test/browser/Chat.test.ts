@@ -340,6 +340,13 @@ describeWithTool(browserTool, "The chat of the console", () => {
           await page.getByRole("button", { name: "Discard" }).press("Enter")
           await page.getByText("Everything is saved.").waitFor()
           assert.strictEqual(await instructions.inputValue(), first)
+
+          const questions: Array<string> = []
+          page.on("dialog", (dialog) => questions.push(dialog.message()))
+          await instructions.fill("Answer in verse.")
+          await page.getByRole("link", { name: "Memory" }).press("Enter")
+          await page.waitForURL("**/memory")
+          assert.deepStrictEqual(questions, ["Your changes are not saved. Leave this page?"])
         })
       })
     )

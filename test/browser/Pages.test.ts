@@ -232,6 +232,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByLabel("Message to the agent").fill("Write the summary")
         await page.getByRole("button", { name: "Create schedule" }).click()
         await page.getByText(/^Next: /).waitFor()
+        await page.getByText("At 9:00 AM, Monday through Friday").first().waitFor()
 
         await page.getByText("No configured provider serves").waitFor()
         await page.getByRole("link", { name: "Plans" }).click()

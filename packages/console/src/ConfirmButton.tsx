@@ -33,7 +33,7 @@ export const ConfirmButton = ({
   return (
     <>
       {children === undefined ? (
-        <Button variant={variant} className="danger-button" size="xs" onClick={open}>
+        <Button variant={variant} className={isDestructive ? "danger-button" : undefined} size="xs" onClick={open}>
           {label}
         </Button>
       ) : (

@@ -32,8 +32,14 @@ export const toFailure = async (response: Response): Promise<RequestFailed> => {
   )
 }
 
-/** The session ended: sign in, and come back here. */
+let isLeaving = false
+
+/** The session ended: sign in, and come back here. One navigation for all requests that learn of it. */
 const signInAgain = () => {
+  if (isLeaving) return
+  isLeaving = true
+  // The user can refuse to leave unsaved changes.
+  setTimeout(() => (isLeaving = false), 5_000)
   const here = location.pathname + location.search
   location.assign(`/login?${new URLSearchParams({ callbackUrl: here }).toString()}`)
 }

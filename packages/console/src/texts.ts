@@ -117,6 +117,7 @@ export const texts = {
   tryAgain: "Try again",
   typeToConfirm: (phrase: string) => `Type “${phrase}” to confirm`,
   unsaved: "You have unsaved changes.",
+  unsavedLeave: "Your changes are not saved. Leave this page?",
   unexpected: "Something went wrong on this page.",
   statuses,
   subscriptionStatuses,
@@ -227,6 +228,8 @@ export const texts = {
     keep: "Keep everything",
     lead: "This account was in use before its email address was confirmed. Its agents may keep prompts and memory that another person wrote.",
     reset: "Delete prompts, settings and conversations",
+    resetLead: "The agents start anew. Nothing of it can be restored.",
+    resetTitle: "Delete everything from before the claim?",
     settled: "Done",
     title: "Content from before the claim"
   },
@@ -660,6 +663,7 @@ export const texts = {
     emailChanged: "Saved. Confirm the new address by the link that was mailed to it.",
     end: "End",
     lastSeen: "last seen",
+    linkedAt: "Linked",
     linkNamed: (wallet: string) => `Link ${wallet}`,
     name: "Name",
     newPassword: "New password",
@@ -745,6 +749,7 @@ export const texts = {
     replay: "Send again",
     replayed: "The event is sent again.",
     rotate: "Replace the secret",
+    rotateLead: "Deliveries are signed with both secrets for a day. The new one is shown once.",
     secret: "Signing secret",
     url: "Address"
   },

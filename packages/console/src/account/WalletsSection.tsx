@@ -40,7 +40,7 @@ const WalletsSection = () => {
                       <Copy value={address} label={texts.copy} />
                     </Group>
                     <Text fz="sm" c="dimmed">
-                      <Moment at={linkedAt} />
+                      {texts.account.linkedAt} <Moment at={linkedAt} />
                     </Text>
                   </div>
                   <ConfirmButton

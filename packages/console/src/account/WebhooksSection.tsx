@@ -103,10 +103,10 @@ const Endpoint = ({ endpoint }: { readonly endpoint: WebhookEndpointsJson["endpo
   const [secret, setSecret] = useState<string>()
   const refresh = useRefresh()
   const enable = useAction(() => call("POST", path(id, "/enable")), { onDone: () => refresh("webhooks") })
-  const rotate = useAction(async () => {
+  const rotate = async () => {
     const rotated = await call<{ readonly secret: string }>("POST", path(id, "/rotate-secret"))
     setSecret(rotated.secret)
-  })
+  }
   return (
     <Section
       title={url}
@@ -131,9 +131,13 @@ const Endpoint = ({ endpoint }: { readonly endpoint: WebhookEndpointsJson["endpo
             {texts.webhooks.enable}
           </Button>
         )}
-        <Button variant="default" size="xs" loading={rotate.isPending} onClick={() => rotate.mutate()}>
-          {texts.webhooks.rotate}
-        </Button>
+        <ConfirmButton
+          isDestructive={false}
+          label={texts.webhooks.rotate}
+          title={texts.webhooks.rotate}
+          message={texts.webhooks.rotateLead}
+          onConfirm={rotate}
+        />
         <ConfirmButton
           label={texts.remove}
           title={texts.webhooks.remove}
@@ -142,13 +146,7 @@ const Endpoint = ({ endpoint }: { readonly endpoint: WebhookEndpointsJson["endpo
             await call("DELETE", path(id))
             await refresh("webhooks")
           }}
-        >
-          {(open) => (
-            <Button variant="default" className="danger-button" size="xs" onClick={open}>
-              {texts.remove}
-            </Button>
-          )}
-        </ConfirmButton>
+        />
       </Group>
       <Collapse expanded={isOpen} mt="md">
         {isOpen && <Deliveries id={id} />}

@@ -27,10 +27,14 @@ const listsQuery = (agentId: string) =>
     }
   })
 
+/** Equal for the same entries in any order. */
+const encode = (...lists: ReadonlyArray<ReadonlyArray<string>>) => JSON.stringify(lists.map((list) => list.toSorted()))
+
 const Forms = ({ agentId, lists }: { readonly agentId: string; readonly lists: Lists }) => {
   const refresh = useRefresh()
   const [allow, setAllow] = useState([...lists.allow])
   const [offered, setOffered] = useState([...lists.offered])
+  const isChanged = encode(allow, offered) !== encode(lists.allow, lists.offered)
   const save = useAction(
     () =>
       Promise.all([
@@ -56,7 +60,7 @@ const Forms = ({ agentId, lists }: { readonly agentId: string; readonly lists: L
         onChange={setOffered}
       />
       <Group>
-        <Button loading={save.isPending} onClick={() => save.mutate()}>
+        <Button loading={save.isPending} disabled={!isChanged} onClick={() => save.mutate()}>
           {texts.save}
         </Button>
       </Group>

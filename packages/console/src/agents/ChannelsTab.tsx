@@ -159,7 +159,7 @@ const Channel = ({
             onChange={({ currentTarget }) => change.mutate({ answersBots: currentTarget.checked })}
           />
           <Group gap="xs">
-            <Button variant="default" onClick={() => setConnecting(true)}>
+            <Button variant="default" size="xs" onClick={() => setConnecting(true)}>
               {texts.channels.replace}
             </Button>
             <ConfirmButton

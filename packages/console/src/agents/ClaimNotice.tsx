@@ -1,6 +1,7 @@
 import { Button, Group } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { call } from "../api.ts"
+import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Section, useAction } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
@@ -20,9 +21,12 @@ export const ClaimNotice = () => {
   return (
     <Section title={texts.claim.title} lead={texts.claim.lead}>
       <Group gap="xs" mb={4}>
-        <Button loading={settle.isPending} onClick={() => settle.mutate("reset")}>
-          {texts.claim.reset}
-        </Button>
+        <ConfirmButton
+          label={texts.claim.reset}
+          title={texts.claim.resetTitle}
+          message={texts.claim.resetLead}
+          onConfirm={() => settle.mutateAsync("reset")}
+        />
         <Button variant="default" disabled={settle.isPending} onClick={() => settle.mutate("keep")}>
           {texts.claim.keep}
         </Button>

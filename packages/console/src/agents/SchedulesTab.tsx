@@ -1,6 +1,7 @@
 import { Button, Code, Collapse, Group, Modal, Stack, Switch, Text } from "@mantine/core"
 import { useDisclosure } from "@mantine/hooks"
 import { queryOptions, useQuery } from "@tanstack/react-query"
+import { toString } from "cronstrue"
 import { call, segment } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Form, SelectField, TextareaField, TextField, useForm } from "../Form.tsx"
@@ -20,6 +21,15 @@ const schedulesQuery = (agentId: string) =>
   })
 
 const presets = texts.schedules.presets
+
+/** A cron expression in words; empty for an invalid one. */
+const describeCron = (cron: string): string => {
+  try {
+    return toString(cron, { trimHoursLeadingZero: true })
+  } catch {
+    return ""
+  }
+}
 
 const History = ({ agentId, schedule: { id } }: { readonly agentId: string; readonly schedule: ScheduleJson }) => {
   const query = useQuery({
@@ -73,9 +83,12 @@ const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedul
             {heartbeat ? texts.schedules.heartbeat : (prompt ?? texts.schedules.skill(skillId ?? ""))}
           </Text>
           <Group gap={8} fz="sm" c="dimmed">
+            <span>{describeCron(cron)}</span>
             <Code>{cron}</Code>
-            <span>{timezone}</span>
+          </Group>
+          <Group gap={8} fz="sm" c="dimmed">
             {nextRuns[0] !== undefined && enabled && <span>{texts.schedules.next(formatDateTime(nextRuns[0]))}</span>}
+            <span>{timezone}</span>
           </Group>
           {lastRun !== null && (
             <Group gap={8} fz="sm" c="dimmed">
@@ -156,6 +169,9 @@ const NewSchedule = ({ agentId, onClose }: { readonly agentId: string; readonly 
           required
           classNames={{ input: "mono" }}
         />
+        <Text fz="sm" mt={6} role="status">
+          {describeCron(form.values.cron)}
+        </Text>
         <Group gap={6} mt={8}>
           {presets.map(([label, cron]) => (
             <Button key={cron} size="compact-xs" variant="default" onClick={() => form.change({ cron })}>

@@ -1,5 +1,6 @@
 import { Button, Group, NumberInput, Slider, Stack, Switch, Text, Textarea, TextInput } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
+import { useBlocker } from "@tanstack/react-router"
 import { call } from "../api.ts"
 import { Form, SelectField, useForm } from "../Form.tsx"
 import { timezones } from "../format.ts"
@@ -19,6 +20,10 @@ const ConfigForm = ({ agentId, config }: { readonly agentId: string; readonly co
     onDone: () => Promise.all([refresh("agent", agentId), refresh("agents")])
   })
   const { change, discard, field, isChanged, values: draft } = form
+  useBlocker({
+    shouldBlockFn: () => isChanged && !confirm(texts.unsavedLeave),
+    enableBeforeUnload: isChanged
+  })
   return (
     <Form
       form={form}

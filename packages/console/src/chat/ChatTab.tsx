@@ -322,7 +322,9 @@ const Conversation = ({
   }
 
   const stop = useAction(() => stopAnswers(sessionId))
-  const isAnswering = live.some((answer) => answer.failure === undefined)
+  const isStored = (messageId: string | undefined) =>
+    messages.some(({ id, status }) => id === messageId && status !== "pending")
+  const isAnswering = live.some(({ failure: reason, messageId }) => reason === undefined && !isStored(messageId))
   return (
     <>
       <div
