@@ -16,6 +16,7 @@ import { CardEventSecret } from "@berth/domain/billing/events/CardEventInbox"
 import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
 import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
+import * as SimpleWebAuthn from "@berth/infra/webauthn/SimpleWebAuthn"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
@@ -144,8 +145,6 @@ export interface TestAppOptions {
   readonly remoteBackendUrl?: string
   /** Default: 500. */
   readonly unclaimedMaximum?: number
-  /** Default: as in production. */
-  readonly turnBudgetUsd?: number
   /** Whether spans are exported. Default: true. */
   readonly sendsSpans?: boolean
   /** Address of a listener for the runtime routes alone. Default: none. */
@@ -186,8 +185,8 @@ const defaultPorts = ({
       outboundAllowCidrs: options.outboundAllowCidrs ?? [],
       cdp: Option.fromNullable(options.cdp)
     }),
-    VerificationWiring.layer({
-      appUrl,
+    SimpleWebAuthn.layer({ appUrl }),
+    VerificationWiring.chainLayer({
       baseRpcUrl: Redacted.make(new URL(options.baseRpcUrl ?? unreachableNodeUrl)),
       ethereumRpcUrl: Redacted.make(new URL(options.ethereumRpcUrl ?? unreachableNodeUrl)),
       ...(options.verification ?? noVerification)
@@ -460,7 +459,7 @@ const make = (options: TestAppOptions) =>
       Layer.provideMerge(Layer.provide(Mailbox.layer, accountRules)),
       Layer.provideMerge(UseCases.shared),
       Layer.provide(Layer.succeed(AgentSettings, { models: ["claude-opus-4-6", "gpt-4"], legacyModels: new Map() })),
-      Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: options.turnBudgetUsd ?? 0.25 })),
+      Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
       Layer.provideMerge(around),
       Layer.provideMerge(storage),
       Layer.provideMerge(Layer.merge(defaultPorts({ appUrl, network, options }), options.overrides ?? Layer.empty)),

@@ -29,14 +29,10 @@ interface Session {
 
 /** A message of a user to a channel. */
 export interface MessageInput {
-  readonly id?: string
   readonly channelId: string
   readonly content: string
   readonly guildId?: string
-  readonly authorId?: string
-  readonly isBot?: boolean
   readonly mentions?: ReadonlyArray<string>
-  readonly repliesTo?: { readonly id: string; readonly authorId: string }
   readonly attachments?: ReadonlyArray<Readonly<Record<string, unknown>>>
 }
 
@@ -321,16 +317,15 @@ export const makeFakeDiscord = Effect.gen(function* () {
     [...sessions.values()].filter((session) => session.bot.token === bot.token && session.isAlive)
 
   const makeMessage = (bot: FakeBot, intents: number, input: MessageInput) => {
-    const authorId = input.authorId ?? "200000000000000001"
     const mentions = input.mentions ?? []
     // Without the privileged intent, only messages to the bot have content.
     const isReadable = input.guildId === undefined || mentions.includes(bot.userId) || (intents & contentIntent) !== 0
     return {
-      id: input.id ?? nextId(),
+      id: nextId(),
       channel_id: input.channelId,
       ...(input.guildId === undefined ? {} : { guild_id: input.guildId }),
-      type: input.repliesTo === undefined ? 0 : 19,
-      author: { id: authorId, username: "ada", global_name: "Ada", bot: input.isBot ?? false },
+      type: 0,
+      author: { id: "200000000000000001", username: "ada", global_name: "Ada", bot: false },
       content: isReadable ? input.content : "",
       timestamp: "2026-03-01T12:00:00.000000+00:00",
       edited_timestamp: null,
@@ -340,13 +335,7 @@ export const makeFakeDiscord = Effect.gen(function* () {
       mention_roles: [],
       attachments: isReadable ? (input.attachments ?? []) : [],
       embeds: [],
-      pinned: false,
-      ...(input.repliesTo === undefined
-        ? {}
-        : {
-            message_reference: { message_id: input.repliesTo.id, channel_id: input.channelId },
-            referenced_message: { id: input.repliesTo.id, author: { id: input.repliesTo.authorId, username: "x" } }
-          })
+      pinned: false
     }
   }
 

@@ -10,7 +10,6 @@ export interface SentMessage {
   readonly isHtml: boolean
   readonly replyTo: number | undefined
   readonly threadId: number | undefined
-  readonly at: number
 }
 
 type Fault =
@@ -32,8 +31,6 @@ export interface FakeTelegram {
   readonly failNext: (method: string, ...faults: ReadonlyArray<Fault>) => void
   /** Makes the token invalid, as its owner does with BotFather, or valid again. */
   readonly setRevoked: (revoked: boolean) => void
-  /** Messages per second and chat above which Telegram asks to wait; none by default. */
-  readonly setFloodLimit: (perSecond: number | undefined) => void
   readonly requests: ReadonlyArray<PlatformRequest>
   readonly trouble: (
     fault: "fails" | "limits" | "limits without a time" | CommonFault,
@@ -55,7 +52,6 @@ interface Answer {
 interface State {
   isRevoked: boolean
   webhook: { readonly url: string; readonly secret: string } | undefined
-  floodLimit: number | undefined
   updates: ReadonlyArray<Readonly<Record<string, unknown>> & { readonly update_id: number }>
   nextUpdate: number
   nextMessage: number
@@ -80,7 +76,6 @@ export const makeFakeTelegram: Effect.Effect<FakeTelegram, never, Scope.Scope> =
   const state: State = {
     isRevoked: false,
     webhook: undefined,
-    floodLimit: undefined,
     updates: [],
     nextUpdate: 500_000,
     nextMessage: 10_000,
@@ -99,10 +94,6 @@ export const makeFakeTelegram: Effect.Effect<FakeTelegram, never, Scope.Scope> =
     if (checked.visible.trim() === "") return refuse(400, "Bad Request: message text is empty")
     if (checked.visible.length > maximumText) return refuse(400, "Bad Request: message is too long")
     if (!text.isWellFormed()) return refuse(400, "Bad Request: strings must be encoded in UTF-8")
-    const now = Date.now()
-    const recent = sent.filter((one) => one.chatId === chatId && now - one.at < 1000)
-    if (state.floodLimit !== undefined && recent.length >= state.floodLimit)
-      return refuse(429, "Too Many Requests: retry after 1", { retry_after: 1 })
     const replyTo =
       typeof reply_parameters === "object" && reply_parameters !== null && "message_id" in reply_parameters
         ? Number(reply_parameters.message_id)
@@ -112,10 +103,13 @@ export const makeFakeTelegram: Effect.Effect<FakeTelegram, never, Scope.Scope> =
       text: checked.visible,
       isHtml,
       replyTo,
-      threadId: message_thread_id === undefined ? undefined : Number(message_thread_id),
-      at: now
+      threadId: message_thread_id === undefined ? undefined : Number(message_thread_id)
     })
-    return ok({ message_id: (state.nextMessage += 1), date: Math.floor(now / 1000), chat: { id: Number(chatId) } })
+    return ok({
+      message_id: (state.nextMessage += 1),
+      date: Math.floor(Date.now() / 1000),
+      chat: { id: Number(chatId) }
+    })
   }
 
   const getUpdates = ({ limit, offset, timeout }: Readonly<Record<string, unknown>>): Promise<Answer> | Answer => {
@@ -230,9 +224,6 @@ export const makeFakeTelegram: Effect.Effect<FakeTelegram, never, Scope.Scope> =
     failNext: (method, ...more) => void faults.set(method, [...(faults.get(method) ?? []), ...more]),
     setRevoked: (revoked) => {
       state.isRevoked = revoked
-    },
-    setFloodLimit: (perSecond) => {
-      state.floodLimit = perSecond
     },
     requests,
     trouble,

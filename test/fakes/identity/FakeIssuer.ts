@@ -46,8 +46,6 @@ export type TokenResponder = (form: URLSearchParams, request: IncomingMessage) =
 export interface FakeIssuer {
   readonly origin: URL
   readonly key: SigningKey
-  /** Replaces the published keys. */
-  readonly publishKeys: (keys: ReadonlyArray<JWK>) => void
   readonly respondToTokenWith: (answer: TokenResponder) => void
   /** Overrides members of its metadata. */
   readonly changeMetadata: (changes: Readonly<Record<string, unknown>>) => void
@@ -63,7 +61,6 @@ export const makeFakeIssuer: Effect.Effect<FakeIssuer, never, Scope.Scope> = Eff
   const key = yield* Effect.promise(() => makeSigningKey())
   const faults = new Map<string, ServerFault>()
   const counts = new Map<string, number>()
-  let keys: ReadonlyArray<JWK> = [key.publicJwk]
   let changes: Readonly<Record<string, unknown>> = {}
   let answer: TokenResponder = () => ({ error: "invalid_grant" })
 
@@ -72,7 +69,7 @@ export const makeFakeIssuer: Effect.Effect<FakeIssuer, never, Scope.Scope> = Eff
     counts.set(pathname, (counts.get(pathname) ?? 0) + 1)
     const how = faults.get(pathname)
     if (how !== undefined) return respondWithFault(response, how)
-    if (pathname === "/jwks") return sendJson(response, 200, { keys })
+    if (pathname === "/jwks") return sendJson(response, 200, { keys: [key.publicJwk] })
     if (pathname === "/token") {
       void readFormBody(request).then(async (form) => {
         const body: unknown = await answer(form, request)
@@ -95,9 +92,6 @@ export const makeFakeIssuer: Effect.Effect<FakeIssuer, never, Scope.Scope> = Eff
   return {
     origin,
     key,
-    publishKeys: (next) => {
-      keys = next
-    },
     respondToTokenWith: (next) => {
       answer = next
     },

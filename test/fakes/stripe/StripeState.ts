@@ -353,8 +353,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
   const newInvoice = (
     of: StripeSubscription,
     reason: StripeInvoice["billing_reason"],
-    paid: boolean,
-    attempt = 1
+    paid: boolean
   ): StripeInvoice => {
     const [item] = of.items.data
     if (item === undefined) throw new Error("A subscription without an item")
@@ -392,7 +391,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
       amount_due: amount,
       amount_paid: paid ? amount : 0,
       total: amount,
-      attempt_count: attempt,
+      attempt_count: 1,
       status: paid ? "paid" : "open"
     }
     invoices.set(id, made)

@@ -12,17 +12,13 @@ export const signCardEvent = (body: string, at = seconds(Date.now()), secret = t
 let made = 0
 
 /** An event in its wire format. */
-export const makeCardEvent = (
-  type: string,
-  object: Readonly<Record<string, unknown>>,
-  more: { readonly id?: string; readonly created?: number } = {}
-) => {
+export const makeCardEvent = (type: string, object: Readonly<Record<string, unknown>>) => {
   made += 1
   return {
-    id: more.id ?? `evt_test_${made}_${process.pid}`,
+    id: `evt_test_${made}_${process.pid}`,
     object: "event",
     type,
-    created: more.created ?? seconds(Date.now()),
+    created: seconds(Date.now()),
     data: { object }
   }
 }

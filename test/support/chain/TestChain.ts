@@ -40,11 +40,9 @@ const make = Effect.gen(function* () {
   if (account === undefined) return yield* Effect.dieMessage("anvil has no account")
 
   const mined = (hash: Hex) => Effect.promise(() => wallet.waitForTransactionReceipt({ hash }))
-  const deploy = (bytecode: string, args: Hex = "0x") =>
+  const deploy = (bytecode: string) =>
     Effect.gen(function* () {
-      const hash = yield* Effect.promise(() =>
-        wallet.sendTransaction({ account, data: `0x${bytecode}${args.slice(2)}` })
-      )
+      const hash = yield* Effect.promise(() => wallet.sendTransaction({ account, data: `0x${bytecode}` }))
       const { contractAddress } = yield* mined(hash)
       return contractAddress ?? (yield* Effect.dieMessage("not deployed"))
     })

@@ -16,14 +16,14 @@ export interface JwksSocialIdentityTokensOptions {
   readonly audience: string
   /** Limit of fetching the keys; default 5 s. */
   readonly timeout?: Duration.Duration
-  /** Minimum time between two fetches for an unknown key id; default 30 s. */
-  readonly cooldown?: Duration.Duration
 }
 
 /** Asymmetric only: an HMAC algorithm would make the published key a signing secret. */
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
 /** A usual token has about 400 characters. */
 const maximumLength = 8192
+/** Minimum time between two fetches for an unknown key id. */
+const fetchInterval = Duration.seconds(30)
 const clockTolerance = Duration.seconds(5)
 
 /** Farcaster encodes `sub` as a number. */
@@ -61,7 +61,6 @@ const toFailure = (error: unknown) => {
 /** Keys are cached for ten minutes and fetched again for an unknown key id. */
 export const layer = ({
   audience,
-  cooldown = Duration.seconds(30),
   issuer,
   jwksUrl,
   timeout = Duration.seconds(5)
@@ -69,7 +68,7 @@ export const layer = ({
   Layer.sync(SocialIdentityTokens, () => {
     const keys = createRemoteJWKSet(jwksUrl, {
       timeoutDuration: Duration.toMillis(timeout),
-      cooldownDuration: Duration.toMillis(cooldown),
+      cooldownDuration: Duration.toMillis(fetchInterval),
       [customFetch]: makeProviderFetch({ timeoutMillis: Duration.toMillis(timeout) })
     })
     return SocialIdentityTokens.of({

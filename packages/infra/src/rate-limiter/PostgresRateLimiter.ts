@@ -9,10 +9,10 @@ import { RateLimitStoreUnavailable, makeRateLimiter, toLimiterOptions } from "./
 export interface PostgresRateLimiterOptions {
   readonly url: Redacted.Redacted
   readonly limits: Record<LimitName, Limit>
-  /** Schema of the table of windows, created when missing; letters, digits and underscores; default `limits`. */
-  readonly schema?: string
 }
 
+/** Of the table of windows; created when missing. */
+const schema = "limits"
 const table = "windows"
 const connections = 2
 const clearing = Schedule.spaced("5 minutes")
@@ -22,17 +22,16 @@ export const layer = (options: PostgresRateLimiterOptions): Layer.Layer<RateLimi
   Layer.scoped(
     RateLimiter,
     Effect.gen(function* () {
-      const schema = options.schema ?? "limits"
       const pool = yield* openPool(options.url)
       const store = { storeClient: pool, storeType: "pool", schemaName: schema, tableName: table }
-      yield* createTable(pool, schema, () =>
+      yield* createTable(pool, () =>
         Effect.async<void, unknown>((resume) => {
           new RateLimiterPostgres({ ...store, clearExpiredByTimeout: false }, (error) =>
             resume(error === undefined ? Effect.void : Effect.fail(error))
           )
         })
       )
-      yield* clearExpired(pool, schema)
+      yield* clearExpired(pool)
       return yield* makeRateLimiter(
         Record.map(
           options.limits,
@@ -71,17 +70,15 @@ const openPool = (url: Redacted.Redacted) =>
     )
   )
 
-const identifier = (name: string) => pg.escapeIdentifier(name)
-
 /** Advisory lock: concurrent `create ... if not exists` of starting processes can fail in PostgreSQL. */
-const createTable = <E>(pool: pg.Pool, schema: string, create: () => Effect.Effect<void, E>) =>
+const createTable = <E>(pool: pg.Pool, create: () => Effect.Effect<void, E>) =>
   Effect.acquireUseRelease(
     Effect.tryPromise(() => pool.connect()),
     (client) =>
       Effect.acquireUseRelease(
         Effect.tryPromise(() => client.query("select pg_advisory_lock(hashtext('berth'), hashtext('limits'))")),
         () =>
-          Effect.tryPromise(() => client.query(`create schema if not exists ${identifier(schema)}`)).pipe(
+          Effect.tryPromise(() => client.query(`create schema if not exists ${schema}`)).pipe(
             Effect.zipRight(Effect.suspend(create))
           ),
         () =>
@@ -96,12 +93,10 @@ const createTable = <E>(pool: pg.Pool, schema: string, create: () => Effect.Effe
   )
 
 /** PostgreSQL has no expiry of rows. */
-const clearExpired = (pool: pg.Pool, schema: string) =>
+const clearExpired = (pool: pg.Pool) =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
-    yield* Effect.tryPromise(() =>
-      pool.query(`delete from ${identifier(schema)}.${identifier(table)} where expire < $1`, [now])
-    )
+    yield* Effect.tryPromise(() => pool.query(`delete from ${schema}.${table} where expire < $1`, [now]))
   }).pipe(
     Effect.catchAllCause((cause) => Effect.logWarning("Expired rate limit windows could not be deleted", cause)),
     Effect.repeat(clearing),

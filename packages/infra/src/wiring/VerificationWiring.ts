@@ -44,10 +44,6 @@ export const chainLayer = ({ baseRpcUrl, coinbase, eas, ethereumRpcUrl }: Verifi
     )
   )
 
-/** `chainLayer` and WebAuthn for the origin of `APP_URL`. */
-export const layer = (options: VerificationOptions & { readonly appUrl: URL }) =>
-  Layer.merge(chainLayer(options), SimpleWebAuthn.layer(options))
-
 export const chainFromSettings = ({ baseRpcUrl, ethereumRpcUrl, outboundAllowCidrs, verification }: Settings) =>
   Layer.provide(
     chainLayer({ baseRpcUrl, ethereumRpcUrl, ...verification }),

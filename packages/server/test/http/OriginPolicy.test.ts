@@ -1,8 +1,6 @@
 import { isOwnOrigin } from "@berth/server/http/OriginPolicy"
-import { resolveCallbackPath } from "@berth/server/signin/CallbackPath"
 import { makeSessionCookieName } from "@berth/server/http/SecretCookies"
 import { assert, describe, it } from "@effect/vitest"
-import { FastCheck } from "effect"
 
 const local = new URL("http://localhost:3000")
 const live = new URL("https://berth.example")
@@ -36,28 +34,6 @@ describe("isOwnOrigin", () => {
   ] as const)
     it(`${method} without Origin and with Sec-Fetch-Site: ${site} is ${expected ? "own" : "foreign"}`, () =>
       assert.strictEqual(isOwnOrigin(method, { "sec-fetch-site": site }, live), expected))
-})
-
-describe("resolveCallbackPath", () => {
-  const table: ReadonlyArray<readonly [string | undefined, string]> = [
-    [undefined, "/dashboard"],
-    ["", "/dashboard"],
-    ["/agents?x=1#y", "/agents?x=1#y"],
-    ["https://berth.example/files", "/files"],
-    ["https://evil.example/", "/dashboard"],
-    ["//evil.example/", "/dashboard"],
-    ["/\\evil.example", "/dashboard"],
-    ["javascript:alert(1)", "/dashboard"]
-  ]
-  for (const [asked, expected] of table)
-    it(`${asked ?? "nothing"} leads to ${expected}`, () =>
-      assert.strictEqual(resolveCallbackPath(asked, live), expected))
-
-  it.prop(
-    "resolveCallbackPath never leaves the service",
-    [FastCheck.oneof(FastCheck.webUrl(), FastCheck.string())],
-    ([asked]) => new URL(resolveCallbackPath(asked, live), live).origin === live.origin
-  )
 })
 
 describe("makeSessionCookieName", () => {

@@ -43,7 +43,6 @@ const ContainerStatus = Schema.Struct({
 
 export const Pod = Schema.Struct({
   metadata: Metadata,
-  spec: Schema.Struct({ nodeName: optionalString }),
   status: Schema.optionalWith(
     Schema.Struct({
       phase: optionalString,

@@ -14,7 +14,7 @@ export type PodState = Data.TaggedEnum<{
   /** `isPrevious`: the kubelet has begun another run, so the log of the ended one is the previous. */
   Ended: { readonly end: ContainerEnd; readonly isPrevious: boolean }
   /** Deleted, and within its grace period. */
-  Terminating: { readonly node: string }
+  Terminating: {}
 }>
 export const PodState = Data.taggedEnum<PodState>()
 
@@ -36,9 +36,9 @@ const toContainerEnd = ({ exitCode, message, reason }: ContainerTerminated): Con
 const describeWaiting = (reason: string, message: string): string => (message === "" ? reason : `${reason}: ${message}`)
 
 /** Classifies a pod. */
-export const readPodState = ({ metadata, spec, status }: Pod, container = containerName): PodState => {
-  if (metadata.deletionTimestamp !== undefined) return PodState.Terminating({ node: spec.nodeName })
-  const found = status.containerStatuses.find(({ name }) => name === container)
+export const readPodState = ({ metadata, status }: Pod): PodState => {
+  if (metadata.deletionTimestamp !== undefined) return PodState.Terminating()
+  const found = status.containerStatuses.find(({ name }) => name === containerName)
   const terminated = found?.state.terminated ?? found?.lastState.terminated
   if (found?.state.running !== undefined && status.podIP !== "")
     return PodState.Running({

@@ -59,7 +59,7 @@ const make = (options: ProcessInstanceDriverOptions) =>
       requiresAccounts: options.requiresAccounts === true
     })
     const bundles = RuntimeBundles.make(root.path, root.bundle)
-    yield* bundles.removeUnusedOrLog
+    yield* bundles.removeUnused
     const processes = yield* RunningProcesses.make
     const launches = ProcessLaunch.make({
       root: root.path,

@@ -149,7 +149,7 @@ export const make = ({ bundles, processes, root, settings }: ProcessLaunchOption
         )
         return instance
       })
-      return yield* Effect.zipLeft(processes.withOwnerLock(owner, work), bundles.removeUnusedOrLog)
+      return yield* Effect.zipLeft(processes.withOwnerLock(owner, work), bundles.removeUnused)
     }).pipe(Effect.withSpan("InstanceDriver.update", { attributes: { "user.id": spec.owner } }))
 
   return { start, update, end }

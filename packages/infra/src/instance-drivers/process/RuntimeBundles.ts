@@ -32,9 +32,7 @@ export interface RuntimeBundles {
   readonly findPinned: (directory: InstanceDirectory) => Effect.Effect<RuntimeBundle, FileOperationFailed>
   readonly pin: (directory: InstanceDirectory, bundle: RuntimeBundle) => Effect.Effect<void, FileOperationFailed>
   /** Deletes the versions that no instance runs or is pinned to. */
-  readonly removeUnused: Effect.Effect<void, FileOperationFailed>
-  /** As `removeUnused`; a failure is logged only. */
-  readonly removeUnusedOrLog: Effect.Effect<void>
+  readonly removeUnused: Effect.Effect<void>
 }
 
 /** `newest` is the file `<root>/.bundle/<digest>/runtime.mjs`. */
@@ -73,7 +71,11 @@ export const make = (root: string, file: string): RuntimeBundles => {
         await rm(at, { recursive: true, force: true })
       }
     })
-  })
+  }).pipe(
+    Effect.catchAll(({ message }) =>
+      Effect.logWarning("Unused runtime versions not deleted").pipe(Effect.annotateLogs({ reason: message }))
+    )
+  )
 
   return {
     newest,
@@ -89,9 +91,6 @@ export const make = (root: string, file: string): RuntimeBundles => {
       tryFileOperation(`writing ${bundlePin}`, () =>
         writeFileAtomically(bundlePin, Schema.encodeSync(BundlePinText)({ bundle: digest }))
       ),
-    removeUnused,
-    removeUnusedOrLog: Effect.catchAll(removeUnused, ({ message }) =>
-      Effect.logWarning("Unused runtime versions not deleted").pipe(Effect.annotateLogs({ reason: message }))
-    )
+    removeUnused
   }
 }

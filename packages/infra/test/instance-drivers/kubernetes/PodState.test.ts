@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Option, Schema } from "effect"
 
 const podOf = (status: object, metadata: object = {}) =>
-  Schema.decodeUnknownSync(Pod)({ metadata: { name: "berth-1-0", ...metadata }, spec: { nodeName: "node-1" }, status })
+  Schema.decodeUnknownSync(Pod)({ metadata: { name: "berth-1-0", ...metadata }, status })
 
 const containerOf = (state: object, more: object = {}) =>
   podOf({
@@ -68,7 +68,7 @@ describe("readPodState", () => {
     [
       "a deleted pod terminates",
       podOf({ phase: "Running" }, { deletionTimestamp: "2026-01-01T00:00:00Z" }),
-      { _tag: "Terminating", node: "node-1" }
+      { _tag: "Terminating" }
     ]
   ]
   it.each(cases)("readPodState: %s", (_, pod, expected) => {
