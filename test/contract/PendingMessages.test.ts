@@ -57,6 +57,22 @@ const holdAnswers = Effect.gen(function* () {
   return { asked, during: withBehavior({ chat }), go: Deferred.succeed(go, undefined) }
 })
 
+/** Locks new messages of a user until the transaction ends. */
+const lockMessages = ({ user }: OwnerWithAgent) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql`select pg_advisory_xact_lock(hashtextextended(${`messages of ${user.id}`}, 0))`
+  )
+
+/** Connections that wait for such locks. */
+const waitingForLocks = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const waiting = yield* sql`
+    select from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`
+  return waiting.length
+})
+
 /** Counts the calls that have come back. */
 const counter = Effect.map(Ref.make(0), (count) => ({
   answered: Ref.get(count),
@@ -162,6 +178,29 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
       assert.strictEqual((yield* postMessage(owner, { message: "and now?" })).status, 200)
     })
   )
+
+  it.effect("Messages of one user at once wait in one connection, so that others are answered meanwhile", () =>
+    Effect.gen(function* () {
+      const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const sql = yield* SqlClient
+      const sessions = yield* Effect.replicateEffect(newSession(owner), 2)
+      const sent = yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* lockMessages(owner)
+          const begun = yield* Effect.forEach(
+            sessions.flatMap((sessionId) => Array.replicate({ sessionId, message: "hello" }, 12)),
+            (json) => Effect.forkDaemon(postMessage(owner, json))
+          )
+          yield* eventually(waitingForLocks, (count) => count > 0)
+          assert.strictEqual((yield* postMessage(other, { message: "hello" })).status, 200)
+          assert.strictEqual(yield* waitingForLocks, 1)
+          return begun
+        })
+      )
+      for (const { status } of yield* Effect.forEach(sent, Fiber.join)) assert.strictEqual(status, 200)
+      assert.strictEqual(yield* usedBy(owner), 24)
+    })
+  )
 })
 
 /** Reads the overviews of a user's agents, one event at a time; null at the end of the stream. */
@@ -246,17 +285,14 @@ layer(App.shared, { excludeTestServices: true })("A message of a channel", (it) 
           message: "hello"
         }
       })
-      const waiting = sql`
-        select from pg_locks where locktype = 'advisory' and not granted
-          and database = (select oid from pg_database where datname = current_database())`
       yield* during(
         Effect.gen(function* () {
           const deliveries = yield* sql.withTransaction(
             Effect.gen(function* () {
               // Both deliveries have found no message yet.
-              yield* sql`select pg_advisory_xact_lock(hashtextextended(${`messages of ${owner.user.id}`}, 0))`
+              yield* lockMessages(owner)
               const begun = yield* Effect.replicateEffect(Effect.forkDaemon(deliver), 2)
-              yield* eventually(waiting, ({ length }) => length === 2)
+              yield* eventually(waitingForLocks, (count) => count === 2)
               return begun
             })
           )

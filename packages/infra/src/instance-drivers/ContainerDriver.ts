@@ -14,7 +14,7 @@ import { rm } from "node:fs/promises"
 import { stopAll, toHostUnavailable } from "./HostFailure.ts"
 import { tryFileOperation } from "./HostFiles.ts"
 import * as InstanceLogFile from "./InstanceLogFile.ts"
-import type * as OwnerLocks from "./OwnerLocks.ts"
+import type * as OwnerLocks from "@berth/domain/shared/OwnerLocks"
 
 /** The names of an owner's objects on a platform, and its files on this host. */
 export interface InstanceNames extends InstanceLogFile.InstanceLogFiles {

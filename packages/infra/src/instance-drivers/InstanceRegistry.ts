@@ -2,7 +2,7 @@ import type { InstanceExit, RunningInstance } from "@berth/domain/instances/Inst
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Effect, Option, PubSub, Stream } from "effect"
 import * as InstanceLogFile from "./InstanceLogFile.ts"
-import * as OwnerLocks from "./OwnerLocks.ts"
+import * as OwnerLocks from "@berth/domain/shared/OwnerLocks"
 
 /** The running instances of a driver, their exits, and one lock per owner. */
 export const make = <Running extends { readonly instance: RunningInstance }>(

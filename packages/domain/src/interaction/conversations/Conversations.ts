@@ -11,6 +11,7 @@ import { leaseDuration } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { MessageOrigin } from "../../shared/Channel.ts"
 import type { Units } from "../../shared/Money.ts"
+import * as OwnerLocks from "../../shared/OwnerLocks.ts"
 import type { User } from "../../shared/User.ts"
 import type { Attachment } from "../attachments/Attachment.ts"
 import type { MessageAttachments } from "../attachments/Attachments.ts"
@@ -111,6 +112,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const transaction = yield* Transaction
     const executions = yield* IdempotentExecution
     const running = yield* FiberSet.make<void>()
+    const withOwnerLock = yield* OwnerLocks.make
 
     /** Stores the message, its turn, the reservation and what goes with them, all or none. A message with a new id keeps no lock on its user's balance. */
     const store = Effect.fnUntraced(function* <E, F>(
@@ -178,7 +180,9 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       )
 
     const accept = Effect.fnUntraced(function* <E>(user: User, toSend: MessageToStore, stored: Stored<E> | undefined) {
-      const message = stored === undefined ? yield* storePaid(user, toSend) : Option.none()
+      // One message of a user at a time: each would wait for the lock of the user's messages in a connection of its own.
+      const paid = stored === undefined ? withOwnerLock(user.id, storePaid(user, toSend)) : Effect.succeedNone
+      const message = yield* paid
       return Option.isSome(message) ? message.value : yield* acceptInSteps(user, toSend, stored)
     })
 

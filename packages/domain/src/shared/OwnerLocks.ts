@@ -1,0 +1,19 @@
+import { Effect } from "effect"
+import type { UserId } from "./UserId.ts"
+
+/** Serializes the calls for one owner in this process, in their order. */
+export const make = Effect.sync(() => {
+  const locks = new Map<UserId, { readonly semaphore: Effect.Semaphore; calls: number }>()
+
+  return <A, E, R>(owner: UserId, work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.uninterruptibleMask((restore) => {
+      const lock = locks.get(owner) ?? { semaphore: Effect.unsafeMakeSemaphore(1), calls: 0 }
+      locks.set(owner, lock)
+      lock.calls += 1
+      const leave = Effect.sync(() => {
+        lock.calls -= 1
+        if (lock.calls === 0) locks.delete(owner)
+      })
+      return Effect.ensuring(restore(lock.semaphore.withPermits(1)(work)), leave)
+    })
+})
