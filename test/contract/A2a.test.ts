@@ -35,7 +35,7 @@ const post = (as: OwnerWithAgent, to: string, json: unknown) =>
 const send = (from: OwnerWithAgent, to: OwnerWithAgent, changes: Readonly<Record<string, unknown>> = {}) =>
   post(from, to.agent.id, envelope(from, to, changes))
 
-/** Sends a message whose reply is awaited, while a worker delivers. */
+/** Sends a message and awaits its reply while a worker delivers. */
 const converse = (from: OwnerWithAgent, to: OwnerWithAgent, changes: Readonly<Record<string, unknown>>) =>
   Effect.gen(function* () {
     const sending = yield* Effect.fork(send(from, to, changes))
@@ -157,7 +157,7 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       const [entry] = yield* A2aWorker.takeMessages
       if (entry === undefined) return assert.fail("no job")
       const run = a2aMessageHandler.handle({ ...entry, attempt: 5, isLastAttempt: true })
-      /** A worker with the message in its background, until the scope closes. */
+      /** A worker with the message in progress until the scope closes. */
       const begin = Effect.gen(function* () {
         const worker = yield* Layer.build(BackgroundJobs.layer({ handOver: "1 milli" }))
         for (let runs = 0; runs < 2; runs++)
@@ -296,7 +296,7 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
               Effect.gen(function* () {
                 traces.add(trace)
                 return [
-                  // The model's statements about depth, path and sender have no effect.
+                  // The model's values for depth, path and sender are ignored.
                   yield* delegate(bob, turn, alice, { budgetUnits: 1, depth: 0, path: [], from: other.agent.id }),
                   yield* delegate(bob, turn, other, { budgetUnits: 6 }),
                   yield* delegate(bob, turn, other, { budgetUnits: 3 })
@@ -337,11 +337,11 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       })
   )
 
-  it.effect("Concurrent delegations of one turn share its budget, and what they leave comes back to it", () =>
+  it.effect("Concurrent delegations of one turn share its budget, and unused units return to it", () =>
     Effect.gen(function* () {
       const { alice, bob } = yield* senders
       const others = yield* Effect.forEach([1, 2, 3, 4, 5, 6], (index) => addAgent(bob, `other ${index}`))
-      // The others answer when all delegations are decided, so that no unit comes back before.
+      // The others answer after all delegations are decided, so that no unit returns earlier.
       const decided = yield* Effect.makeLatch(false)
       const run = (turn: Turn) =>
         Effect.gen(function* () {
@@ -361,7 +361,7 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
               })
             )
           const first = yield* Effect.forEach(others, delegate, { concurrency: "unbounded" })
-          // Each has used one of its two units, so that two of the four come back.
+          // Each has used one of its two units, so that two of the four return.
           const second = yield* Effect.forEach(others, delegate, { concurrency: "unbounded" })
           return [first, second].map((replies) => replies.filter(Boolean).length).join(" ")
         })
@@ -396,7 +396,7 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       const delegation = { depth: 1, path: [alice.agent.id], budgetUnits: 3 }
       const done = yield* send(alice, bob, { mode: "delegate", delegation }).pipe(
         withScripts(new Map([[bob.agent.id, run]])),
-        // The provider reports far more than was asked for.
+        // The provider reports far more than was requested.
         withBehavior({
           chat: () =>
             Stream.make<[ModelEvent<ProviderEnding>]>({
@@ -570,7 +570,7 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
     Effect.gen(function* () {
       const { alice, bob } = yield* pair
       yield* exhaustUnits(bob)
-      // Another owner learns nothing about the account.
+      // Another owner receives no information about the account.
       assert.deepInclude((yield* converse(alice, bob, { mode: "request" })).body, {
         status: "refused",
         reply: null,

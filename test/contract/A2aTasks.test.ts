@@ -88,7 +88,7 @@ const send = (client: Client, request: SendMessageRequest): Effect.Effect<Task> 
   })
 const get = (client: Client, id: string) => Effect.promise(() => client.getTask({ tenant: "", id }))
 
-/** The error of a call: its name in the protocol. */
+/** The protocol's error name of a call. */
 const failure = (call: () => Promise<unknown>) =>
   Effect.map(Effect.flip(Effect.tryPromise({ try: call, catch: (error) => error })), (error) =>
     error instanceof Error ? error.name : String(error)
@@ -99,7 +99,7 @@ const textOf = ({ artifacts }: Pick<Task, "artifacts">) =>
     .flatMap(({ parts }) => parts.map(({ content }) => (content?.$case === "text" ? content.value : "")))
     .join("")
 
-/** The text that a client has put together from a stream. */
+/** The text that a client assembles from a stream. */
 const readText = (events: ReadonlyArray<StreamResponse>) =>
   events.reduce((text, { payload }) => {
     if (payload?.$case !== "artifactUpdate" || payload.value.artifact === undefined) return text
@@ -116,7 +116,7 @@ const collect = (events: AsyncIterable<StreamResponse>) =>
 const allow = (receiver: OwnerWithAgent, ...senders: ReadonlyArray<string>) =>
   App.web({ method: "PUT", path: `/api/agents/${receiver.agent.id}/a2a/allow`, as: receiver, json: { allow: senders } })
 
-/** An agent that says "one ", and "two" once the gate is open. */
+/** An agent that streams "one ", and "two" after the gate has opened. */
 const withGate =
   (gate: Deferred.Deferred<void>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -146,7 +146,7 @@ const raw = (as: OwnerWithAgent, to: OwnerWithAgent, method: string, path: strin
 const rpc = (as: OwnerWithAgent, to: OwnerWithAgent, method: string, params: unknown, version = "1.0") =>
   raw(as, to, "POST", "", { jsonrpc: "2.0", id: 7, method, params }, version)
 
-/** The events of a stream of either binding, each with its id. Ends when `isEnd` holds, or with the stream. */
+/** The events of a stream of either binding with their ids. Ends when `isEnd` holds, or with the stream. */
 const readEvents = (
   binding: Binding,
   owner: OwnerWithAgent,
@@ -188,7 +188,7 @@ const toReceiver = (post: WebhookReceiver["Type"]["post"]) => Layer.succeed(Webh
 const dispatchTo = (post: WebhookReceiver["Type"]["post"]) =>
   Effect.provide(PushDispatch, Layer.provide(PushDispatch.Default, toReceiver(post)))
 
-/** Attempts all notifications that are due. */
+/** Attempts all due notifications. */
 const deliverPushes = (post: WebhookReceiver["Type"]["post"]) =>
   Effect.flatMap(dispatchTo(post), ({ attempt, claim }) => Effect.flatMap(claim(100), Effect.forEach(attempt)))
 
@@ -335,7 +335,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
       })
     )
 
-    it.effect(`${binding}: a push notification tells the end of a task, signed by its token, once`, () =>
+    it.effect(`${binding}: a push notification reports the end of a task once, signed with its token`, () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const client = yield* connect(binding, owner)
@@ -534,7 +534,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
     })
   )
 
-  it.effect("An agent takes the gateway token of its own instance, and no other", () =>
+  it.effect("An agent accepts only the gateway token of its own instance", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const ask = (as: OwnerWithAgent) =>
@@ -565,7 +565,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         ["GetTaskPushNotificationConfig", { task_id: "tsk_0", id: "none" }, "1.0", -32001],
         ["GetTask", { id: "tsk_0", unknown_: 1 }, "1.0", -32001],
         ["GetTask", { id: "tsk_0" }, "0.3", -32009],
-        // The request of a client of version 0.3.
+        // A request of a client of version 0.3.
         ["message/send", { message: { ...message, kind: "message", role: "user" } }, "", -32009]
       ] as const
       for (const [method, params, version, code] of cases) {
@@ -685,7 +685,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
       })
   )
 
-  it.effect("A push notification that is replaced during an attempt keeps nothing of that attempt's outcome", () =>
+  it.effect("A push notification that is replaced during an attempt ignores that attempt's result", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const client = yield* connect("JSONRPC", owner)

@@ -27,7 +27,7 @@ import { createLocalJWKSet, jwtVerify } from "jose"
 import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 
-/** An API of one endpoint, which says who comes with an access token. */
+/** An API with one endpoint that returns the owner of an access token. */
 class Probe extends HttpApi.make("probe").add(
   HttpApiGroup.make("probe").add(
     HttpApiEndpoint.get("whoami", "/whoami")

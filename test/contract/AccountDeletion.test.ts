@@ -36,7 +36,7 @@ const remove = (cookie: string, json?: unknown) =>
 const statusOf = (cookie: string) =>
   Effect.map(App.web({ method: "GET", path, headers: { cookie } }), ({ status }) => status)
 
-/** The user's sign-ins were so long ago. */
+/** Backdates the user's sign-ins by an interval. */
 const signedInBefore = (id: string, interval: string) =>
   sql`
       update sessions set created_at = created_at - ${interval}::interval,
@@ -46,7 +46,7 @@ const signedInBefore = (id: string, interval: string) =>
 const jobsFor = (id: string) =>
   sql`select queue, name from outbox where name = ${RemoveAccountJob.name} and payload ->> 'userId' = ${id}`
 
-/** Until so many statements wait for what another one holds. */
+/** Waits until this number of statements wait for a lock. */
 const untilLocked = (number: number) =>
   eventually(
     Effect.zipRight(
@@ -164,7 +164,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
       const { run } = yield* Transaction
       const { cookie, email, id } = yield* member
       const others = yield* Effect.replicateEffect(signIn(email), 4)
-      // All have proved themselves, and wait for the sessions that they would end.
+      // All have reauthenticated, and wait for the sessions that they end.
       const asking = yield* run(
         Effect.gen(function* () {
           yield* sql`select from sessions where user_id = ${id} for update`
@@ -268,7 +268,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
             (call) =>
               Effect.gen(function* () {
                 const statuses: Array<readonly [string, number]> = []
-                // Until the account is gone, however long that takes.
+                // Until the account is deleted.
                 while (statuses.at(-1)?.[1] !== 401) {
                   const answer = yield* App.web({ method: "GET", path, ...call, as: owner })
                   statuses.push([`${call.method} ${call.path} ${answer.text}`, answer.status])
@@ -279,7 +279,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
             { concurrency: "unbounded" }
           )
         )
-        // Each round meets the storm elsewhere.
+        // Each round interrupts the requests elsewhere.
         yield* eventually(
           Effect.sync(() => answered),
           (count) => count >= 7 * round
@@ -287,7 +287,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
         const answer = yield* remove(owner.cookie, confirmed)
         assert.strictEqual(answer.status, 200, answer.text)
         for (const [what, status] of (yield* Fiber.join(storm)).flat())
-          // A chat whose answer was deleted under it was not answered; everything else ends as nobody's.
+          // A chat whose answer was deleted in the meantime fails; all other requests end as unauthenticated.
           if (status === 500) assert.match(what, /"code":"(message_unanswered|chat_failed)"/)
           else assert.include([200, 201, 401, 402, 403, 404, 409, 429], status, what)
         for (const table of [

@@ -25,7 +25,7 @@ const setPlan = ({ id }: User, plan: string) =>
 
 const decodeProviders = Schema.decodeUnknown(Schema.Struct({ providers: Schema.Array(Schema.Unknown) }))
 
-/** A call of `openai` is answered, then one of `anthropic` fails and `openai` answers in its place. */
+/** Calls `openai`, which answers, then `anthropic`, which fails and falls back to `openai`. */
 const assertListsProviders = Effect.gen(function* () {
   const { withBehavior } = yield* ModelProvidersTest
   const as = yield* App.signInNewUser("pro")
@@ -224,7 +224,7 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
     })
   )
 
-  it.effect("A response kept for an Idempotency-Key is refused once its administrator is none", () =>
+  it.effect("A response stored for an Idempotency-Key is refused after its administrator lost the role", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const [former, owner] = [yield* signInAdministrator, yield* App.signInNewUser()]

@@ -54,7 +54,7 @@ const ofType = (type: string) => (frame: SocketFrame) => frame["type"] === type
 const accepted = (id: string) => (frame: SocketFrame) => frame["type"] === "accepted" && frame["id"] === id
 const of = (messageId: unknown) => (frame: SocketFrame) => String(frame["id"]).startsWith(`${String(messageId)}:`)
 
-/** Says something and waits for the end of the answer; the frames of it. */
+/** Sends a message and waits for the end of the answer; returns its frames. */
 const chat = (client: SocketClient, message: string, more: object = {}) =>
   Effect.gen(function* () {
     const id = `mine-${client.frames.length}`
@@ -64,7 +64,7 @@ const chat = (client: SocketClient, message: string, more: object = {}) =>
     return { messageId: String(messageId), frames: client.frames.filter(of(messageId)) }
   })
 
-/** Agents whose answers stop behind their first piece until they may go on. */
+/** Agents whose answers stop after their first delta until the gate opens. */
 const holdAnswers = Effect.gen(function* () {
   const go = yield* Deferred.make<void>()
   const chat = (_userId: string, turn: Turn): Stream.Stream<TurnEvent> =>
@@ -556,7 +556,7 @@ layer(strict({ bufferedBytes: 64 * 1024, closeTimeout: Duration.millis(300) }), 
             assert.isBelow(heard.length, count)
             const another = yield* socketOf(owner)
             another.send({ type: "resume", lastEventId: `${String(messageId)}:${heard.length}` })
-            // It reads, but not as fast as a stored answer comes.
+            // It reads more slowly than a stored answer is sent.
             yield* Effect.raceFirst(another.until(ofType("done")), another.closed)
             const rest = another.frames.filter(of(messageId))
             assert.deepStrictEqual(

@@ -45,7 +45,7 @@ const run = (task: Omit<AgentTask, "messages"> & { readonly messages?: ReadonlyA
   Effect.flatMap(AgentTasks, (tasks) =>
     Effect.map(Stream.runCollect(tasks.run({ messages: [user("hello")], ...task })), Chunk.toReadonlyArray)
   )
-/** The outcome of an owner's task. */
+/** Runs a task of an owner. */
 const by = (owner: App.SignedIn, task: Omit<Partial<AgentTask>, "caller"> = {}) =>
   run({ caller: Option.some(owner.user), ...task })
 

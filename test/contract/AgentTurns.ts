@@ -28,7 +28,7 @@ export const callInTurn = (owner: OwnerWithAgent, messageId: string, call: Reado
     return typeof answer === "string" ? answer : typeof message === "string" ? message : text
   })
 
-/** The reply of an agent to a turn. */
+/** A function from a turn to the agent's reply. */
 export type AgentScript<R> = (turn: Turn, traceId: string) => Effect.Effect<string, never, R>
 
 /** Runs an effect while agents answer by their scripts; those without one echo. */

@@ -531,7 +531,7 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
     })
   )
 
-  /** The service of the worker over the ports of the test application, or others. */
+  /** The worker's service over the given ports, by default those of the test application. */
   const checks = Layer.provide(
     VerificationServices.verificationJobs,
     Layer.provideMerge(
@@ -656,7 +656,7 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
     }).pipe(Effect.provide(checks))
   )
 
-  /** A check whose reads of attestations end as given. */
+  /** A check with the given result of reading attestations. */
   const checkWith = (id: VerificationId, find: AttestationRegistry["Type"]["find"]) =>
     Effect.flatMap(VerificationChecks, ({ check }) => check(id)).pipe(
       Effect.provide(Layer.provide(checks, Layer.mock(AttestationRegistry, { find })))

@@ -171,7 +171,7 @@ layer(App.layer({ overrides: WalletChainTest.layer }), { excludeTestServices: tr
       })
     )
 
-    it.effect("Wrong arguments, too little USDC and no wallet are told to the model, and pay nothing", () =>
+    it.effect("Wrong arguments, too little USDC and a missing wallet are reported to the model and pay nothing", () =>
       Effect.gen(function* () {
         const owner = yield* createPayer({
           ...limits,

@@ -20,7 +20,7 @@ interface CheckedRoute {
   readonly isAuthenticated: boolean
 }
 
-/** Their handlers read the session themselves, and refuse keys. */
+/** Their handlers read the session themselves and reject keys. */
 const sessionHandlers = new Set([
   "GET /api/auth/session",
   "POST /api/auth/signout",
@@ -34,7 +34,7 @@ const anonymousStatuses = new Map([
   ["GET /agents/:id/.well-known/agent-card.json", 404]
 ])
 
-/** The body names the sender, on which access depends: without one it is 400 to everyone. */
+/** The body names the sender, which access depends on: without one every caller receives 400. */
 const readsBodyFirst = new Set(["POST /api/a2a/:agentId/messages"])
 
 const nameOf = ({ method, path }: Pick<CheckedRoute, "method" | "path">) => `${method} ${path}`
@@ -131,7 +131,7 @@ const responseOf = (owner: OwnerWithAgent) =>
     return String((yield* App.web({ method: "POST", path: "/v1/responses", as: owner, json })).body["id"])
   })
 
-/** The path of a route to what the owner has. */
+/** The path of a route with the owner's ids. */
 const pathFor = ({ method, path }: CheckedRoute, owner: OwnerWithAgent) =>
   Effect.gen(function* () {
     const isUpload = method === "DELETE" && path.endsWith("/skills/:skillId")
@@ -156,7 +156,7 @@ const pathFor = ({ method, path }: CheckedRoute, owner: OwnerWithAgent) =>
       .replace(/:\w+/, owner.agent.id)
   })
 
-/** A model that is an agent needs the scope of conversations too. */
+/** A model that is an agent also requires the scope of conversations. */
 const scopesOf = ({ path, scope }: CheckedRoute & { readonly scope: ApiKeyScope }): ReadonlyArray<ApiKeyScope> =>
   path.startsWith("/v1/models/") ? [scope, "chat"] : [scope]
 
@@ -164,7 +164,6 @@ const outcome = (answer: HttpCallResponse) => [answer.status, readErrorCode(answ
 
 const malformed = ["berth_", "berth_x", `berth_${"A".repeat(43)}`, "berth_a.b.c", `berth_${"%00".repeat(9)}`]
 
-/** A new owner with the address of the administrator, which the previous one loses. */
 const makeAdministrator = Effect.gen(function* () {
   const owner = yield* createOwnerWithAgent()
   const users = yield* UserRepository
@@ -176,7 +175,7 @@ const makeAdministrator = Effect.gen(function* () {
   return owner
 })
 
-/** An owner and its keys of every scope but that of administrators, for calls that refuse or ignore them. */
+/** An owner with keys of every scope except that of administrators, for calls that reject or ignore them. */
 class Keys extends Context.Tag("@berth/test/ApiKeyMatrixKeys")<
   Keys,
   Readonly<Record<"valid" | "expired", Effect.Effect.Success<ReturnType<typeof createApiKey>>>> & {
@@ -238,7 +237,7 @@ layer(Layer.provideMerge(keys, App.layer()), { excludeTestServices: true })("API
           for (const { headers } of [expired, revoked]) {
             const refused = yield* send(headers)
             assert.strictEqual(refused.status, 401, refused.text)
-            // An invalid token is not excused by a valid cookie.
+            // A valid cookie does not compensate an invalid token.
             assert.strictEqual((yield* send({ ...headers, cookie: owner.cookie })).status, 401)
           }
 

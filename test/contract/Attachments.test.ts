@@ -88,7 +88,7 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
       const later = yield* put(png)
       for (const { status, text } of [...answers, later]) assert.deepStrictEqual([status, text], [201, later.text])
       assert.strictEqual(yield* countStored(owner), 1)
-      // The last byte is no UTF-8 in both.
+      // In both the last byte is invalid UTF-8.
       const [one, other] = [0xfd, 0xfe].map((last) => Uint8Array.from([...png, last]))
       const binary = (content: Uint8Array) => upload(owner, "b.png", content, owner, { "idempotency-key": "binary" })
       assert.strictEqual((yield* binary(one ?? png)).status, 201)
@@ -154,7 +154,7 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
     })
   )
 
-  it.scoped("A message of /api/chat and one over a WebSocket bring their files, and no stranger's", () =>
+  it.scoped("A message of /api/chat and one over a WebSocket attach their owner's files, and no other owner's", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const stranger = yield* createOwnerWithAgent()
@@ -233,7 +233,7 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
         text,
         { type: "image", source: { type: "data", mediaType: "image/png", data: png.toString("base64") } }
       ])
-      // The conversation goes on with a model without image input.
+      // The conversation continues with a model without image input.
       yield* sendOnce
       assert.deepStrictEqual(yield* imagesSent, [text])
     })

@@ -103,7 +103,7 @@ const buyerWithCard = Effect.gen(function* () {
   return { ...one, customerId }
 })
 
-/** Looks up the charges that have no outcome yet. */
+/** Queries the charges without an outcome. */
 const settleOpen = (fake: FakeStripe) => {
   const cards = adapter(fake)
   const purchases = Layer.provide(
@@ -157,7 +157,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       yield* sql`update reservations set agent_id = null, model = null where user_id = ${owner.user.id} and cause like 'msg_%'`
       yield* sql.unsafe(migrations.find(({ file }) => file.endsWith("charged_models.ts"))?.sql ?? "")
       assert.deepStrictEqual((yield* read("")).body, usage)
-      // Charges keep their agent and their model when the conversation goes.
+      // Charges keep their agent and model after the conversation is deleted.
       const path = `/api/agent/sessions/${owner.conversation}`
       assert.strictEqual((yield* App.web({ method: "DELETE", path, as: owner })).status, 204)
       const { body: afterwards } = yield* read("")
@@ -165,7 +165,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const { body: longer } = yield* read("?days=1000")
       assert.strictEqual(longer["totalDays"], 90)
       assert.deepStrictEqual(longer["agents"], [{ ...gateway, units: 10 }, messages])
-      // The next owner's name of the agent is not shown to the former one.
+      // The next owner's name of the agent is hidden from the former owner.
       yield* sql`update agents set owner_id = ${other.user.id}, name = 'theirs' where id = ${owner.agent.id}`
       const { body: former } = yield* read("")
       assert.deepStrictEqual(former["agents"], [{ ...gateway, units: 7 }])
@@ -321,7 +321,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         running.map(({ items, metadata }) => [metadata["plan"], items.data[0]?.price.unit_amount]),
         [["scale", 7_900]]
       )
-      // A link alone changes nothing: somebody else could have made it.
+      // A link alone changes nothing: an attacker could have created it.
       const link = yield* App.web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: one })
       assert.strictEqual(link.headers["location"], "/pricing?error=other_currency")
       const portal = yield* App.web(act(one.token, { action: "portal" }))
@@ -329,22 +329,24 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("POST /api/billing keeps a dearer plan until the paid period ends when a cheaper one is chosen", () =>
-    Effect.gen(function* () {
-      const fake = yield* Processor
-      const one = yield* buyer
-      const checkout = (plan: string) => App.web(act(one.token, { action: "create-checkout", plan }))
-      fake.completeCheckout(String((yield* checkout("scale")).body["url"]))
-      const scheduled = yield* checkout("starter")
-      assert.strictEqual(scheduled.body["url"], "http://localhost:3000/dashboard", scheduled.text)
-      const [running] = [...fake.books.subscriptions.values()].filter(
-        ({ metadata }) => metadata["userId"] === one.user.id
-      )
-      const prices = () => running?.items.data.map(({ price }) => price.unit_amount)
-      assert.deepStrictEqual([running?.metadata["plan"], prices()], ["scale", [7_900]])
-      fake.books.renew(running?.id ?? "", "paid")
-      assert.deepStrictEqual([running?.metadata["plan"], prices()], ["starter", [1_900]])
-    })
+  it.effect(
+    "POST /api/billing keeps a more expensive plan until the paid period ends when a cheaper one is chosen",
+    () =>
+      Effect.gen(function* () {
+        const fake = yield* Processor
+        const one = yield* buyer
+        const checkout = (plan: string) => App.web(act(one.token, { action: "create-checkout", plan }))
+        fake.completeCheckout(String((yield* checkout("scale")).body["url"]))
+        const scheduled = yield* checkout("starter")
+        assert.strictEqual(scheduled.body["url"], "http://localhost:3000/dashboard", scheduled.text)
+        const [running] = [...fake.books.subscriptions.values()].filter(
+          ({ metadata }) => metadata["userId"] === one.user.id
+        )
+        const prices = () => running?.items.data.map(({ price }) => price.unit_amount)
+        assert.deepStrictEqual([running?.metadata["plan"], prices()], ["scale", [7_900]])
+        fake.books.renew(running?.id ?? "", "paid")
+        assert.deepStrictEqual([running?.metadata["plan"], prices()], ["starter", [1_900]])
+      })
   )
 
   it.effect("POST /api/billing expires an older plan checkout, also of another currency, when a newer one starts", () =>
@@ -441,13 +443,13 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       fake.trouble("is cut", { path: "/v1/payment_intents" })
       assertError(yield* buy(refused), { status: 503, code: "card_processor_unavailable" })
       fake.trouble(null)
-      // A repetition with the key takes the attempt up, however late.
+      // A repetition with the key continues the attempt at any time.
       yield* Effect.orDie(
         sql`update purchase_attempts set created_at = created_at - interval '1 hour' where state = 'open'`
       )
       assert.strictEqual((yield* buy(heard)).status, 200)
       const settle = settleOpen(fake)
-      // Begun long ago and tried just now, it may be being charged at this moment: nobody gives it up.
+      // Started long ago and retried just now: it may be charged concurrently, so it is not abandoned.
       assert.strictEqual(yield* settle, 0)
       yield* Effect.orDie(
         sql`update purchase_attempts set tried_at = tried_at - interval '1 hour' where state = 'open'`
@@ -505,7 +507,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       for (const one of [succeeds, fails]) assert.deepStrictEqual(yield* attempts(one), [{ state: "open" }])
       const intentOf = (one: App.SignedIn) =>
         [...fake.books.intents.values()].find(({ metadata }) => metadata["userId"] === one.user.id)?.id ?? ""
-      // The processor has forgotten the key by now, and its repetition debits nothing again.
+      // The processor's key has expired, and the repetition charges nothing again.
       fake.forgetKeys()
       assertError(yield* buy(succeeds), { status: 503, code: "card_processor_unavailable" })
       fake.books.decideDebit(intentOf(succeeds), "succeeds")
@@ -538,7 +540,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const replaced = new Set(answers.map((answer) => customerAt(answer, "url")))
       assert.strictEqual(replaced.size, 1, answers.map(({ text }) => text).join("\n"))
       assert.notInclude([...replaced], first)
-      // As with another account at the processor: it has never known the customer.
+      // As with another account at the processor, which does not know the customer.
       const [second = ""] = replaced
       fake.books.customers.delete(second)
       assertError(yield* App.web(act(one.token, { action: "portal" })), { status: 400, code: "purchase_not_found" })

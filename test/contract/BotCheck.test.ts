@@ -59,7 +59,7 @@ layer(App.layer({ overrides: HeuristicBotDetection.layer, limits }), { excludeTe
         Effect.gen(function* () {
           for (const headers of Object.values(browserHeaders))
             assert.strictEqual((yield* send(path, body(yield* freshEmail), headers)).status, 200)
-          // The origin check refuses a cross-site request before the bot check.
+          // The origin check rejects a cross-site request before the bot check.
           const { "a browser on another site's page": crossSite, ...programs } = programHeaders
           for (const headers of Object.values(programs))
             assertBlocked(yield* send(path, body(yield* freshEmail), headers))

@@ -11,7 +11,7 @@ const { forbidden = [] } = await extractConfiguration(
   fileURLToPath(new URL("../../.dependency-cruiser.cjs", import.meta.url))
 )
 
-/** Names of the rules that an import from one file to another breaks, in a tree of these two files only. */
+/** Names of the rules that an import violates, in a tree of these two files. */
 const violatedRules = (from: string, to: string) =>
   Effect.acquireUseRelease(
     Effect.sync(() => mkdtempSync(join(tmpdir(), "berth-boundaries-"))),

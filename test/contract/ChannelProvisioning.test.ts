@@ -314,7 +314,7 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
       const agentId = AgentId.make(yield* agentOf(answer))
       const upload = (key: string) => App.web({ method: "PUT", path: `/live/ingest/${key}/seg0.ts`, body: "x" })
       const streams = yield* LiveStreams
-      /** Of the provider, outside of every transaction. */
+      /** Calls of the provider outside of transactions. */
       let calls = 0
       const replaceKeys = (isAway: boolean) => {
         const rotateKey = (id: LiveStreamId) =>

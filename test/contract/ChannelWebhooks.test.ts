@@ -110,7 +110,7 @@ layer(Platforms, { excludeTestServices: true })("Webhooks of WhatsApp and Discor
     })
   )
 
-  it.effect("Under a plan without the channel a chat gets one notice, and nothing is asked", () =>
+  it.effect("Under a plan without the channel a chat receives one notice, and no turn begins", () =>
     Effect.gen(function* () {
       const { account, fake, owner, url } = yield* connectWhatsApp()
       yield* lapseSubscription(owner)

@@ -65,19 +65,19 @@ const byToken = (token: Redacted.Redacted, path = "/api/settings") =>
     ({ status }) => status
   )
 
-/** A session without a cookie, and an identity at another provider, by the services of the test. */
+/** A session without a cookie, and an identity at another provider, created by the test's services. */
 const openSocial = (userId: UserId) =>
   Effect.flatMap(SocialSessions, ({ open }) => open(userId)).pipe(Effect.provide(SocialSessions.Default))
 const linkIdentity = (userId: UserId, identity: ExternalIdentity) =>
   Effect.flatMap(LinkedIdentities, ({ link }) => link(userId, identity)).pipe(Effect.provide(LinkedIdentities.Default))
 
-/** The session that an answer sets, if it does. */
+/** The session that a response sets, if any. */
 const cookiesIn = (answer: HttpCallResponse) =>
   [...parseSetCookies(answer)].flatMap(([name, value]) =>
     name.startsWith("berth_session") && value !== "" ? [`${name}=${value}`] : []
   )
 
-/** An OAuth sign-in with the verified email; its subject is the email, so that it is stable. */
+/** An OAuth sign-in with the verified email; the subject is the email, to be stable. */
 const owner = (email: string) =>
   signInWithToken(
     tokenWithClaims(() => ({ email, email_verified: true })),
@@ -128,7 +128,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
       const instances = yield* InstanceRepository
       assert.notStrictEqual(Redacted.value(yield* instances.ensureGatewayToken(user.id)), gatewayToken)
       assert.isTrue(Option.isNone(yield* (yield* LinkedIdentityRepository).find(identity)))
-      // A stranger would read the owner's conversations by them.
+      // They would give a stranger access to the owner's conversations.
       const { listKeys } = yield* CredentialRepository
       assert.deepStrictEqual(yield* listKeys(user.id), [])
       assert.deepStrictEqual(yield* listKeys(bystander.user.id), ["openai", "telegram"])
@@ -185,7 +185,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
     })
   )
 
-  it.effect("A claimed account loses what a stranger left to act and to listen in it", () =>
+  it.effect("A claimed account loses the webhooks, schedules, skills and MCP servers that a stranger added", () =>
     Effect.gen(function* () {
       const { cookies, email, user } = yield* accountByUnverifiedEmail
       const { id } = yield* insertAgent(user.id)
@@ -294,7 +294,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
           ],
           { concurrency: "unbounded" }
         )
-        // The address may have changed before the claim; the provider then creates another account.
+        // The address can change before the claim; the provider then creates another account.
         const claimed = yield* findSessionUser(yield* sessionCookieOf(answers[6]))
         if (claimed?.id !== user.id) continue
         for (const held of [...cookies, ...answers.flatMap((answer, n) => (n === 6 ? [] : cookiesIn(answer)))])
@@ -316,7 +316,7 @@ const readClaim = (cookie: string) =>
   Effect.map(App.web({ method: "GET", path: claimPath, headers: { cookie } }), ({ body }) => body["claimedAt"])
 const decide = (cookie: string, decision: "keep" | "reset") => post(claimPath, { decision }, cookie)
 
-/** An account that a stranger has prepared: an agent with a prompt, a note and a conversation. */
+/** An account prepared by a stranger: an agent with a prompt, a note and a conversation. */
 const preparedAccount = Effect.gen(function* () {
   const account = yield* accountByUnverifiedEmail
   const { user } = account
@@ -382,7 +382,7 @@ const prepared = {
 }
 
 layer(issuerAppLayer(), { excludeTestServices: true })("An account whose verified address was changed", (it) => {
-  /** An account whose address changed from one to another, both unclaimed elsewhere. */
+  /** An account with a changed address; both addresses are unclaimed elsewhere. */
   const changedAccount = Effect.gen(function* () {
     const account = yield* accountByUnverifiedEmail
     yield* (yield* UserRepository).markEmailVerified(account.user.id)
@@ -405,14 +405,14 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose verifie
     Effect.gen(function* () {
       const { cookie, email, next, user } = yield* changedAccount
       const token = yield* findUndoToken(email)
-      // A provider proves the previous address, which becomes the address of an account of its own.
+      // A provider proves the previous address, which becomes that of a separate account.
       const other = yield* findSessionUser(yield* sessionCookieOf(yield* owner(email)))
       assert.notStrictEqual(other?.id, user.id)
       const refused = yield* undoEmailChange(token)
       assert.strictEqual(refused.status, 409)
       assert.include(refused.text, "Another account uses this address now")
       assert.deepInclude(yield* findSessionUser(cookie), { id: user.id, email: next })
-      // The failed transaction has not used the link up.
+      // The failed transaction has not consumed the link.
       yield* (yield* Transaction).run((yield* UserRepository).remove(UserId.make(other?.id ?? ""), "fmr_test"))
       assert.strictEqual((yield* undoEmailChange(token)).status, 303)
       assert.strictEqual((yield* Effect.flatten((yield* UserRepository).find(user.id))).email, email)
@@ -476,7 +476,7 @@ const waiting = Effect.gen(function* () {
   return Number(row?.["n"])
 })
 
-/** Runs two requests into a lock, in order, then releases it. */
+/** Starts two requests that wait for a lock, in order, then releases it. */
 const runInLockOrder = <E, R1, R2>(
   lock: Effect.Effect<unknown, E, SqlClient>,
   first: Effect.Effect<HttpCallResponse, never, R1>,

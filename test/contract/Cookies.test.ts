@@ -16,7 +16,6 @@ interface SetCookie {
   readonly attributes: ReadonlyArray<string>
 }
 
-/** The cookies that an answer sets; a name that is set twice would leave it to the browser which one counts. */
 const cookiesOf = ({ headers }: HttpCallResponse): ReadonlyArray<SetCookie> => {
   const cookies = (headers["set-cookie"] ?? []).map((text) => {
     const [pair = "", ...attributes] = text.split("; ")
@@ -137,7 +136,7 @@ for (const site of sites)
           const planted = [
             `${site.session}=${"p".repeat(43)}`,
             `${site.session}=`,
-            // One that is good, of another account: it must not become the victim's.
+            // A valid one of another account: it must not become the victim's.
             `${attacker.name}=${attacker.value}`
           ]
           for (const brought of planted) {

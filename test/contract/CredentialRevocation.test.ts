@@ -39,7 +39,7 @@ const openConnections = (owner: OwnerWithAgent, headers: Readonly<Record<string,
     return { stream, socket }
   })
 
-/** The cookie of a process under the name of another, which has another port. */
+/** The cookie of a process under the name of another process, which has another port. */
 const renamed = (cookie: string, from: Context.Context<App.TestApp>, to: Context.Context<App.TestApp>) =>
   cookie.replace(Context.get(from, App.TestApp).cookieName, Context.get(to, App.TestApp).cookieName)
 

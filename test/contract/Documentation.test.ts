@@ -36,7 +36,7 @@ describe("The documentation", () => {
         assert.isTrue(exists(path), `${page}: ${path}`)
   })
 
-  it("Every relative link leads to a file", () => {
+  it("Every relative link refers to a file", () => {
     for (const page of pages)
       for (const [, path = ""] of read(page).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g))
         assert.isTrue(exists(dirname(page), path), `${page}: ${path}`)

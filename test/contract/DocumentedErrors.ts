@@ -9,7 +9,6 @@ const recordOf = (value: unknown) => (Predicate.isRecord(value) ? value : {})
 const makeDocuments = () => ({ web: OpenApi.fromApi(WebApi), backend: OpenApi.fromApi(BackendApi) })
 let documents: ReturnType<typeof makeDocuments> | undefined
 
-/** The documented example of a row's error. */
 export const findErrorExample = ({ code, listener = "web", route, status }: ErrorRow) => {
   documents ??= makeDocuments()
   const { components, paths } = documents[listener]

@@ -93,7 +93,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       const { set, listKeys } = yield* CredentialRepository
       assert.strictEqual((yield* link(me, earlier)).status, 200)
       yield* set(me.user.id, "openai", Redacted.make("sk-owner"))
-      // A stolen session changes the address, confirms it, resets the password by it, and adds a wallet and a key.
+      // A stolen session changes the address, confirms it, resets the password with it, and adds a wallet and a key.
       yield* setEmail(me, fresh)
       const confirmation = yield* findVerificationToken(fresh)
       yield* App.web({ method: "GET", path: `/api/auth/verify-email?token=${encodeURIComponent(confirmation)}` })

@@ -61,7 +61,7 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
       assert.strictEqual(answer.headers["referrer-policy"], "no-referrer")
       assert.notProperty(answer.headers, "set-cookie")
       assert.isTrue(yield* isVerified(me))
-      // Mail programs look at links before people do.
+      // Mail programs prefetch links.
       const again = yield* open(token, me)
       assert.strictEqual(again.headers.location, "/dashboard?notice=email_verified")
     })

@@ -2,10 +2,10 @@ import { assert } from "vitest"
 import { Predicate } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 
-/** Content that responses never contain: stacks, SQL, file and internal paths. */
+/** Never in responses: stacks, SQL, file and internal paths. */
 const innards = /\bat .+:\d+:\d+|node_modules|packages\/|select .+ from |relation "|\/internal\/|hunter2/i
 
-/** The members of an error. Those of OpenAI's shape are inside of `error`; the A2A protocol's has its own members there. */
+/** The members of an error. OpenAI's shape has them inside of `error`; the A2A protocol has its own. */
 const membersOf = ({ body }: HttpCallResponse): Readonly<Record<string, unknown>> => {
   const { error } = body
   if (!Predicate.isRecord(error)) return body
@@ -14,7 +14,7 @@ const membersOf = ({ body }: HttpCallResponse): Readonly<Record<string, unknown>
 
 export const readErrorCode = (answer: HttpCallResponse): unknown => membersOf(answer)["code"]
 
-/** An error as every error is: JSON with `error`, `message`, `code` and `traceId`, and nothing of what is inside. */
+/** Asserts an error's format: JSON with `error`, `message`, `code` and `traceId`, without internals. */
 export const assertError = (answer: HttpCallResponse, expected: { readonly status: number; readonly code: string }) => {
   const members = membersOf(answer)
   assert.deepStrictEqual(
@@ -32,5 +32,5 @@ export const assertError = (answer: HttpCallResponse, expected: { readonly statu
   assert.notMatch(answer.text, innards)
 }
 
-/** The text of an answer with what is its own alone taken out. */
+/** The text of a response without its trace id. */
 export const withoutTraceId = ({ text }: HttpCallResponse) => text.replace(/"traceId":"[0-9a-f]{32}"/, '"traceId":"…"')

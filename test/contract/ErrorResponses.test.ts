@@ -39,7 +39,7 @@ const everyRow = (options: App.TestAppOptions, name: string, rows: ReadonlyArray
 
 everyRow({}, "Every error of the table", errorRows)
 
-// A caller cannot tell whether the agent manager is in the web's process.
+// The response does not depend on the transport to the agent manager.
 everyRow(
   { agentManagerTransport: "remote" },
   "Every error that the agent manager names, over HTTP",
@@ -48,7 +48,7 @@ everyRow(
   )
 )
 
-// Nor whether the AI layer is.
+// Nor on the transport to the AI layer.
 everyRow(
   { aiLayerTransport: "remote" },
   "Every error that models lead the gateway to, over HTTP",

@@ -13,22 +13,22 @@ import { uniqueName } from "../support/Samples.ts"
 import { type AppCall, signInNewUser, type SignedIn, openSession, TestApp } from "../support/TestApp.ts"
 import { type OwnerWithAgent, createOwnerWithAgent, exhaustUnits } from "./OwnerFixtures.ts"
 
-/** Fixtures of the rows. No row changes them. */
+/** Fixtures of the rows, which no row changes. */
 export class ErrorRowFixtures extends Context.Tag("@berth/test/ErrorRowFixtures")<
   ErrorRowFixtures,
   {
     /** On pro: one running agent of three. */
     readonly owner: OwnerWithAgent
     readonly stranger: OwnerWithAgent
-    /** On starter, with the one agent that goes with it. */
+    /** On starter, with its only agent. */
     readonly full: OwnerWithAgent
-    /** Without a subscription, and without anything else. */
+    /** Without a subscription or any objects. */
     readonly newcomer: SignedIn
-    /** Without a unit left today. */
+    /** Without units today. */
     readonly spent: OwnerWithAgent
-    /** Registered by e-mail and `registeredPassword`. */
+    /** Registered by email with `registeredPassword`. */
     readonly registered: SignedIn
-    /** A live token of theirs for a new password. */
+    /** A valid password reset token of `registered`. */
     readonly resetToken: string
     /** The agent is stopped. */
     readonly idle: OwnerWithAgent
@@ -79,26 +79,26 @@ export const errorRowFixturesLayer = Layer.effect(
 
 export type ErrorRowFixturesService = Context.Tag.Service<ErrorRowFixtures>
 
-/** Circumstances in which a call is made. */
+/** Conditions of a call, for example a failing dependency. */
 export type CallCondition = <A, E, R>(
   effect: Effect.Effect<A, E, R>
 ) => Effect.Effect<A, E, R | AgentManagerTest | ModelProvidersTest | SpeechTest | FakeAgentTasks | SqlClient>
 
-/** One row of the table of errors: what a call is answered with. */
+/** A row of the table of errors: a call and its response. */
 export interface ErrorRow {
   readonly when: string
   /** Default: the web listener. */
   readonly listener?: "web" | "backend"
   /** As the contract declares it. */
   readonly route: `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} ${string}`
-  /** Defaults: an anonymous call of the declared path without a body. */
+  /** Default: an anonymous call of the declared path without a body. */
   readonly call?: (scene: ErrorRowFixturesService) => Partial<AppCall>
   readonly during?: CallCondition
   readonly status: number
   readonly code: string
-  /** Members that the body must have besides the usual ones. */
+  /** Required additional members of the body. */
   readonly members?: Readonly<Record<string, unknown>>
-  /** Fields that the answer must name, and no others. */
+  /** Fields that the error names, and no others. */
   readonly fields?: ReadonlyArray<string>
 }
 

@@ -20,7 +20,7 @@ import { verificationRows } from "./rows/VerificationRows.ts"
 import { walletRows } from "./rows/WalletRows.ts"
 import { webhookRows } from "./rows/WebhookRows.ts"
 
-/** The specification's table of errors, for the routes that there are. */
+/** The specification's table of errors for the existing routes. */
 export const errorRows: ReadonlyArray<ErrorRow> = [
   ...accountRows,
   ...a2aRows,

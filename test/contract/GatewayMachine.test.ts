@@ -27,7 +27,7 @@ import * as s from "./ResponseShapes.ts"
 
 const limits = { gateway: { count: 100_000, window: Duration.minutes(1) } }
 const events = { accept: "text/event-stream" }
-/** Base64 of a WAV file of so many seconds, 10 bytes each. */
+/** Base64 of a WAV file of this many seconds, 10 bytes each. */
 const makeSilence = (seconds: number) => {
   const file = Buffer.alloc(44 + seconds * 10)
   file.write("RIFF", 0)
@@ -43,7 +43,7 @@ const statusesOf = (answers: ReadonlyArray<HttpCallResponse>) => answers.map(({ 
 const decodeReceipt = (header: unknown) =>
   Effect.flatMap(Encoding.decodeBase64UrlString(String(header)), Schema.decode(Schema.parseJson(PaymentReceiptFields)))
 
-/** Whether a request is at work for what a transaction has paid. */
+/** Whether a request paid by this transaction is in progress. */
 const isHeld = (hash: string) =>
   Effect.map(
     sql`select 1 from payment_redemptions where transaction_hash = ${hash} and lease_until > now()`,

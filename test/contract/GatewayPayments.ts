@@ -8,28 +8,26 @@ import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { interfaceCredential } from "../support/payments/PaymentFixtures.ts"
 import * as App from "../support/TestApp.ts"
 
-/*
- * Calls of the gateway, and payments by machines for them.
- */
+/* Gateway calls and their machine payments. */
 
 export const helloRequest = { messages: [{ role: "user", content: "hello" }], max_tokens: 100 }
 export const machinePaymentHeaders = { "x-payment-method": "mpp" }
 
-/** A call of the gateway, of the usual text when nothing else is said. */
+/** A gateway call. Default: a short text. */
 export const gatewayCall = (call: Partial<App.AppCall> = {}) =>
   App.web({ method: "POST", path: gatewayPath, ...(call.body === undefined ? { json: helloRequest } : {}), ...call })
 
 export const decodeGatewayAnswer = ({ text }: HttpCallResponse) =>
   Effect.orDie(Schema.decode(Schema.parseJson(GatewayAnswer))(text))
 
-/** The challenge of a call, as a client of the interface reads it. */
+/** The challenge of a call, as parsed by a client of the interface. */
 export const requestChallenge = (call: Partial<App.AppCall> = {}) =>
   Effect.gen(function* () {
     const asked = yield* gatewayCall({ ...call, headers: { ...machinePaymentHeaders, ...call.headers } })
     return (yield* Effect.orDie(Schema.decode(Schema.parseJson(ChallengeBody))(asked.text))).mpp
   })
 
-/** A credential that pays what is asked; the interface's own, with a signed transaction that nobody has sent. */
+/** A credential that pays the terms: the interface's own, with a signed transaction that was not sent. */
 export const payChallenge = (terms: { readonly nonce: string; readonly recipient: string; readonly amount: string }) =>
   Effect.gen(function* () {
     const { paymentNetwork } = yield* App.TestApp
@@ -44,11 +42,11 @@ export const payChallenge = (terms: { readonly nonce: string; readonly recipient
 /** The same for a call that has not been made yet. */
 export const payForCall = (call: Partial<App.AppCall> = {}) => Effect.flatMap(requestChallenge(call), payChallenge)
 
-/** Units that are booked or held for a user today. */
+/** The user's settled and reserved units of today. */
 export const readUsedUnits = ({ user }: App.SignedIn) =>
   Effect.flatMap(UnitLedger, (charging) => Effect.map(charging.findUsage(user), ({ used }) => used))
 
-/** An answer that took so many tokens. */
+/** An answer with this number of tokens. */
 export const textAnswer = (text: string, totalTokens = 10): Stream.Stream<ModelEvent<ProviderEnding>> =>
   Stream.make(
     { type: "delta" as const, text },
@@ -60,8 +58,8 @@ export const textAnswer = (text: string, totalTokens = 10): Stream.Stream<ModelE
   )
 
 /**
- * Runs an effect while models begin to answer and then wait: `begun` says that one has, `go` lets them end, `left` says that one
- * was left.
+ * Runs an effect while models start to answer and then wait: `begun` resolves after a start, `go` lets them end,
+ * `left` resolves after a disconnect.
  */
 export const withPendingAnswer = <A, E, R>(
   effect: (model: {

@@ -28,7 +28,7 @@ const lastSpeechCall = Effect.flatMap(SpeechTest, ({ calls }) => Effect.map(call
 
 const openingFields = ["id", "model", "provider", "ownKey", "attempts", "overheadMs"]
 
-/** A form as `curl -F` sends it. */
+/** A multipart form as `curl -F` sends it. */
 const form = (parts: Readonly<Record<string, string | Blob>>) =>
   Effect.promise(async () => {
     const data = new FormData()
@@ -165,7 +165,7 @@ layer(App.shared, { excludeTestServices: true })("The gateway's plugins", (it) =
       })
       const base64 = soundBytes(3_000_000).toString("base64")
       recorded("3000000 bytes")(yield* gatewayCall({ as, json: { plugin: "stt", audio: base64, filename: "a.wav" } }))
-      // The bytes decide the container.
+      // The bytes determine the container.
       assert.deepInclude(yield* lastSpeechCall, { filename: "a.mp3", contentType: "audio/mpeg" })
       const url = `data:audio/webm;codecs=opus;base64,${base64.slice(0, 400)}`
       recorded("300 bytes")(yield* gatewayCall({ as, json: { audio: url }, headers: { "x-plugin-id": "stt" } }))

@@ -77,7 +77,7 @@ layer(App.shared, { excludeTestServices: true })("The rules for every endpoint",
         [yield* App.web({ method: "GET", path: "/api/instance/usr_0/start" }), "POST"],
         [yield* App.web({ method: "TRACE", path: "/health/live" }), "GET, HEAD"],
         [yield* App.backend({ method: "PUT", path: "/api/ai/chat" }), "POST"],
-        // A literal path beside a parameter is no id, and methods that are gone are not allowed.
+        // A literal path next to a parameter is not an id, and removed methods are not allowed.
         [yield* App.web({ method: "PUT", path: "/api/agents/provision" }), "POST, GET, HEAD"],
         [yield* App.web({ method: "DELETE", path: "/api/agents/overviews" }), "GET, HEAD"],
         [yield* App.web({ method: "GET", path: "/api/agents/claim" }), "POST"],
@@ -211,7 +211,7 @@ layer(App.shared, { excludeTestServices: true })("What is no request", (it) => {
         assert.match(String(headers["x-request-id"]), /^req_/)
         assert.deepInclude(headers, { connection: "close", "x-content-type-options": "nosniff" })
         assert.strictEqual(headers["content-length"], String(Buffer.byteLength(body, "latin1")))
-        // One answer, and nothing of what came after it.
+        // One response, without data of later requests.
         assert.strictEqual(text.split("HTTP/1.1 ").length, 2)
       })
     )
@@ -266,7 +266,7 @@ layer(App.shared, { excludeTestServices: true })("What is no request", (it) => {
       assert.strictEqual(status, 200)
       const answer = yield* App.web({ method: "GET", path: "/api/agents/%70rovision", as: owner })
       assert.strictEqual(answer.body["count"], 1)
-      // By the rules of that route, too.
+      // With the rules of that route.
       const wrong = yield* App.web({ method: "PUT", path: "/api/agents/%70rovision", as: owner })
       assert.deepStrictEqual([wrong.status, wrong.headers.allow], [405, "POST, GET, HEAD"])
     })
@@ -285,7 +285,7 @@ layer(App.shared, { excludeTestServices: true })("What is no request", (it) => {
     })
   )
 
-  it.effect("A body is asked for with 100 only once its route reads it; a final status comes in its place", () =>
+  it.effect("100 Continue is sent only when the route reads the body; a rejection sends its final status instead", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const port = Number(appUrl.port)

@@ -65,7 +65,7 @@ const signInAtInstance = (owner: App.SignedIn) =>
     return { cookie: cookiesOf(yield* redeem(browser)).join("; ") }
   })
 
-/** All that a caller can tell apart. */
+/** The observable parts of a response. */
 const seen = (answer: HttpCallResponse) => {
   const { date: _date, "x-request-id": _id, ...headers } = answer.headers
   return JSON.stringify([answer.status, headers, withoutTraceId(answer)])
@@ -368,7 +368,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
     })
   )
 
-  /** Opens a stream whose answer does not end and a socket, and waits for both to be cut off. */
+  /** Opens a stream with an endless answer and a socket, and waits until both are disconnected. */
   const assertConnectionsEnd = <E, R>(
     owner: OwnerWithAgent,
     headers: Readonly<Record<string, string>>,

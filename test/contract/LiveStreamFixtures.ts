@@ -6,7 +6,7 @@ import * as App from "../support/TestApp.ts"
 
 const decodeStatus = Schema.decodeUnknown(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 
-/** An owner with an agent that has a live stream, and the calls of its encoder and its players. */
+/** An owner with an agent that has a live stream, and the requests of its encoder and players. */
 export const createOwnerWithStream = Effect.gen(function* () {
   const owner = yield* createOwnerWithAgent()
   const { id, keyHash, playbackUrl, streamKey } = yield* (yield* LiveStreams).create(owner.agent.id)

@@ -314,7 +314,7 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
     })
   )
 
-  it.effect("An owner whose files exceed the total gives way to others, who upload meanwhile", () =>
+  it.effect("An owner whose files exceed the total makes room for the concurrent uploads of others", () =>
     Effect.gen(function* () {
       const [large, small] = [yield* createOwnerWithStream, yield* createOwnerWithStream]
       const sql = yield* SqlClient
@@ -323,7 +323,7 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
       for (const number of [0, 1]) yield* large.upload(`seg${number}.ts`, "x")
       const resize = sql`
         update live_files set byte_length = ${liveLimits.storedBytesPerStream / 2} where stream_id = ${large.liveStreamId}`
-      // Other owners' files, as many as fill the origin.
+      // Files of other owners that fill the origin.
       yield* sql`
         with others as (
           insert into users
@@ -489,7 +489,7 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
           `${ingest}/seg%d.ts`,
           `${ingest}/index.m3u8`
         ])
-        // ffmpeg ends before it has the answer to its last upload.
+        // ffmpeg can end before the response to its last upload.
         yield* eventually(stream.play("index.m3u8"), ({ text }) => text.includes("#EXT-X-ENDLIST"))
         const files = readdirSync(directory)
         assert.isAtLeast(files.length, 4)

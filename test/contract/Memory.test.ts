@@ -23,7 +23,6 @@ const newSession = (owner: OwnerWithAgent) =>
     return body
   })
 
-/** Sends a message in a conversation of the owner's agent; returns the turn that its instance received. */
 const say = (owner: OwnerWithAgent, message: string, sessionId: unknown = owner.conversation) =>
   Effect.gen(function* () {
     const { calls } = yield* AgentManagerTest
@@ -39,7 +38,7 @@ const say = (owner: OwnerWithAgent, message: string, sessionId: unknown = owner.
     return turn ?? assert.fail("no turn")
   })
 
-/** A request of this owner's runtime to the backend. */
+/** A request of the owner's runtime to the backend. */
 const callBackend = (owner: OwnerWithAgent, path: string, json: unknown) =>
   Effect.gen(function* () {
     const token = yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id)
@@ -197,7 +196,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
           [8, "good"]
         ]
       )
-      // A summary of more messages than there are covers those there are.
+      // A summary that claims more messages than exist covers the existing ones.
       yield* compacting("They counted to five.", 1_000_000)(say(owner, "six"))
       const last = yield* say(owner, "seven")
       assert.strictEqual(last.summary, "They counted to five.")
@@ -209,7 +208,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
       assert.strictEqual((yield* say(owner, "nine")).summary, "They counted to five.")
       const { sessionId } = yield* newSession(owner)
       assert.strictEqual((yield* say(owner, "ten", sessionId)).summary, null)
-      // The record stays whole.
+      // The record remains complete.
       const path = `/api/agent?action=session&sessionId=${owner.conversation}`
       const { text } = yield* (yield* App.TestApp).web({ method: "GET", path, as: owner })
       for (const message of ["one", "two", "nine"]) assert.include(text, `"${message}"`)
@@ -250,7 +249,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
         for (const secret of ["barn", "gold", "silver"]) assert.notInclude(found, secret)
         assertError(visit.noted, { status: 404, code: "turn_not_in_progress" })
 
-        // The owner who writes into the group by the web leaves no memories there.
+        // The owner's messages to the group through the web are not remembered.
         const joined = yield* recallDuring(owner, "treasure", callApp(owner, "Where is my treasure?", chat))
         assert.deepInclude(joined.turn, { fromOwner: false, memories: [] })
         assert.notInclude(textsOf(joined.found).join("\n"), "gold")

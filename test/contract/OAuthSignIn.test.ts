@@ -117,7 +117,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
         const user = (yield* userOf(email)) ?? assert.fail("no account")
         assert.isNotNull(user.emailVerifiedAt)
         assert.isTrue(Option.isNone(yield* (yield* UserRepository).findPasswordHash(user.id)))
-        // The client's session is another one after every sign-in.
+        // The client has a new session after every sign-in.
         const second = yield* signInWithProvider(provider, account, { cookie })
         assert.deepStrictEqual(yield* findSessionUser(yield* sessionCookieOf(second)), who)
         assert.isNull(yield* findSessionUser(cookie))
@@ -306,7 +306,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
       ] as const) {
         const answer = yield* followCallback(url, cookie)
         assert.strictEqual(leadsTo(answer), failed("oauth_state"), what)
-        // Nothing of this ends the sign-in that is under way.
+        // None of these ends the sign-in in progress.
         assert.notProperty(answer.headers, "set-cookie", what)
       }
       assert.strictEqual(leadsTo(yield* followCallback(back, mine.cookie)), "302 /dashboard")

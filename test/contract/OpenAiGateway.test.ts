@@ -30,7 +30,7 @@ const refusal = <A>(run: () => PromiseLike<A>) => Effect.map(Effect.flip(call(ru
 
 const repeats = (name: string) => ({ headers: { "idempotency-key": name } })
 
-/** OpenAI's own client of the public listener. */
+/** OpenAI's client of the public listener. */
 const clientOf = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
   Effect.gen(function* () {
     const { webUrl } = yield* App.TestApp
@@ -67,7 +67,7 @@ const readChunks = (client: OpenAI, body: Omit<OpenAI.ChatCompletionCreateParams
 const textOf = (chunks: ReadonlyArray<OpenAI.ChatCompletionChunk>) =>
   chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")
 
-// The AI layer of another process, so that tool calls and lists of models cross the internal protocol.
+// The AI layer of another process: tool calls and model lists cross the internal protocol.
 layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })("The public OpenAI protocol", (it) => {
   it.effect("The public OpenAI protocol completes by API key, plain and streamed, and charges like the gateway", () =>
     Effect.gen(function* () {
@@ -295,7 +295,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
           return client.audio.transcriptions.create({ model: "whisper-1", file }, repeats("heard"))
         })
       assert.deepStrictEqual(yield* transcribe(audio), yield* transcribe(audio))
-      // Another byte that is no UTF-8.
+      // Another invalid UTF-8 byte.
       const changed = audio.map((byte) => (byte === 0xff ? 0xfd : byte))
       assertMatches(yield* Effect.flip(transcribe(changed)), { cause: { status: 422, code: "idempotency_key_reused" } })
       assert.strictEqual(yield* readUsedUnits(owner), 5)

@@ -69,7 +69,7 @@ const Webhook = Schema.Struct({
   })
 })
 
-/** The part of OpenAPI 3.1 that documents here contain. */
+/** The part of OpenAPI 3.1 that the documents use. */
 const Document = Schema.Struct({
   openapi: Schema.Literal("3.1.0"),
   info: Schema.Struct({ title: Schema.NonEmptyString, version: Schema.NonEmptyString }),
@@ -95,13 +95,12 @@ const Document = Schema.Struct({
 })
 type Document = typeof Document.Type
 
-/** Operations without a success. The document has none of them. */
 const removed = new Set(errorRows.flatMap(({ code, route }) => (code === "deprecated" ? [route] : [])))
 const isOffered = ({ method, path }: KnownRoute) => !new Set<string>(removed).has(`${method} ${path}`)
 
 const apis = { web: listRoutes(WebApi).filter(isOffered), backend: listRoutes(BackendApi) } as const
 
-/** The contracts and the paths that both listeners have. */
+/** The contracts and the paths of both listeners. */
 const documented = { web: [...apis.web, ...healthPaths], backend: [...apis.backend, ...healthPaths] } as const
 
 const documentOf = (listener: keyof typeof apis) =>
@@ -123,10 +122,10 @@ const operationOf = (document: Document, { method, path }: Pick<KnownRoute, "met
   return operation
 }
 
-/** Whether the errors of a route have the shape of A2A or of OpenAI's protocol, in which the codes are not listed. */
+/** True for routes whose errors have the shape of A2A or OpenAI, which does not list codes. */
 const isOfOtherProtocol = ({ path }: KnownRoute) => /^(\/v1\/|\/agents\/:id\/a2a(\/|$))/.test(path)
 
-/** The examples of the errors of a status. */
+/** The examples of a status's errors. */
 const errorExamplesOf = (document: Document, { responses }: Operation, status: string): ReadonlyArray<unknown> => {
   const { example, examples = {} } = responses[status]?.content?.["application/json"] ?? {}
   return [
@@ -137,7 +136,7 @@ const errorExamplesOf = (document: Document, { responses }: Operation, status: s
   ].filter((one) => one !== undefined)
 }
 
-/** Every value of every member of a name, at any depth, through the references. */
+/** Every value of the members with this name at any depth, through references. */
 const valuesOf = (
   document: Document,
   value: unknown,
@@ -433,32 +432,34 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
     })
   )
 
-  it.effect("The documentation's examples of requests are accepted, or refused for what they are about", () =>
-    Effect.gen(function* () {
-      const { document } = yield* documentOf("web")
-      const refusals: Array<readonly [string, unknown]> = []
-      for (const { method, path } of apis.web) {
-        const json = operationOf(document, { method, path }).requestBody?.content["application/json"]?.example
-        if (json === undefined) continue
-        const owner = yield* createOwnerWithAgent()
-        const own = (text: string) =>
-          text.replaceAll("agt_01jn8z5t7v", owner.agent.id).replaceAll("chs_01jn8z5t7v", owner.conversation)
-        const target = path
-          .replace(/(?<=agents\/|a2a\/):(id|agentId)\b/, owner.agent.id)
-          .replace(":sessionId", owner.conversation)
-          .replace(":userId", owner.user.id)
-        const headers = { "content-type": "application/json", "a2a-version": "1.0" }
-        const answer = yield* App.web({ method, path: target, as: owner, body: own(JSON.stringify(json)), headers })
-        if (answer.status === 400) refusals.push([`${method} ${path}`, answer.body["code"]])
-      }
-      // Secrets and proofs that an example cannot have.
-      assert.deepStrictEqual(refusals, [
-        ["POST /api/auth/reset-password", "reset_token_invalid"],
-        ["POST /api/settings/wallets", "wallet_proof_rejected"],
-        ["POST /api/wallet/cdp", "private_key_invalid"],
-        ["POST /api/agents/:id/verify/webauthn", "verification_rejected"]
-      ])
-    })
+  it.effect(
+    "The documentation's examples of requests are accepted, or rejected for the reason that they illustrate",
+    () =>
+      Effect.gen(function* () {
+        const { document } = yield* documentOf("web")
+        const refusals: Array<readonly [string, unknown]> = []
+        for (const { method, path } of apis.web) {
+          const json = operationOf(document, { method, path }).requestBody?.content["application/json"]?.example
+          if (json === undefined) continue
+          const owner = yield* createOwnerWithAgent()
+          const own = (text: string) =>
+            text.replaceAll("agt_01jn8z5t7v", owner.agent.id).replaceAll("chs_01jn8z5t7v", owner.conversation)
+          const target = path
+            .replace(/(?<=agents\/|a2a\/):(id|agentId)\b/, owner.agent.id)
+            .replace(":sessionId", owner.conversation)
+            .replace(":userId", owner.user.id)
+          const headers = { "content-type": "application/json", "a2a-version": "1.0" }
+          const answer = yield* App.web({ method, path: target, as: owner, body: own(JSON.stringify(json)), headers })
+          if (answer.status === 400) refusals.push([`${method} ${path}`, answer.body["code"]])
+        }
+        // Secrets and proofs, which an example cannot contain.
+        assert.deepStrictEqual(refusals, [
+          ["POST /api/auth/reset-password", "reset_token_invalid"],
+          ["POST /api/settings/wallets", "wallet_proof_rejected"],
+          ["POST /api/wallet/cdp", "private_key_invalid"],
+          ["POST /api/agents/:id/verify/webauthn", "verification_rejected"]
+        ])
+      })
   )
 
   it.effect("The documentation describes the request of every outbound event with its payload", () =>
@@ -512,7 +513,7 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
         web: (yield* documentOf("web")).document,
         backend: (yield* documentOf("backend")).document
       }
-      // Any path can answer these, so they stand at none.
+      // Any path can return these codes, so that no path lists them.
       const anywhere = new Set(["body_malformed"])
       const rows = errorRows.filter(({ route }) => !removed.has(route))
       const missing = rows.flatMap(({ code, listener = "web", route, status }) => {

@@ -11,7 +11,7 @@ const spectralPackage = "@stoplight/spectral-cli@6.16.3"
 
 const redocly = join(dirname(createRequire(import.meta.url).resolve("@redocly/cli/package.json")), "bin", "cli.js")
 
-/** The path that the interface specification gives to the deletion of agents is ambiguous with every `/api/agents/{id}/<name>`. */
+/** The specification's path for the deletion of agents is ambiguous with every `/api/agents/{id}/<name>`. */
 const ambiguousPath = "/api/agents/provision/{id}"
 
 const RedoclyReport = Schema.parseJson(
@@ -26,7 +26,7 @@ const RedoclyReport = Schema.parseJson(
   })
 )
 
-/** Writes the document of a listener to a file of its own. */
+/** Writes the document of a listener to a file. */
 const writeDocument = (listener: "web" | "backend") =>
   Effect.gen(function* () {
     const app = yield* App.TestApp
@@ -36,7 +36,7 @@ const writeDocument = (listener: "web" | "backend") =>
     return directory
   })
 
-/** The standard output of a linter, whose exit code is its verdict. */
+/** The standard output of a linter; its exit code is ignored. */
 const runLinter = (directory: string, command: string, args: ReadonlyArray<string>) =>
   Effect.async<string>((resume) => {
     const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" }

@@ -8,7 +8,7 @@ import { assertError } from "./ErrorAssertions.ts"
 
 const unsafe = new Set(["POST", "PUT", "PATCH", "DELETE"])
 const all = listRoutes(WebApi)
-/** Everything that a page of another origin must not do in the name of who is signed in: changes, and opening a socket. */
+/** Forbidden to pages of another origin despite a session: changes, and opening a socket. */
 const guarded = [...all.filter(({ method }) => unsafe.has(method)), makePlainRoute("GET", "/agents/:id/ws")]
 const readable = all.filter(({ crossOrigin, method }) => method === "GET" && crossOrigin === null)
 
@@ -73,7 +73,7 @@ const sites: ReadonlyArray<Site> = [
   }
 ]
 
-// Where people reach the service need not be where it listens.
+// The public port can differ from the listener's.
 const port = 4_711
 
 /** A user of the site, who is signed in. */

@@ -9,7 +9,7 @@ import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
-/** The way to the database. */
+/** The proxy in front of the database. */
 class DatabaseProxy extends Context.Tag("@berth/test/DatabaseProxy")<
   DatabaseProxy,
   Effect.Effect.Success<ReturnType<typeof makeTcpProxy>>
@@ -134,7 +134,7 @@ layer(LiveWithShortStatements, { excludeTestServices: true })("Requests while th
         App.web({ method: "GET", path: "/api/agents", as: owner }),
         App.web({ method: "POST", path: "/api/settings", as: owner, json: { name: "Ada" } })
       ]
-      // A later request as the limit: a slow machine delays it too.
+      // A later request is the limit: a slow machine delays it too.
       const late = Effect.delay(App.backend({ method: "GET", path: "/health/live" }), "6 seconds").pipe(
         Effect.zipRight(Effect.dieMessage("requests took more than six seconds"))
       )
@@ -159,7 +159,7 @@ layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A stor
   it.effect("A storm of sign-ins is rejected above the hash queue, and delays no other requests", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      // From an address of its own each.
+      // Each from a separate address.
       const signIn = Effect.suspend(() =>
         App.web({
           method: "POST",

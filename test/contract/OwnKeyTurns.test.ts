@@ -18,7 +18,7 @@ import {
   sendMessage
 } from "./TurnFixtures.ts"
 
-/** Runs an effect while all owners have a key for OpenAI. */
+/** Runs an effect while all owners have an OpenAI key. */
 const withOwnKeys = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(ModelProvidersTest, ({ withBehavior }) =>
     withBehavior({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) })(effect)
@@ -97,7 +97,7 @@ layer(App.shared, { excludeTestServices: true })("The cost of a message whose ow
         const [first, second] = turns
         if (first === undefined || second === undefined) return assert.fail()
         yield* call(second, { model: ownModel })
-        // Its price is that of both: nothing is gained but the rounding.
+        // The price of both: splitting gains only the rounding.
         yield* call(second, { model: platformModel, messageId: first.messageId })
         yield* Deferred.succeed(go, undefined)
         for (const fiber of chats) assert.strictEqual((yield* Fiber.join(fiber)).status, 200)

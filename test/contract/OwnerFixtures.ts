@@ -37,13 +37,13 @@ export const createOwnerWithAgent = (plan: PlanId = "pro", status: AgentStatus =
   })
 export type OwnerWithAgent = Effect.Effect.Success<ReturnType<typeof createOwnerWithAgent>>
 
-/** Leaves a user no units today. */
+/** Leaves the user without units today. */
 export const exhaustUnits = ({ user }: SignedIn) =>
   Effect.gen(function* () {
     yield* (yield* UnitLedger).reserve(user, findEntitlements(user.plan).dailyUnits, yield* uniqueName("all"))
   })
 
-/** Runs an effect while a table cannot be found. */
+/** Runs an effect while a table is missing. */
 export const withTableHidden =
   (table: "agents" | "outbox" | "social_tokens" | "users") =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -55,7 +55,7 @@ export const withTableHidden =
       )
     )
 
-/** Runs an effect while changes to users find no row, as if each had just been deleted. */
+/** Runs an effect while updates of users match no row, as if each had just been deleted. */
 export const withVanishingUsers = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.acquireUseRelease(
     Effect.orDie(
@@ -71,7 +71,7 @@ export const withVanishingUsers = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 export const lapseSubscription = ({ user }: SignedIn, status: SubscriptionStatus = "past_due") =>
   Effect.flatMap(SubscriptionRepository, ({ save }) => save({ userId: user.id, plan: user.plan, status }))
 
-/** Submits the page that a mail about a changed email address links to. */
+/** Submits the page that the mail about a changed email address links to. */
 export const undoEmailChange = (token: string) =>
   Effect.flatMap(TestApp, ({ web }) =>
     web({

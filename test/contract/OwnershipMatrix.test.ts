@@ -32,7 +32,6 @@ const idOf = (kind: Kind, owner: OwnerWithAgent) => {
 }
 const message: Kind = { of: messageOf, guessed: "msg_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
 
-/** The session that an owner is signed in with. */
 const sessionOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
     const [session] = yield* (yield* Sessions).listByUser(owner.user.id)
@@ -40,11 +39,9 @@ const sessionOf = (owner: OwnerWithAgent) =>
   })
 const session: Kind = { of: sessionOf, guessed: "ses_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
 
-/** An API key of an owner. */
 const apiKeyOf = (owner: OwnerWithAgent) => Effect.map(createApiKey(owner, "chat"), ({ id }) => id)
 const apiKey: Kind = { of: apiKeyOf, guessed: "key_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
 
-/** A webhook endpoint of an owner. */
 const endpointOf = (as: OwnerWithAgent) =>
   Effect.gen(function* () {
     const json = { url: "https://receiver.example/", events: ["agent.status"] }
@@ -78,7 +75,7 @@ const kinds: ReadonlyArray<readonly [RegExp, Kind]> = [
   [/^\/api\/instance\/:userId(\/|$)/, instance]
 ]
 
-/** Ids of no shape, as they stand in a path. */
+/** Malformed ids of a path. */
 const malformed = [
   "0",
   "%20",
@@ -96,23 +93,23 @@ const malformed = [
   "%25"
 ]
 
-/** Ids of what belongs to an agent: that one is looked for first. */
+/** Ids of an agent's objects: the agent is looked up first. */
 const withinAgent =
   /(?<=^(?:\/api)?\/agents\/:id\/.*)\/:(scheduleId|skillId|runId|operation|taskId|notificationId|attachmentId)/g
 
 const nameOf = ({ method, path }: KnownRoute) => `${method} ${path}`
 
-/** These say to everybody that they are gone, whatever their path names. */
+/** Deprecated for every caller and id. */
 const deprecated = new Set(["PUT /api/agents/:id", "DELETE /api/agents/:id"])
 
-/** Stream keys and ids of live streams are secrets themselves, not what a user owns. */
+/** Stream keys and ids of live streams are secrets themselves, not owned objects. */
 const isOfLiveStreams = ({ path }: KnownRoute) => path.startsWith("/live/")
-/** The models of a caller are a list of its own, which `OpenAiGateway.test.ts` tests. */
+/** Each caller has its own list of models, which `OpenAiGateway.test.ts` tests. */
 const isModel = ({ path }: KnownRoute) => path.startsWith("/v1/models/")
 const routesWithIds = listRoutes(WebApi).filter(
   (route) => route.path.includes("/:") && !isOfLiveStreams(route) && !isModel(route)
 )
-/** Authentic by a secret of the agent, for platforms. */
+/** Platforms authenticate with a secret of the agent. */
 const isWebhook = ({ path }: KnownRoute) => /^\/api\/webhooks\/(?!endpoints\/)/.test(path)
 /** Another owner's agent can allow the sender. */
 const isOfA2a = ({ path }: KnownRoute) => path.startsWith("/api/a2a/")
@@ -132,13 +129,13 @@ const send = (route: Pick<KnownRoute, "method" | "path">, id: string, as?: App.S
     ...(as === undefined ? {} : { as })
   })
 
-/** All that can be told apart of an answer: status, headers that are not the moment's, and body. */
+/** The observable parts of a response: status, headers without timestamps, and body. */
 const seen = (answer: HttpCallResponse) => {
   const { date: _date, "x-request-id": _id, ...headers } = answer.headers
   return JSON.stringify([answer.status, headers, withoutTraceId(answer)])
 }
 
-/** An owner and another user, for calls that are refused and so change nothing. */
+/** An owner and another user, for rejected calls, which change nothing. */
 class Users extends Context.Tag("@berth/test/OwnershipUsers")<
   Users,
   { readonly owner: OwnerWithAgent; readonly stranger: OwnerWithAgent }
@@ -168,7 +165,7 @@ layer(Layer.provideMerge(users, App.shared), { excludeTestServices: true })("Own
         Effect.gen(function* () {
           const users = yield* Users
           const { owner } = users
-          // The limit of lifecycle operations counts refused calls.
+          // The limit of lifecycle operations counts rejected calls.
           const stranger = kind === instance ? yield* createOwnerWithAgent() : users.stranger
           const { calls } = yield* AgentManagerTest
           const owned = yield* idOf(kind, owner)
@@ -234,7 +231,7 @@ layer(Layer.provideMerge(users, App.shared), { excludeTestServices: true })("Own
     )
 
   for (const route of goneRoutes)
-    it.effect(`${nameOf(route)} responds 410 to everybody, whatever id it names`, () =>
+    it.effect(`${nameOf(route)} responds 410 to every caller and for any id`, () =>
       Effect.gen(function* () {
         const { owner, stranger } = yield* Users
         const ids = [owner.agent.id, agent.guessed, ...malformed, "%0D%0Ax-planted:%20y", "%E2%98%83", "%22%3E%3Cb%3E"]

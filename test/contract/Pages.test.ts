@@ -14,7 +14,7 @@ import { createOwnerWithAgent, withTableHidden } from "./OwnerFixtures.ts"
 
 const browser = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" }
 
-/** A page as a browser sees it: its elements in order, with their attributes, and its text. */
+/** A page's elements in order with their attributes, and its text. */
 const parse = (page: string) => {
   const elements: Array<readonly [string, Readonly<Record<string, string>>]> = []
   let text = ""
@@ -60,7 +60,7 @@ const paths = [...pageRoutes, ...consoleRoutes].flatMap(({ method, path }) =>
   method === "GET" && !path.includes(":") ? [path] : []
 )
 
-/** A page whose address holds a token tells nobody where one comes from, not even this service. */
+/** A page with a token in its address sends no referrer, not even to this service. */
 const referrerPolicyOf = (path: string) =>
   ["/reset-password", "/undo-email-change"].includes(path) ? "no-referrer" : "same-origin"
 
@@ -575,7 +575,7 @@ layer(App.shared, { excludeTestServices: true })("Page forms", (it) => {
       headers: { ...form, ...more.headers }
     })
 
-  /** The marked fields with what is said about them and what they hold. */
+  /** The marked fields with their messages and values. */
   const markedFields = (page: HttpCallResponse) => {
     const elements = assertPage(page, page.status)
     return elements.flatMap(([, attributes]) => {

@@ -66,7 +66,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
       const { email } = yield* account
       const { passwordHasherCalls } = yield* App.TestApp
       const hashed = (yield* passwordHasherCalls).length
-      // With no users to look into, and no tokens, an answer that needed them would be 500.
+      // Without the tables of users and tokens, a response that depended on them would be 500.
       const answers = yield* withTableHidden("users")(Effect.all([forgot(email), forgot("nobody@example.com")]))
       assert.deepStrictEqual(
         answers.map(({ status }) => status),

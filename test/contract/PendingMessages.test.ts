@@ -43,7 +43,7 @@ const pendingOf = ({ user }: OwnerWithAgent) =>
 const usedBy = ({ user }: OwnerWithAgent) =>
   Effect.flatMap(UnitLedger, ({ findUsage }) => Effect.map(findUsage(user), ({ used }) => used))
 
-/** Agents that answer only once they may, and what they were asked in order. */
+/** Agents that answer after `go`, and the received messages in order. */
 const holdAnswers = Effect.gen(function* () {
   const go = yield* Deferred.make<void>()
   const asked: Array<string> = []
@@ -73,7 +73,7 @@ const waitingForLocks = Effect.gen(function* () {
   return waiting.length
 })
 
-/** Counts the calls that have come back. */
+/** Counts completed calls. */
 const counter = Effect.map(Ref.make(0), (count) => ({
   answered: Ref.get(count),
   counted: Effect.tap(Ref.update(count, (before) => before + 1))
@@ -103,7 +103,7 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
             )
           )
           yield* eventually(pendingOf(owner), (pending) => pending === perSession)
-          // A message that comes only after the first is answered would have its place.
+          // A message that is received after the first is answered has a later position.
           yield* eventually(answered, (count) => count === 8)
           for (const path of ["/api/agent", "/api/chat"]) {
             const refused = yield* postMessage(owner, { message: "one more" }, path)
@@ -369,7 +369,7 @@ layer(WithConversations, { excludeTestServices: true })("Messages in transaction
       const release = yield* after(mayRelease, ledger.release(yield* reservation))
       const deletion = yield* after(mayDelete, removeSession(owner.user.id, deleted.id))
       const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      /** Each of the forked calls waits for a lock, or has ended. */
+      /** Waits until each forked call waits for a lock or has ended. */
       const awaitStarted = (fibers: ReadonlyArray<Fiber.RuntimeFiber<unknown>>) =>
         eventually(
           Effect.zipWith(

@@ -20,7 +20,10 @@ const idOf = ({ body }: HttpCallResponse) => Effect.map(Effect.orDie(decodeProvi
 
 const agentsOf = (as: App.SignedIn) => Effect.flatMap(AgentRepository, ({ listOwned }) => listOwned(as.user.id))
 
-/** Many at once: how many were accepted, and that every other one was refused for the plan's limit. */
+/**
+ * Sends concurrent requests; returns the number of accepted ones and asserts that the plan's limit rejected the
+ * others.
+ */
 const accepted = (as: App.SignedIn, requests: number, limit: number) =>
   Effect.gen(function* () {
     const answers = yield* Effect.replicateEffect(provision(as), requests, { concurrency: "unbounded" })

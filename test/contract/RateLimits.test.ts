@@ -247,7 +247,7 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
       const json = { model: "openai/gpt-4", input: "Hello", previous_response_id: "resp_none" }
       const create = App.web({ method: "POST", path: "/v1/responses", as: owner, json })
       assert.strictEqual((yield* create).status, 404)
-      // Calls of the gateway are counted shortly after they are admitted.
+      // Gateway calls are counted shortly after their admission.
       yield* eventually(create, ({ status }) => status === 429)
     })
   )

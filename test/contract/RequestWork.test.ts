@@ -37,7 +37,10 @@ const data = (value: object) => `data: ${JSON.stringify({ id: "c", ...value })}\
 const modelDelta = data({ choices: [{ index: 0, delta: { content: "word " } }] })
 const modelEnd = `${data({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage })}data: [DONE]\n\n`
 
-/** A vendor without Effect, whose work is not counted. It sends a delta when the client has received the one before. */
+/**
+ * A vendor outside of Effect, whose work is not counted. It sends a delta after the client has received the previous
+ * one.
+ */
 class Vendor {
   #deltas = 1
   #response: ServerResponse | undefined

@@ -18,15 +18,15 @@ export const recordOf = (check: (value: unknown) => boolean) => (value: unknown)
 
 const aDay = 24 * 60 * 60 * 1000
 const isRecent = (millis: number) => Math.abs(new Date().getTime() - millis) < aDay
-/** ISO 8601 in UTC, of about now. */
+/** ISO 8601 in UTC, near the current time. */
 export const recentTimestamp = (value: unknown) =>
   matchingPattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)(value) && isRecent(Date.parse(String(value)))
-/** Whole milliseconds since 1970, of about now. */
+/** Whole milliseconds since 1970, near the current time. */
 export const recentEpochMillis = (value: unknown) => Number.isInteger(value) && isRecent(Number(value))
 
 const isList = (shape: ResponseShape): shape is readonly [ResponseShape] => Array.isArray(shape)
 
-/** Fails where a value differs, saying where. A list must not be empty, or it shows nothing. */
+/** Fails with the path of a difference. A list must have an element, or it proves nothing. */
 export const assertShape = (value: unknown, shape: ResponseShape, where = "body"): void => {
   if (typeof shape === "function") {
     assert.isTrue(shape(value), `${where} is ${JSON.stringify(value)}`)

@@ -64,7 +64,7 @@ const stop = (owner: App.SignedIn, messageId: string) =>
 
 const messageIdOf = (event: ParsedServerSentEvent | undefined) => MessageId.make(event?.id?.split(":")[0] ?? "")
 
-/** Tells everything, as an answer that was streamed to its end. */
+/** Streams an answer to its end. */
 const streamWholeAnswer = (owner: App.SignedIn, path: string) =>
   Effect.gen(function* () {
     const { withBehavior } = yield* AgentManagerTest
@@ -74,7 +74,7 @@ const streamWholeAnswer = (owner: App.SignedIn, path: string) =>
     return { events, id: messageIdOf(events[0]) }
   })
 
-/** A message whose answer has begun and waits for `go`. */
+/** A message whose answer waits for `go` after its first events. */
 const startAnswer = (owner: App.SignedIn, told = 3) =>
   Effect.gen(function* () {
     const { withBehavior } = yield* AgentManagerTest
@@ -188,7 +188,7 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       const { body } = yield* App.web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } })
       const id = String(body["id"])
       const [only, ...more] = parseEvents(yield* follow(owner, id))
-      // Numbered behind the pieces there were, which nobody could have known of.
+      // Numbered after the earlier deltas, which no reader could have received.
       assert.deepStrictEqual([only?.event, only?.id, more], ["done", `${id}:3`, []])
       assert.deepInclude(only?.data, { reply: "Echo: hello" })
     })
@@ -278,7 +278,7 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       const ended = yield* streamWholeAnswer(owner, "/api/agent")
       const ids = yield* Effect.replicateEffect(pending, 9)
       const [first = MessageId.make(""), ninth = MessageId.make("")] = [ids[0], ids[8]]
-      // The probe below takes a place for a moment, so a stream may be refused once.
+      // The probe below briefly takes a place, so that a stream can be rejected once.
       const streams = yield* Effect.forEach(ids.slice(0, 8), (id) =>
         Effect.forkDaemon(Effect.repeat(follow(owner, id), { while: ({ status }) => status === 429 }))
       )
@@ -290,7 +290,7 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       for (const path of ["/api/agent", "/api/chat"])
         assert.strictEqual((yield* postMessage(owner, path, { "last-event-id": `${ninth}:0` })).status, 429)
       assert.strictEqual((yield* follow(owner, "msg_none")).status, 404)
-      // A further reader of a resumed answer, and a message of one's own, take no place.
+      // A further reader of a resumed answer, and a message of the reader, take no place.
       const again = yield* Effect.forkDaemon(follow(owner, first))
       const other = yield* App.web({
         method: "POST",

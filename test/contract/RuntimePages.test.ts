@@ -11,7 +11,7 @@ import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 import { inTaskTurn } from "./TurnFixtures.ts"
 
-/** Asks for a page with the runtime token of an owner. */
+/** Requests a page with an owner's runtime token. */
 const askFor = (owner: OwnerWithAgent, messageId: string, url: string, agentId: string = owner.agent.id) =>
   Effect.gen(function* () {
     const token = yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id)
@@ -86,7 +86,7 @@ layer(App.layer({ limits: { "runtime-page": { count: 6, window: Duration.hours(1
       const refused = yield* open(owner, page)
       assertError(refused, { status: 429, code: "rate_limit_exceeded" })
       assert.isDefined(refused.headers["retry-after"])
-      // The limit counts the token's owner, whatever agent the body names.
+      // The limit counts the token's owner, whichever agent the body names.
       assertError(yield* askFor(owner, "msg_none", page, stranger.agent.id), {
         status: 429,
         code: "rate_limit_exceeded"

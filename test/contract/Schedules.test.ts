@@ -46,7 +46,7 @@ const list = (owner: OwnerWithAgent) =>
 const history = (owner: OwnerWithAgent, id: string) =>
   Effect.map(call(owner, "GET", `/schedules/${id}/runs`), ({ body }) => decodeRuns(body))
 
-/** Gives a schedule one time a day, which came `ago` by the database's clock. */
+/** Gives a schedule one daily time that was due `ago` by the database's clock. */
 const makeDue = (id: string, ago = "1 second") =>
   Effect.flatMap(SqlClient, (sql) => {
     const due = sql`date_trunc('second', now() - ${ago}::interval)`
@@ -55,7 +55,7 @@ const makeDue = (id: string, ago = "1 second") =>
         next_due_at = ${due}, planned_at = ${due}
       where id = ${id}`
   })
-/** A schedule of an enterprise owner whose next time has just come. */
+/** A due schedule of an enterprise owner. */
 const createDue = (owner: OwnerWithAgent, json: unknown = daily) =>
   Effect.tap(create(owner, json), ({ id }) => makeDue(id))
 
@@ -158,16 +158,16 @@ layer(ScheduleWorker.layer, { excludeTestServices: true })("Schedules", (it) => 
       const { fire } = yield* ScheduleTicks
       const { calls } = yield* AgentManagerTest
       const { id } = yield* createDue(owner)
-      // Killed before the commit of the tick: nothing is left of it.
+      // Killed before the tick's commit: nothing remains of it.
       yield* Effect.exit(sql.withTransaction(Effect.zipRight(fire, Effect.die("killed"))))
       assert.strictEqual((yield* history(owner, id)).total, 0)
       assert.lengthOf(yield* ScheduleWorker.relayJobs, 0)
-      // Killed after the commit: the entry of the outbox is published later.
+      // Killed after the commit: the outbox entry is published later.
       yield* fire
       yield* fire
       const entry = yield* jobOf(owner, id)
       if (entry === undefined) return assert.fail("The tick has no job")
-      // Killed after the start of the run, and again after the turn without its end.
+      // Killed after the start of the run, and again after the turn before the run's end.
       const before = (yield* calls).length
       yield* sql`update agent_runs set state = 'running', started_at = now() where schedule_id = ${id}`
       yield* ScheduleWorker.runJob(entry)
@@ -193,7 +193,7 @@ layer(ScheduleWorker.layer, { excludeTestServices: true })("Schedules", (it) => 
       const { fire } = yield* ScheduleTicks
       const { id } = yield* createDue(owner)
       yield* ScheduleWorker.runSchedules
-      // Everything stored lies an hour ahead of the clock now.
+      // Now all stored times are an hour ahead of the clock.
       yield* sql`update schedules set planned_at = now() + interval '1 hour', next_due_at = now() + interval '1 hour' where id = ${id}`
       yield* fire
       const [row] =
@@ -515,7 +515,7 @@ layer(ScheduleWorker.layer, { excludeTestServices: true })("Runs of skills", (it
     })
   )
 
-  it.effect("Runs of skills are canceled once, and a job that comes later does nothing", () =>
+  it.effect("Runs of skills are canceled once, and a later job has no effect", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro")
       yield* enable(owner)

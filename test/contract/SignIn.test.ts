@@ -33,7 +33,6 @@ const whoIs = (cookie: string) =>
     status === 200 ? body["id"] : status
   )
 
-/** The one cookie that an answer sets: name, value and attributes. */
 const cookieOf = ({ headers }: HttpCallResponse) => {
   const [only = "", ...more] = headers["set-cookie"] ?? []
   assert.deepStrictEqual(more, [])
@@ -113,7 +112,7 @@ layer(App.shared, { excludeTestServices: true })("Sign-in by password", (it) => 
           yield* sql`update users set password_hash = '$argon2id$another' where id = ${id}`
           yield* sql`delete from sessions where user_id = ${id}`
           const signing = yield* Effect.forkDaemon(signIn(email))
-          // It has verified the old password once it waits for the row, or is done with it.
+          // It has verified the old password once it waits for the row or has ended.
           yield* Effect.repeat(Effect.zipLeft(waiting, Effect.sleep("20 millis")), {
             until: (count) => count > 0 || signing.unsafePoll() !== null
           })

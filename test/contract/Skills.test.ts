@@ -53,7 +53,7 @@ layer(App.shared, { excludeTestServices: true })("An agent's skills", (it) => {
       assert.strictEqual((yield* toggle(owner, "files", false)).status, 200)
       assert.deepStrictEqual(yield* skillsOf(owner), { time: true, calculator: false, files: false })
       assert.lengthOf(yield* told, 5)
-      // One job repeats the changes to the instance, in the owner's turn.
+      // One job repeats the changes to the instance, in the owner's lane.
       const jobs = yield* sql`
         select lane from outbox where name = ${ReconfigureInstanceJob.name} and payload->>'userId' = ${owner.user.id}`
       assert.deepStrictEqual(jobs, [{ lane: `tasks ${owner.user.id}` }])

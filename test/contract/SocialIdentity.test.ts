@@ -166,7 +166,7 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
       const { cookieName } = yield* App.TestApp
       const token = yield* signedIn()
       const id = yield* whoIs(token)
-      // A cookie that is over does not keep it out.
+      // An expired cookie does not block the token.
       assert.strictEqual((yield* settings(token, { cookie: `${cookieName}=over` })).body["id"], id)
       const named = yield* App.web({
         method: "POST",
@@ -267,7 +267,7 @@ layer(app(), { excludeTestServices: true })("A social identity network without a
       }
       issuer.setFault("/jwks", null)
       assert.strictEqual((yield* verify(token)).status, 200)
-      // They are kept.
+      // The keys are cached.
       issuer.setFault("/jwks", "fails")
       assert.strictEqual((yield* Effect.flatMap(tokenOf(newFid()), verify)).status, 200)
     })
@@ -336,7 +336,7 @@ layer(app(), { excludeTestServices: true })("A social session token", (it) => {
       yield* sql`update social_tokens set expires_at = now() + interval '1 hour'`
       yield* sql`update sessions set expires_at = now() + interval '1 hour'`
       assert.match(String(yield* whoIs(token)), /^usr_/)
-      // Using it has not made it any longer.
+      // Using it has not extended it.
       assert.isAtMost(yield* lives("sessions"), 3_600)
       const next = tokenIn(yield* refresh(token))
       assert.isAbove(yield* lives("sessions"), 86_000)
@@ -428,7 +428,7 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
       const linked = yield* post("/api/settings/wallets", proof, { headers: bearer(session) })
       assert.strictEqual(linked.status, 200, linked.text)
       s.assertShape((yield* ask).body, shape("premium", key.address))
-      // It proves nothing of anybody else.
+      // It proves nothing about other accounts.
       const other = yield* Effect.flatMap(tokenOf(newFid()), (token) => verify(token, key.address))
       s.assertShape(other.body, shape("basic", key.address))
     })

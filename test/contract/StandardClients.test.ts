@@ -54,7 +54,7 @@ const openAiOf = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
 
 const usage = { promptTokens: 7, completionTokens: 3, totalTokens: 10 }
 
-/** Send a text and an image in every protocol, and return the answer's text. */
+/** Functions that send a text and an image in each protocol and return the answer's text. */
 const imageSenders = (
   access: Effect.Effect.Success<ReturnType<typeof accessOf>>,
   model: string
@@ -109,7 +109,7 @@ const imageSenders = (
   ]
 }
 
-/** The model calls `find_weather` until it has the result, which it repeats. */
+/** The model calls `find_weather` until it has the result, then repeats the result. */
 const withWeatherTool = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(ModelProvidersTest, ({ withBehavior }) =>
     withBehavior({
@@ -132,12 +132,12 @@ const withWeatherTool = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     })(effect)
   )
 
-/** The messages of the last model call, without what the agent or gateway adds. */
+/** The messages of the last model call, without those of the agent or gateway. */
 const readLastCall = Effect.flatMap(ModelProvidersTest, ({ calls }) =>
   Effect.map(calls, (all) => all.at(-1)?.messages.map(({ content, role }) => ({ role, content })) ?? [])
 )
 
-/** A terminal that answers with the given lines and returns what is written, failures included. */
+/** A terminal with the given input lines; returns the output, failures included. */
 const makeTerminal = Effect.gen(function* () {
   const stored = yield* Ref.make(Option.none<StoredAccess>())
   const run = (args: ReadonlyArray<string>, ...lines: ReadonlyArray<string>) =>
@@ -238,7 +238,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
           }
           assertMatches(yield* call(() => client.responses.create({ model, input })), response)
           assertMatches(yield* call(() => client.responses.stream({ model, input }).finalResponse()), response)
-          // The AI layer's own answers have exactly their fields.
+          // Responses of the AI layer have exactly their fields.
           for (const stream of [false, true]) {
             const answer = yield* App.backend({ method: "POST", path: "/api/ai/chat", json: { messages, stream } })
             assert.include(answer.text, JSON.stringify(usage))
@@ -549,7 +549,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       const open = sql`select id from reservations where user_id = ${owner.user.id} and state = 'reserved'`
       yield* eventually(open, (rows) => rows.length === 0)
       assert.strictEqual(yield* readUsedUnits(owner), used + 1)
-      // The key is there when the call is priced, and gone when it is used.
+      // The key exists when the call is priced, and is deleted when it is used.
       const lookups = [{ openai: Redacted.make("sk-own") }, {}]
       const removed = yield* withBehavior({ keys: () => Effect.sync(() => lookups.shift() ?? {}) })(
         refusal(() => client.embeddings.create(body))
@@ -582,7 +582,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         const common = { model: languageModel, maxRetries: 0 }
         const first = yield* call(() => generateText({ ...common, prompt: input }))
         assert.deepStrictEqual([first.text, first.usage.totalTokens], ["Good day.", 10], name)
-        // By the first provider, the earlier answer goes as a reference to a stored item.
+        // At the first provider, the earlier answer is a reference to a stored item.
         const messages = [
           { role: "user" as const, content: input },
           ...first.response.messages,
@@ -748,7 +748,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     })
   )
 
-  it.effect("POST /mcp answers what is no message in the form of JSON-RPC", () =>
+  it.effect("POST /mcp rejects an invalid message with a JSON-RPC error", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" }
@@ -828,7 +828,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         source.addEventListener("done", ({ data }) => resume(Effect.succeed(String(data))))
       })
       assertMatches(JSON.parse(done), { reply: "I am here." })
-      // It reconnects with the last id, and 204 closes it.
+      // It reconnects with the last id; 204 closes it.
       yield* Effect.async<void>((resume) => {
         source.addEventListener("error", () => {
           if (source.readyState === EventSource.CLOSED) resume(Effect.void)

@@ -49,7 +49,7 @@ layer(App.shared, { excludeTestServices: true })("A suspension", (it) => {
       })
   )
 
-  it.effect("A suspension is audited with its end and asks for the instance to be stopped", () =>
+  it.effect("A suspension is audited with its end and requests the stop of the instance", () =>
     Effect.gen(function* () {
       const { user } = yield* App.signInNewUser()
       yield* suspend(user.id)
@@ -86,7 +86,7 @@ layer(App.shared, { excludeTestServices: true })("A suspension", (it) => {
 const holdAnswers = (): Stream.Stream<TurnEvent> =>
   Stream.concat(Stream.make<[TurnEvent]>({ type: "delta", text: "Once " }), Stream.never)
 
-/** Every credential of an owner, with the status that it is answered with. */
+/** Every credential of an owner with the status of its response. */
 const presentCredentials = Effect.gen(function* () {
   const { appUrl } = yield* App.TestApp
   const owner = yield* createOwnerWithAgent()

@@ -76,7 +76,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
       })
     )
 
-    it.effect("Without a speech provider the sender of voice messages is told once, and the owner by the log", () =>
+    it.effect("Without a speech provider the sender of voice messages is notified once, and the owner by the log", () =>
       Effect.gen(function* () {
         const owner = yield* connectOwner()
         const chat = newChat()
@@ -361,7 +361,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
           yield* resume
           assert.deepStrictEqual(yield* sentTo(chat), ["Echo: one"])
           yield* resume
-          // The platform accepted the first one before it broke off.
+          // The platform accepted the first one before the connection broke.
           assert.deepStrictEqual(yield* sentTo(chat), ["Echo: one", "Echo: one", "Echo: two"])
           const rows =
             yield* sql`select repeats, status from outbound_messages where chat_id = ${String(chat.id)} order by id`

@@ -16,7 +16,6 @@ export const { FakeTelegram, runChannelJobs } = ChannelWorker
 let messageIds = 0
 let chatIds = 9_000
 
-/** A new private chat of one person. */
 export const newChat = () => {
   chatIds += 1
   return { id: chatIds, type: "private" }
@@ -39,7 +38,7 @@ export const messageIn = (chat: Chat, text: string, more: Readonly<Record<string
   }
 }
 
-/** A voice message whose file the Bot API has. */
+/** A voice message with a file at the Bot API. */
 export const voiceIn = (chat: Chat, spoken: string, duration = 4) =>
   Effect.map(FakeTelegram, ({ addFile }) => {
     const message = messageIn(chat, "", { text: undefined })
@@ -51,7 +50,7 @@ export const voiceIn = (chat: Chat, spoken: string, duration = 4) =>
 export const put = (owner: OwnerWithAgent, json: unknown) =>
   App.web({ method: "PUT", path: `/api/agents/${owner.agent.id}/channels`, as: owner, json })
 
-/** An owner whose agent is connected to the bot; others lose it. */
+/** An owner whose agent is connected to the bot; disconnects others. */
 export const connectOwner = (plan: "pro" | "starter" = "pro") =>
   Effect.gen(function* () {
     const { token } = yield* FakeTelegram
@@ -76,7 +75,7 @@ export const readLogs = (owner: OwnerWithAgent) =>
 
 let updateIds = 100
 
-/** Delivers an update as Telegram calls the webhook. */
+/** Delivers an update to the webhook as Telegram does. */
 export const deliver = (
   owner: { readonly agent: { readonly id: AgentId } },
   update: Readonly<Record<string, unknown>>,
@@ -100,10 +99,10 @@ export const sentTo = (chat: Chat) =>
       .map(({ text }) => text)
   )
 
-/** The texts in a chat after the waiting jobs. */
+/** Runs the waiting jobs; returns the sent texts of a chat. */
 export const sentAfterJobs = (chat: Chat) => Effect.zipRight(runChannelJobs, sentTo(chat))
 
-/** The messages that agents were asked since a number of calls. */
+/** The messages that agents received after a number of calls. */
 export const askedAfter = (before: number) =>
   Effect.gen(function* () {
     const { calls } = yield* AgentManagerTest
@@ -116,7 +115,7 @@ export const countCalls = Effect.flatMap(AgentManagerTest, ({ calls }) => Effect
 export const unready = { chat: () => Stream.fail(new InstanceUnavailable({ reason: "it starts" })) }
 export const freeCall = { own: false, promptMicros: noUsdMicros, answerMicros: noUsdMicros }
 
-/** Runs the jobs of a chat, whose pause has passed. */
+/** Runs the jobs of a chat after its pause. */
 export const runResumed = (chat: Chat) =>
   Effect.gen(function* () {
     yield* sql`update channel_chats set paused_until = null where chat_id = ${String(chat.id)}`

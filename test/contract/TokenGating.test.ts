@@ -71,7 +71,7 @@ layer(onChain, { excludeTestServices: true })("Token gating", (it) => {
         s.assertShape(looked.body, {
           ...verdict,
           contractAddress: s.equalTo(chain.token),
-          // Without the query, which holds a key.
+          // Without the query, which contains a key.
           rpcEndpoint: s.equalTo(chain.url)
         })
       }
@@ -84,7 +84,7 @@ layer(onChain, { excludeTestServices: true })("Token gating", (it) => {
       const { address } = makePrivateKey()
       yield* chain.mint(address, minBalance)
       const digits = address.slice(2)
-      // A wrong checksum too: the specification asks for 42 characters.
+      // A wrong checksum is accepted too: the specification requires only 42 characters.
       const mixed = digits.replace(/[a-f]/i, (digit) =>
         digit === digit.toLowerCase() ? digit.toUpperCase() : digit.toLowerCase()
       )

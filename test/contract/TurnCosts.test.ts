@@ -39,7 +39,7 @@ const answerOf = (
 const broken = new ProviderFailed({ provider: "anthropic", kind: "unreachable", reason: "gone" })
 const withOwnKey = { keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) }
 
-/** A reservation is either open for a turn in progress or closed, so that no units are lost. */
+/** A reservation is open during its turn and closed afterwards, so that no units are lost. */
 const countOpenReservations = ({ user }: OwnerWithAgent) =>
   Effect.map(
     sql`select id from reservations where user_id = ${user.id} and state = 'reserved' and cause like 'msg_%'`,

@@ -15,7 +15,7 @@ import * as App from "../support/TestApp.ts"
 import type { OwnerWithAgent } from "./OwnerFixtures.ts"
 import { Units } from "@berth/domain/shared/Money"
 
-/** Run by the owner's key for OpenAI where there is one; the other is always paid by the platform. */
+/** Paid by the owner's OpenAI key if there is one; the other is always paid by the platform. */
 export const ownModel = "openai/gpt-4"
 export const platformModel = "anthropic/claude-opus-4-6"
 

@@ -23,7 +23,7 @@ import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
 const path = "/api/auth/callback/wallet"
 const refused = { status: 401, code: "wallet_sign_in_rejected" }
 
-/** A plain key as somebody who signs texts. */
+/** A signer with a new private key. */
 const newSigner = (): MessageSigner => {
   const key = makePrivateKey()
   return { address: key.address, sign: (message) => key.signMessage({ message }) }
@@ -34,7 +34,6 @@ const signIn = (json: unknown, more: Partial<App.AppCall> = {}) => App.web({ met
 const proof = (signer: MessageSigner, changes: Parameters<typeof signSignInMessage>[2] = {}) =>
   Effect.flatMap(App.TestApp, ({ appUrl }) => signSignInMessage(appUrl, signer, changes))
 
-/** The cookies that an answer sets, a value each; the empty one is cleared. */
 const cookiesOf = ({ headers }: HttpCallResponse) =>
   new Map(
     (headers["set-cookie"] ?? []).map((line) => {
@@ -65,7 +64,7 @@ const count = (query: "users" | "wallets" | "sessions" | "used_wallet_nonces") =
 
 const countAll = Effect.all([count("users"), count("wallets"), count("sessions"), count("used_wallet_nonces")])
 
-/** Refused in the same words as every other, with no cookie, and with nothing written. */
+/** Asserts that a sign-in is rejected with the common message, without a cookie and without writes. */
 const assertRefused = (ask: Effect.Effect<HttpCallResponse, never, App.TestApp>, what: string) =>
   Effect.gen(function* () {
     const before = yield* countAll
@@ -187,7 +186,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
         [302, ...Array.from({ length: 19 }, () => 401)]
       )
       assert.strictEqual(yield* count("sessions"), sessions + 1)
-      // The same nonce in other words is the same nonce; another wallet's is not.
+      // Two messages with the same nonce conflict; another wallet's nonce does not.
       const nonce = nonceIn(raced)
       yield* assertRefused(signIn(yield* proof(signer, { nonce, statement: "Again" })), "the nonce in other words")
       assert.strictEqual((yield* signIn(yield* proof(newSigner(), { nonce }))).status, 302)
@@ -230,7 +229,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
         "no message": { message: "", signature }
       }
       for (const [what, one] of Object.entries(forged)) yield* assertRefused(signIn(one), what)
-      // Nothing so far was dear enough to ask the chain about, which is not there.
+      // No check so far was expensive enough to reach the chain, which is unreachable.
       yield* assertRefused(signIn({ message, signature: `0x${"00".repeat(9_000)}` }), "an oversized signature")
       yield* assertRefused(signIn({ message, signature: "0xsigned" }), "a signature that is none")
       assert.strictEqual((yield* signIn({ message, signature })).status, 302)
@@ -246,7 +245,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
       for (const signature of [yield* Effect.promise(() => other.sign(message)), "0x1234"])
         assertError(yield* signIn({ message, signature }), { status: 503, code: "chain_unreachable" })
       assert.deepStrictEqual(yield* countAll, before)
-      // The node's address holds a key.
+      // The node's address contains a key.
       assert.notInclude((yield* logLines).join("\n"), "hunter2")
     })
   )
@@ -393,7 +392,7 @@ layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of wall
       assert.strictEqual(yield* count("users"), users)
       for (const signer of signers.slice(0, 2))
         assert.strictEqual((yield* signIn(yield* proof(signer), { from })).status, 302)
-      // The rejected proof is not used up.
+      // The rejected proof is not consumed.
       assert.strictEqual((yield* signIn(once, { from: "192.0.2.23" })).status, 302)
     })
   )
@@ -491,7 +490,7 @@ layer(App.shared, { excludeTestServices: true })("The wallets of an account", (i
   const unlink = (as: App.SignedIn, address: string) =>
     App.web({ method: "DELETE", path: `${settings}?address=${address}`, as })
 
-  /** A user who came by a wallet, and the wallet. */
+  /** A user who registered by wallet, and the wallet. */
   const comer = Effect.gen(function* () {
     const signer = newSigner()
     const answer = yield* signIn(yield* proof(signer))

@@ -19,7 +19,7 @@ export const callWallet = (owner: OwnerWithAgent, messageId: string, call: unkno
     })
   })
 
-/** Runs an effect within a turn of a message that the owner has sent to the agent. */
+/** Runs an effect in a turn of the owner's message to the agent. */
 export const inOwnerTurn = <A, E, R>(owner: OwnerWithAgent, use: (messageId: string) => Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const { withBehavior } = yield* AgentManagerTest
@@ -45,7 +45,7 @@ export const inOwnerTurn = <A, E, R>(owner: OwnerWithAgent, use: (messageId: str
     return yield* Deferred.await(done)
   })
 
-/** The calls in a turn of their own each; returns status and text or message of the answers. */
+/** Runs each call in a separate turn; returns the status and the text or message of the responses. */
 export const payInTurn = (owner: OwnerWithAgent, ...calls: ReadonlyArray<unknown>) =>
   inOwnerTurn(owner, (messageId) =>
     Effect.forEach(calls, (call) =>

@@ -11,7 +11,7 @@ import * as Records from "./ServiceDatabase.ts"
 import { type SignedUpClient, signUpClient, openWebClient } from "./WebClient.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-/** The Berth whose accounts are deleted, and whose programs are killed meanwhile. */
+/** The Berth whose accounts are deleted while its programs are killed. */
 export class DeletionBerth extends Context.Tag("@berth/test/DeletionBerth")<DeletionBerth, Berth>() {}
 
 /** A user with a running agent and a conversation. */
@@ -41,7 +41,7 @@ const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
 const directoryOf = (userId: UserId) =>
   Effect.map(DeletionBerth, ({ place }) => join(place.dataDirectory, "instances", userId))
 
-/** Whether no process and no file of the instance is left. */
+/** Waits until no process and no file of the instance remains. */
 const untilCleared = (userId: UserId) =>
   Effect.gen(function* () {
     const directory = yield* directoryOf(userId)
@@ -103,7 +103,7 @@ export const accountDeletion = (it: Vitest.MethodsNonLive<DeletionBerth | SqlCli
       assert.isFalse(isProcessAlive(pid))
       assert.include((yield* other.chat("Still there?")).reply, "Still there?")
       const sql = yield* SqlClient
-      // Paid units stay in the ledger, balanced.
+      // Paid units remain in the ledger, balanced.
       const [books] = yield* sql<{ units: number; entries: number }>`
         select sum(units)::int as units, count(*)::int as entries from ledger_entries where former_user is not null`
       assert.strictEqual(books?.units, 0)
@@ -138,7 +138,7 @@ export const accountDeletion = (it: Vitest.MethodsNonLive<DeletionBerth | SqlCli
             (rows) => rows.length > 0
           )
         )
-      // As soon as one of them is accepted.
+      // As soon as one is accepted.
       yield* repeatUntil(
         Effect.map(
           Effect.forEach(people, ({ userId }) => promisedTo(userId)),

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { makeShellEnvironment, root } from "./BerthProcess.ts"
 import { FirstStart, type FirstStartPart } from "./FirstStart.ts"
 
-/** Runs `npm run admin` on a data directory, without npm. */
+/** Runs the command of `npm run admin` on a data directory, without npm. */
 const runAdmin = (dataDirectory: string, args: ReadonlyArray<string>) =>
   Effect.async<{ readonly code: number; readonly stdout: string; readonly stderr: string }>((resume) => {
     const child = execFile(
@@ -21,7 +21,7 @@ const runAdmin = (dataDirectory: string, args: ReadonlyArray<string>) =>
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
-/** `npm run admin` beside a running service. */
+/** `npm run admin` during a running service. */
 export const adminCommand: FirstStartPart = (it) => {
   it.effect(
     "The admin command changes users of a running service over its embedded database, and audits the account of the system",

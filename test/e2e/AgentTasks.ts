@@ -87,7 +87,7 @@ const answerOf = (caller: Option.Option<Settled["user"]>, content: string) =>
     return pieces.join("")
   })
 
-/** A task whose answer has stopped after its first half. */
+/** A task whose answer stops after its first half. */
 const beginTask = (person: Settled) =>
   Effect.gen(function* () {
     const { openai: upstream } = yield* SharedBerth
@@ -109,7 +109,7 @@ const pidOf = (userId: UserId) =>
     Effect.map(readRuntimePid(berth.place.dataDirectory, userId), (pid) => Option.getOrThrow(pid))
   )
 
-/** The gateway's agent. */
+/** Tasks by the agent of the gateway. */
 export const agentTasks: SharedBerthPart = (outer) =>
   outer.layer(tasks, { timeout: "120 seconds" })("the gateway's agent", (it) => {
     it.effect(

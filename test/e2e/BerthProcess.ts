@@ -149,7 +149,7 @@ const launch = (options: BerthOptions, place: BerthLocation) =>
     return { child, ended, logs: Effect.sync(() => output.join("")) }
   })
 
-/** Stops gracefully, then by force, so that no test leaves a process behind. */
+/** Stops with SIGTERM, then SIGKILL, so that no test leaves a process. */
 const end = (child: ChildProcess, ended: Deferred.Deferred<ProgramExit>, place: BerthLocation) =>
   Effect.gen(function* () {
     const pid = child.pid ?? 0
@@ -181,7 +181,7 @@ const newPlace: Effect.Effect<BerthLocation, never, Scope.Scope> = Effect.gen(fu
   }
 })
 
-/** Starts Berth without waiting; `ready` waits. The scope stops it. */
+/** Starts Berth without waiting for readiness; `ready` waits. The scope stops it. */
 export const launchBerth = (options: BerthOptions = {}): Effect.Effect<Berth, never, Scope.Scope> =>
   Effect.gen(function* () {
     const place = options.place ?? (yield* newPlace)

@@ -17,7 +17,7 @@ const service = Effect.map(SharedBerth, ({ berth, cards }) => {
   }
 })
 
-/** Brings events to the service; every one of them has to be acknowledged. */
+/** Delivers events to the service, which must acknowledge each one. */
 const deliver = (events: ReadonlyArray<StripeEvent>) =>
   Effect.gen(function* () {
     const { berth, cards } = yield* SharedBerth
@@ -37,7 +37,7 @@ const untilPlan = (person: SignedUpClient, plan: string) =>
     )
   )
 
-/** Until every event that was delivered is applied. */
+/** Waits until every delivered event is applied. */
 const untilApplied = Effect.flatMap(SqlClient, (sql) =>
   repeatUntil(Effect.map(sql`select id from card_events where status <> 'applied'`, (rows) => rows.length === 0))
 )
@@ -90,7 +90,7 @@ export const cardEvents: SharedBerthPart = (it) => {
       const id = cards.books.session(session.id).object.subscription ?? ""
       yield* deliver(cards.renew(id, "fails"))
       yield* untilPlan(person, "free")
-      // A month that was not paid yet stops nothing.
+      // An unpaid month does not stop agents.
       assert.include(["running", "active"], yield* person.statusOf(agent.id))
       yield* deliver(cards.renew(id, "paid"))
       yield* untilPlan(person, "solo")

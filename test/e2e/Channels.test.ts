@@ -13,7 +13,7 @@ import { signUpClient } from "./WebClient.ts"
 
 /* `npm run test:channels` sets these; the defaults are the short set of `npm test`. */
 const given = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
-/** Bots of platformB and of platformC each, beside one of platformA. */
+/** Number of bots of platformB and of platformC, in addition to one of platformA. */
 const bots = given("CHANNELS_BOTS", 1)
 const chatsPerBot = given("CHANNELS_CHATS", 2)
 const kills = given("CHANNELS_KILLS", 3)

@@ -139,8 +139,8 @@ const beginChat = (person: SignedUpClient, message: string, pieces: ReadonlyArra
   })
 
 /**
- * Begins a task of the A2A protocol whose answer stops in the middle; returns when its text has arrived. `expectFailed`: the
- * task has ended once, wherever its client reads it.
+ * Starts an A2A task whose answer stops in the middle; returns when its text has arrived. `expectFailed`: the task has
+ * ended once, for every reader.
  */
 const beginTask = (person: SignedUpClient & { readonly agentId: AgentId }, text: string) =>
   Effect.gen(function* () {
@@ -186,8 +186,8 @@ const askedUpstream = Effect.map(Service, ({ upstream }) =>
 )
 
 /**
- * Every message has one answer or has failed, `partial` ones of those with a text. An answer costs a unit; a failed turn costs one
- * from its first model request on.
+ * Every message has one answer or has failed, `partial` ones with a text. An answer costs a unit; a failed turn costs
+ * one from its first model request on.
  */
 const expectInOrder = (
   person: SignedUpClient,
@@ -226,7 +226,7 @@ const provisionedSince = (...ages: ReadonlyArray<number>) =>
     )
   })
 
-/** Running and responding, with one process. */
+/** Asserts that the agent runs and responds, with one process. */
 const expectWell = (person: SignedUpClient & { readonly agentId: AgentId }) =>
   Effect.gen(function* () {
     yield* person.untilRunning(person.agentId)
@@ -242,7 +242,7 @@ const readProcessesAndRows = (person: SignedUpClient & { readonly agentId: Agent
     processes: listRuntimeProcesses(person.userId)
   })
 
-/** One process for an instance that should be up, else none, with matching statuses. */
+/** One process per instance that should be up, else none, with matching statuses. */
 const isAsTheRowsSay = ({
   agent,
   processes,
@@ -466,9 +466,8 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
         ([person, verb]) => Effect.forkDaemon(Effect.exit(act(person, verb))),
         many
       )
-      // The calls are at different steps by then.
       yield* wantedDown(stopped.userId)
-      // Polled by process: the next one may run before the first check.
+      // Polled by process: the next start can precede the first check.
       yield* eventually(
         Effect.sync(() => replaced.map(isProcessAlive)),
         (alive) => alive.includes(false),
@@ -485,7 +484,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
           }),
         many
       )
-      // A conversation is deleted whole or not at all.
+      // A conversation is deleted completely or not at all.
       const { body } = yield* forgetful.raw("GET", "/api/chat")
       assert.include([0, 2], memberAt(body, "count"))
       yield* Effect.forEach(people, (person) => act(person, "start"), { concurrency: 3 })
@@ -569,7 +568,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       yield* Effect.sleep("300 millis")
       yield* Ref.set(talking, false)
       const statuses = yield* Effect.forEach(fibers, Fiber.join)
-      // Only later requests are sure to reach the database.
+      // Only later requests are certain to reach the database.
       for (const person of talkers) yield* person.chat("And now?")
       yield* late.untilRunning(provisioned)
       for (const [person, own] of Array.zip(talkers, statuses)) {

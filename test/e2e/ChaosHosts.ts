@@ -18,17 +18,16 @@ import { listRuntimeProcesses } from "./RuntimeProcesses.ts"
 
 /** The counted objects of instances on a host. */
 export interface ChaosLeftovers {
-  /** Running instances of all owners. */
   readonly running: number
   /** Owners with a directory on the host. */
   readonly owners: number
-  /** Containers that are no instance, such as of tasks and candidates. */
+  /** Containers other than instances, such as tasks and candidates. */
   readonly strays?: number
   readonly volumes?: number
   readonly networks?: number
 }
 
-/** One kind of host as chaos tests see it, behind the service's back. */
+/** A kind of host, accessed directly by chaos tests. */
 export interface ChaosHost {
   readonly name: "process" | "docker"
   readonly environment: Readonly<Record<string, string>>
@@ -38,7 +37,7 @@ export interface ChaosHost {
   /** Kills the engine and starts another. */
   readonly killEngine: Effect.Effect<void>
   readonly countLeftovers: (dataDirectory: string) => Effect.Effect<ChaosLeftovers>
-  /** The instance's own directory. */
+  /** The instance's directory. */
   readonly findHome: (berth: Berth, userId: UserId) => Effect.Effect<string>
   /** Makes the directory of a file with its parent's owner. */
   readonly prepareDirectory: (file: string) => Effect.Effect<void>
@@ -93,7 +92,7 @@ export const processHost: ChaosHost = {
 
 const network = "berth-chaos"
 
-/** A Docker Engine of its own, which can be killed. */
+/** A separate Docker Engine, which can be killed. */
 export const openDockerHost = Effect.gen(function* () {
   const directory = join(yield* temporaryDirectory, "docker")
   yield* Effect.addFinalizer(() => Effect.sync(() => stopDaemon(directory)))

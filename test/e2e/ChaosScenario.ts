@@ -5,7 +5,7 @@ export type ChaosVerb = (typeof chaosVerbs)[number]
 
 export type ChaosVictim = "instance" | "server" | "worker" | "engine"
 
-/** Messages of the log that end a step of provisioning, start, update, repair or sleep; null is the request itself. */
+/** Log messages that end a step of provisioning, start, update, repair or sleep; null is the request itself. */
 const steps = [
   null,
   "Instance started",
@@ -15,11 +15,11 @@ const steps = [
   "Idle instance stopped"
 ] as const
 
-/** Calls of two owners at once, and a kill at a step of theirs. */
+/** Concurrent calls of two owners, and a kill at one of their steps. */
 export interface ChaosRound {
-  /** One or two calls at once, by owner. */
+  /** One or two concurrent calls per owner. */
   readonly calls: readonly [ReadonlyArray<ChaosVerb>, ReadonlyArray<ChaosVerb>]
-  /** Whether a third owner's agent is being provisioned too. */
+  /** Whether a third owner's agent is provisioned concurrently. */
   readonly provisions: boolean
   readonly step: (typeof steps)[number]
   readonly delayMs: number
@@ -37,7 +37,7 @@ const makeRound = (victims: ReadonlyArray<ChaosVictim>): FastCheck.Arbitrary<Cha
     victims: FastCheck.uniqueArray(FastCheck.constantFrom(...victims), { minLength: 1, maxLength: 2 })
   })
 
-/** The rounds of a seed, always the same for the same victims. */
+/** The rounds of a seed, deterministic for the same victims. */
 export const makeChaosRounds = (
   seed: number,
   count: number,

@@ -5,15 +5,15 @@ import { makeFakeDiscord } from "../fakes/channels/FakeDiscord.ts"
 import { makeFakeTelegram } from "../fakes/channels/FakeTelegram.ts"
 import { makeFakeWhatsApp } from "../fakes/channels/FakeWhatsApp.ts"
 
-/** A message of a person in a chat of a bot. */
+/** A person's message in a chat of a bot. */
 export interface PersonMessage {
   readonly chatId: string
-  /** Place in the chat, from 1. */
+  /** Position in the chat, from 1. */
   readonly place: number
   readonly text: string
 }
 
-/** A bot of a platform, with the people who write to it. */
+/** A bot of a platform and the people who write to it. */
 export interface ChatSource {
   readonly platform: MessagingPlatform
   /** Values of the channel's configuration. */
@@ -25,7 +25,7 @@ export interface ChatSource {
   readonly sentTo: (chatId: string) => ReadonlyArray<string>
 }
 
-/** Fakes of the three platforms with a bot of platformA and `bots` of each other one. */
+/** Fakes of the three platforms with one bot of platformA and `bots` of each other platform. */
 export const makeChatSources = (webUrl: () => string, bots: number) =>
   Effect.gen(function* () {
     const telegram = yield* makeFakeTelegram

@@ -13,7 +13,7 @@ import { runMainJob, uploadSkill } from "./MainJobSteps.ts"
 import { signUpClient } from "./WebClient.ts"
 
 const network = "berth-main-job"
-/** The only private address that pages may come from. */
+/** The only private address that page requests may reach. */
 const siteAddress = "127.0.0.2"
 const owner = { email: "owner@berth.local", password: "the-owner's-own-9f3" }
 

@@ -2,7 +2,7 @@ import type { Vitest } from "@effect/vitest"
 import { Context, Layer } from "effect"
 import { type Berth, startBerth } from "./BerthProcess.ts"
 
-/** Berth as a user starts it first: by `npm start`, on an empty directory, with the embedded database. */
+/** Berth as a user first starts it: `npm start` on an empty directory with the embedded database. */
 export class FirstStart extends Context.Tag("@berth/test/FirstStart")<FirstStart, Berth>() {}
 
 /** Adds tests that share the first start. */

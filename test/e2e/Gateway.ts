@@ -20,10 +20,10 @@ import { signUpClient, openWebClient } from "./WebClient.ts"
 const call = { model, messages: [{ role: "user", content: "Hello" }], max_tokens: 50 }
 const path = "/api/v1/gateway"
 
-// Beside the module that the package's name resolves to.
+// Located next to the module that the package name resolves to.
 const mppx = join(dirname(createRequire(import.meta.url).resolve("mppx")), "bin.js")
 
-/** The output and exit code of the command line of mppx. */
+/** Output and exit code of the mppx command line. */
 const command = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}) =>
   Effect.async<{ readonly code: number; readonly text: string }>((resume) => {
     const env = { ...makeShellEnvironment(), NO_UPDATE_NOTIFIER: "1", ...environment }
@@ -38,7 +38,7 @@ const command = (args: ReadonlyArray<string>, environment: Readonly<Record<strin
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
-/** How many chats have reached the models. */
+/** The number of chats that reached the models. */
 const chats = ({ received }: FakeOpenAi) => received.filter(({ path: of }) => of.endsWith("/chat/completions")).length
 
 /** The gateway of the real program. */
@@ -86,7 +86,7 @@ export const gateway: SharedBerthPart = (it) => {
       const { text } = yield* command(["validate", url, "-H", "X-Payment-Method:mpp"])
       const lines = text.split("\n").map((line) => line.trim())
       assert.isAtLeast(lines.filter((line) => line.startsWith("✓")).length, 14, text)
-      // The validator pays with money from a public faucet, which a test cannot reach.
+      // The validator pays with money from a public faucet, which tests cannot reach.
       assert.deepStrictEqual(
         lines.filter((line) => line.startsWith("✗") && !line.startsWith("✗ Payment:")),
         []
@@ -144,7 +144,7 @@ export const gateway: SharedBerthPart = (it) => {
       })
       yield* berth.ready
 
-      /** Waits past the lease of a dead process. */
+      /** Waits until the lease of a killed process expires. */
       const answered = (asking: typeof byMachine) =>
         eventually(asking, ({ status }) => status === 200, { description: "the answer", timeout: "90 seconds" })
       const [paid, charged] = yield* Effect.all([answered(byMachine), answered(byCard)], { concurrency: "unbounded" })

@@ -36,9 +36,9 @@ import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
 export type QueueStore = "redis" | "postgres"
 
 const workers = 3
-/** Started at once on empty stores, before anything else. */
+/** Started at once on empty stores. */
 const crowd = 10
-/** Clocks of the workers in milliseconds ahead. */
+/** Clock offsets of the workers in milliseconds. */
 const clocks = [2000, 0, -2000]
 const owners = 12
 const blows = 24
@@ -59,7 +59,7 @@ const plan = (seed: number, store: QueueStore) =>
     { seed, numRuns: 1 }
   ).flat()
 
-/** Keeps a server that can be killed and started again at the same port. */
+/** Runs a server that can be killed and restarted on the same port. */
 const restartable = <A, E>(
   start: (port: number | undefined) => Effect.Effect<A, E, Scope.Scope>,
   portOf: (one: A) => number
@@ -100,7 +100,7 @@ const insertOwners = Effect.replicateEffect(
 )
 type Owner = Effect.Effect.Success<typeof insertOwners>[number]
 
-/** Appends a job of each kind in turn; every third one is a run of a skill. */
+/** Appends jobs of each kind in turn; every third one is a skill run. */
 const append = (number: number, { agentId, ownerId }: Owner) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
@@ -155,7 +155,7 @@ const insertSchedules = (all: ReadonlyArray<Owner>) =>
       )
   })
 
-/** Thousands of jobs while workers and stores are killed, stopped and restarted; the figures of the end. */
+/** Thousands of jobs while workers and stores are killed, stopped and restarted; returns the final counts. */
 export const runJobChaos = (seed: number, jobs: number, store: QueueStore) =>
   Effect.gen(function* () {
     const directory = yield* temporaryDirectory
@@ -163,7 +163,7 @@ export const runJobChaos = (seed: number, jobs: number, store: QueueStore) =>
       (port) =>
         startPostgres({
           directory: `${directory}/postgres`,
-          // A worker whose queues are here has up to 21 connections.
+          // A worker with its queues in PostgreSQL has up to 21 connections.
           settings: { max_connections: "300" },
           ...(port === undefined ? {} : { port })
         }),
@@ -221,7 +221,7 @@ export const runJobChaos = (seed: number, jobs: number, store: QueueStore) =>
       const all = yield* insertOwners
       yield* insertSchedules(all)
       yield* Effect.forEach(Array.from({ length: workers }), (_, at) => replace(at))
-      // They migrate and work until the schedules have fired.
+      // They migrate and run until the schedules have fired.
       yield* eventually(
         Effect.orDie(sql<{ readonly ticks: number }>`select count(*)::int as ticks from agent_runs`),
         ([row]) => row !== undefined && row.ticks > 0,

@@ -7,7 +7,7 @@ import { repeatUntil } from "./BerthProcess.ts"
 import { SharedBerth, type SharedBerthPart } from "./SharedBerth.ts"
 import { makeAccount, openWebClient } from "./WebClient.ts"
 
-/** Mails of a service without a mail server; its user is the first. */
+/** Mail files of a service without a mail server; the tests' user is its first. */
 export const mailFiles: SharedBerthPart = (it) => {
   it.effect(
     "Mail without a server is written to files, and its link to the log, in development",

@@ -17,7 +17,6 @@ import { assertMatches } from "../support/Matching.ts"
 
 const owner: TestAccount = { email: "owner@berth.local", password: "the-owner's-own-9f3" }
 
-/** Secrets of the platform. */
 const secretKey = randomBytes(32).toString("base64")
 const secrets = {
   INTERNAL_API_KEY: `internal-${randomBytes(12).toString("hex")}`,
@@ -174,7 +173,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
       yield* Records.setUsedUnits(person.userId, 47)
       const agent = yield* person.provision("Ada")
       yield* person.untilRunning(agent.id)
-      // Three are left of fifty, and five are asked for at once.
+      // Three of fifty units remain for five concurrent requests.
       const answers = yield* Effect.all(
         Array.makeBy(5, (n) => person.raw("POST", "/api/agent", { body: { message: `Message ${n}` } })),
         many
@@ -281,7 +280,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         headers: { traceparent: chat.traceparent }
       })
       const spansOf = (id: string) => collector.spans().filter((span) => span.traceId === id)
-      /** Spans of the table with the kind and the nearest ancestor of the table. */
+      /** The listed spans with their kind and nearest listed ancestor. */
       const outline = (id: string, names: ReadonlySet<string>) => {
         const byId = new Map(spansOf(id).map((span) => [span.spanId, span]))
         const findAncestor = (spanId: string | undefined): string => {
@@ -333,7 +332,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
       for (const [trace, rows] of tables) {
         const names = new Set(rows.map(([, , name]) => name))
         const expected = rows.map((row) => row.join(" | "))
-        // Exporters send every few seconds.
+        // Exporters flush every few seconds.
         yield* eventually(
           Effect.sync(() => expected.filter((row) => !outline(trace.traceId, names).includes(row))),
           (missing) => missing.length === 0,
@@ -450,7 +449,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
 
       assert.strictEqual(yield* say("calculate 17*23 + 0.1"), "The result: 391.1")
       assert.include(yield* say("What time is it in Europe/Paris?"), "Europe/Paris")
-      // Files are no basic skill: a new agent has them when its owner says so.
+      // The files skill is not basic: the owner enables it.
       assert.include(yield* say("write file notes.txt: buy rope"), "heard")
       for (const skillId of ["files", "web-fetch"])
         assert.containSubset(yield* post("/api/agent", { action: "update-skill", skillId, enabled: true }), {

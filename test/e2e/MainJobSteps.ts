@@ -5,11 +5,11 @@ import { type SignedUpClient } from "./WebClient.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { assertMatches } from "../support/Matching.ts"
 
-/** The keys of an object, sorted; none of anything else. */
+/** The sorted keys of an object; empty for other values. */
 export const sortedKeysOf = (value: unknown): ReadonlyArray<string> =>
   Predicate.isRecord(value) ? Object.keys(value).toSorted() : []
 
-/** A member of an object, whatever it is. */
+/** A member of an unknown value, or undefined. */
 export const memberAt = (value: unknown, ...path: ReadonlyArray<string>): unknown =>
   path.reduce((inner: unknown, key) => (Predicate.hasProperty(inner, key) ? inner[key] : undefined), value)
 
@@ -34,8 +34,8 @@ const detailKeys = [
 const instanceKeys = ["plan", "runtimeVersion", "startedAt", "status", "subdomain", "url", "userId"]
 
 /**
- * The service's main job, by someone who may provision and has no agent yet, asserted on what is on the wire: an agent is
- * asked for, runs, answers through every route, is stopped, started and restarted, and the conversation goes on.
+ * The service's main job on the wire, by a user who may provision and has no agent: provision an agent, wait until it
+ * runs, chat through every route, stop, start and restart it, and continue the conversation.
  */
 export const runMainJob = (person: SignedUpClient) =>
   Effect.gen(function* () {
@@ -184,7 +184,9 @@ export const runMainJob = (person: SignedUpClient) =>
     return { id, sessionId }
   })
 
-/** Uploads a skill with a script to the first agent; the returned effect runs it in the instance, and gives its units. */
+/**
+ * Uploads a skill with a script to the first agent; the returned effect runs it in the instance and returns its units.
+ */
 export const uploadSkill = (person: SignedUpClient) =>
   Effect.gen(function* () {
     const { body } = yield* person.raw("GET", "/api/agents")

@@ -20,10 +20,9 @@ class CallFailed extends Data.TaggedError("CallFailed")<{ readonly cause: unknow
 const call = <A>(run: (signal: AbortSignal) => PromiseLike<A>) =>
   Effect.tryPromise({ try: run, catch: (cause) => new CallFailed({ cause }) })
 
-/** The error of a rejected call. */
 const refusal = <A>(run: () => PromiseLike<A>) => Effect.map(Effect.flip(call(run)), ({ cause }) => cause)
 
-/** A streamed answer over a connection whose reading can be paused. */
+/** A streamed answer over a connection that can stop reading. */
 const bareStream = (url: string): Effect.Effect<IncomingMessage, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.async<IncomingMessage>((resume) => {
@@ -46,7 +45,7 @@ const settled = (count: () => number) =>
     return before > 0 && count() === before
   }).pipe(Effect.repeat({ until: (stands) => stands }), Effect.timeout("60 seconds"), Effect.as(count))
 
-/** OpenAI's own client. */
+/** Tests with OpenAI's client. */
 export const openAiClients: SharedBerthPart = (it) => {
   it.effect("OpenAI's client chats with only its base URL changed", () =>
     Effect.gen(function* () {

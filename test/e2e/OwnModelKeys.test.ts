@@ -54,7 +54,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an owner'
     Effect.fn(function* () {
       const { berth, upstream } = yield* Service
       const [ada, bob, eve] = [yield* ownerWithRunningAgent, yield* ownerWithRunningAgent, yield* ownerWithRunningAgent]
-      // Calls before the change leave the owners' keys in the cache.
+      // Calls before the change put the owners' keys into the cache.
       yield* Effect.forEach([ada, eve], ({ say }) => say("A word before the key"))
       assert.containSubset(yield* ada.setKey(upstream.apiKey), { status: 200, body: { configured: true } })
       assert.containSubset(yield* ada.say("Are you there?"), {

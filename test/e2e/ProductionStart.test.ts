@@ -29,7 +29,7 @@ const separatesAccounts = process.getuid?.() === 0 && isOpenToAll(process.execPa
 const headers = browserHeaders["Firefox on Linux"]
 const hello = { body: { messages: [{ role: "user", content: "hello" }] } }
 
-/** A production setup written by setup alone, in a directory of its own. */
+/** A production setup in a new directory, created by the setup command alone. */
 const production = Effect.gen(function* () {
   yield* build
   const directory = yield* temporaryDirectory
@@ -77,7 +77,6 @@ const production = Effect.gen(function* () {
   return { webUrl: `http://127.0.0.1:${port}`, inbox, administrator, web, backend }
 })
 
-/** Registers an account and signs it in; returns its client and the confirmation of its address by the mailed link. */
 const register = (webUrl: string, account: TestAccount, inbox: Effect.Effect.Success<typeof production>["inbox"]) =>
   Effect.gen(function* () {
     const client = yield* openWebClient(webUrl)

@@ -18,7 +18,6 @@ export class ProgramStartFailed extends Data.TaggedError("ProgramStartFailed")<{
   }
 }
 
-/** A process of the build. */
 export interface Program {
   readonly pid: number
   readonly end: (signal: NodeJS.Signals) => Effect.Effect<void>

@@ -1,7 +1,7 @@
 /** Output of each program of a test file, by name. */
 const outputs: Array<readonly [name: string, logs: () => string]> = []
 
-/** Shows the last output of a program beside each failing test. */
+/** Shows the last output of a program with each failing test. */
 export const showLogsOnFailure = (name: string, logs: () => string): void => {
   outputs.push([name, logs])
 }

@@ -31,10 +31,9 @@ const tracesOf = (dataDirectory: string, owner: string) =>
     )
   })
 
-/** Every instance below a data directory. */
 export const readAllRuntimeTraces = (dataDirectory: string): Effect.Effect<ReadonlyArray<RuntimeTraces>> =>
   Effect.tryPromise(() => readdir(join(dataDirectory, "instances"))).pipe(
-    // No instance has been started.
+    // No instance was started.
     Effect.orElseSucceed(() => []),
     Effect.map((entries) => entries.filter((name) => name.startsWith("usr_"))),
     Effect.flatMap(Effect.forEach((owner) => tracesOf(dataDirectory, owner)))
@@ -44,7 +43,7 @@ export const readAllRuntimeTraces = (dataDirectory: string): Effect.Effect<Reado
 export const readRuntimePid = (dataDirectory: string, owner: UserId): Effect.Effect<Option.Option<number>> =>
   Effect.map(tracesOf(dataDirectory, owner), ({ pid }) => pid)
 
-/** Environment of a process; empty where the system hides it. */
+/** Environment of a process; empty if the system hides it. */
 export const readProcessEnvironment = (pid: number): Effect.Effect<string> => read(`/proc/${pid}/environ`)
 
 /** Every running process of an owner's instance. */

@@ -33,7 +33,7 @@ const waitLimit = "90 seconds"
 
 const say = (text: string) => Effect.sync(() => process.stderr.write(`${text}\n`))
 
-/** Makes an instance look unused, so that the next scan stops it. */
+/** Backdates the last use of an instance, so that the next scan stops it. */
 const backdateUse = (userId: UserId) =>
   Effect.flatMap(SqlClient, (sql) => sql`update instances set last_used_at = '2000-01-01' where owner_id = ${userId}`)
 
@@ -52,7 +52,7 @@ const openService = (host: ChaosHost) =>
         LIMIT_SIGN_IN: "1000/1h",
         DRAIN_SECONDS: "2",
         WORKER_DRAIN_SECONDS: "2",
-        // Scans every second; instances sleep only when a test makes them look unused for so long.
+        // Scans every second; instances sleep only when a test backdates their use.
         INSTANCE_IDLE: "4s",
         ...host.environment
       }
@@ -65,12 +65,11 @@ interface Owner extends SignedUpClient {
   readonly name: string
 }
 
-/** A user on a plan whose daily units last. */
 const subscriber = ({ berth }: Service, name: string) =>
   Effect.gen(function* () {
     const person = yield* signUpClient(berth.webUrl)
     yield* Records.insertSubscription(person.userId, "pro")
-    // The daily units of free are fewer than the turns of the long set.
+    // The free plan has fewer daily units than the long set has turns.
     yield* Effect.flatMap(SqlClient, (sql) => sql`update users set plan = 'pro' where id = ${person.userId}`)
     return { ...person, name } satisfies Owner
   })
@@ -92,7 +91,7 @@ const readState = (host: ChaosHost, person: Owner) =>
     running: host.countRunning(person.userId)
   })
 
-/** One instance where the rows want one, else none. A call in progress when its program was killed has either state. */
+/** One instance if the rows require one, else none. A call in progress when its program was killed has either state. */
 const isSettled = ({ agents, desired, running }: Effect.Effect.Success<ReturnType<typeof readState>>) => {
   if (desired === undefined) return running === 0 && agents.length === 0
   if (agents.length === 0 || agents.includes("provisioning")) return false
@@ -188,7 +187,7 @@ const runSeed = (host: ChaosHost, service: Service, seed: number) =>
         }
       yield* acting.await
       yield* eventually(berth.ready, () => true, { description: `Berth ${when}`, timeout: waitLimit })
-      // A provisioning that was not accepted leaves nothing.
+      // A rejected provisioning leaves nothing.
       for (const person of newcomer) {
         const { body, status } = yield* person.raw("GET", "/api/agents")
         assert.strictEqual(status, 200, JSON.stringify(body))
@@ -197,7 +196,7 @@ const runSeed = (host: ChaosHost, service: Service, seed: number) =>
       yield* untilSettled(host, people, when)
     }
 
-    // Each owner can go on.
+    // Each owner can continue.
     for (const person of people) {
       if ((yield* statusesOf(person)).length === 0) yield* provision(person)
       assert.deepInclude(yield* person.raw("POST", `/api/instance/${person.userId}/start`), { status: 200 })
@@ -225,7 +224,7 @@ const runSeed = (host: ChaosHost, service: Service, seed: number) =>
     })
   })
 
-/** Puts an instance to sleep and wakes it again and again, with its conversation and its files. */
+/** Repeatedly puts an instance to sleep and wakes it, with its conversation and its files. */
 const runCycles = (host: ChaosHost, service: Service) =>
   Effect.gen(function* () {
     const { berth } = service

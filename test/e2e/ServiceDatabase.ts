@@ -24,7 +24,7 @@ export const setUsedUnits = (userId: UserId, used: number) =>
       insert into unit_days (user_id, day, used) values (${userId}, (now() at time zone 'utc')::date, ${used})`
   )
 
-/** The stored cost of what open streams of the user have delivered. */
+/** The stored cost of the deliveries of the user's open streams. */
 export const readDeliveredUnits = (userId: UserId) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -80,7 +80,7 @@ export const readDesiredState = (userId: UserId) =>
     return row?.desired
   })
 
-/** A transfer of an agent that waits for its owner; returns its id. */
+/** Inserts a pending transfer of an agent, to be approved by its owner; returns its id. */
 export const insertPendingTransfer = (userId: UserId, agentId: AgentId, payee: string, amount: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -93,7 +93,7 @@ export const insertPendingTransfer = (userId: UserId, agentId: AgentId, payee: s
     return row?.id ?? (yield* Effect.dieMessage("no row"))
   })
 
-/** Makes a payment one that no process has worked on for a minute. */
+/** Backdates a payment by a minute, as one without a process. */
 export const agePayment = (id: string) =>
   Effect.flatMap(
     SqlClient,

@@ -14,7 +14,7 @@ import { paymentRecipient } from "../support/payments/PaymentFixtures.ts"
 import { type Berth, startBerth } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 
-/** One running Berth with the fakes of its vendors, for tests that need no settings of their own. */
+/** One running Berth with fakes of its vendors, for tests without own settings. */
 export class SharedBerth extends Context.Tag("@berth/test/SharedBerth")<
   SharedBerth,
   {
@@ -31,7 +31,6 @@ export class SharedBerth extends Context.Tag("@berth/test/SharedBerth")<
   }
 >() {}
 
-/** Adds tests that share one Berth. */
 export type SharedBerthPart = (it: Vitest.MethodsNonLive<SharedBerth | SqlClient | PgClient, true>) => void
 
 export const model = "openai/gpt-4o-mini"

@@ -86,10 +86,10 @@ const service = Layer.unwrapScoped(
   })
 )
 
-/** A metric that only the one program has. */
+/** Metrics that only one program exports. */
 const programMetrics: Readonly<Record<string, RegExp>> = {
   web: /^berth_password_hashes_waiting /m,
-  // A runtime has answered with its figures.
+  // A runtime has reported its statistics.
   backend: /^berth_instances_measured [1-9]/m,
   worker: /^berth_jobs_duration_seconds/m
 }

@@ -51,7 +51,7 @@ class Service extends Context.Tag("@berth/test/StreamsService")<
   { readonly webs: readonly [WebProcess, WebProcess]; readonly upstream: FakeOpenAi }
 >() {}
 
-/** A program of the build, which ends with the scope. */
+/** A program of the build for the scope. */
 const program = (name: "server" | "worker", environment: Readonly<Record<string, string>>, healthPort: number) =>
   Effect.gen(function* () {
     const said: Array<string> = []

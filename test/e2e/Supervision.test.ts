@@ -23,7 +23,10 @@ const all = ({ postgres, server, supervisor, worker }: BerthPids) => [
 
 const living = (pids: BerthPids) => all(pids).filter(isProcessAlive)
 
-/** The four programs, once all run: the web API can be ready before the worker, and an earlier start's can still respond. */
+/**
+ * Waits until all four programs are ready: the web API can be ready before the worker, and that of an earlier start
+ * can still respond.
+ */
 const whenAllLive = (berth: Berth, except?: BerthPids) =>
   eventually(
     berth.pids,
@@ -62,14 +65,14 @@ layer(FirstStart.layer, { timeout: "180 seconds", excludeTestServices: true })("
     })
   )
 
-  // The directory of the start that has ended.
+  // The directory of the ended start.
   it.scoped(
     "The command npm start ends the programs of a start whose supervisor was killed, restarts killed processes, and rejects a second start on its data",
     Effect.fn(function* () {
       const { place } = yield* FirstStart.FirstStart
       const first = yield* startBerth({ place })
       const before = yield* whenAllLive(first)
-      // A stopped program does not notice its supervisor's death.
+      // A stopped program does not notice its supervisor's exit.
       process.kill(before.worker, "SIGSTOP")
       process.kill(before.supervisor, "SIGKILL")
       yield* first.ended
@@ -151,7 +154,7 @@ describe("npm start", () => {
           Effect.sync(() => instances.filter(isProcessAlive).forEach((pid) => process.kill(pid, "SIGKILL")))
         )
 
-        // A stopped program cannot end what it has started.
+        // A stopped program cannot end its children.
         process.kill(pids.server, "SIGSTOP")
         yield* berth.signal("SIGTERM")
         if (signals === 2) {

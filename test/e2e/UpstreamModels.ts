@@ -26,7 +26,6 @@ const times = (count: number, behavior: ModelBehavior): ReadonlyArray<ModelBehav
 
 const page = "<html><body><h1>Bad gateway</h1></body></html>"
 
-/** Upstream failures, for every attempt, and their messages. */
 const upstreamFailures = (apiKey: string): ReadonlyArray<readonly [string, ReadonlyArray<ModelBehavior>, RegExp]> => [
   [
     "a refused key",
@@ -65,7 +64,6 @@ const upstreamFailures = (apiKey: string): ReadonlyArray<readonly [string, Reado
   ]
 ]
 
-/** An upstream's model; stops the fake of OpenAI. */
 export const upstreamModels: SharedBerthPart = (it) => {
   it.effect(
     "An upstream model answers the agent's owner, streamed too",

@@ -16,11 +16,10 @@ import { eventually } from "../support/Eventually.ts"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 
-/** A raw response. */
 export interface WebResponse {
   readonly status: number
   readonly headers: Headers.Headers
-  /** The parsed JSON, else the text. */
+  /** The parsed JSON, or the text. */
   readonly body: unknown
 }
 
@@ -63,7 +62,6 @@ export interface TestAccount {
   readonly password: string
 }
 
-/** A unique name. */
 export const makeAccount = (name: string): TestAccount => {
   const chance = randomBytes(6).toString("hex")
   return { email: `${name}-${chance}@example.com`, password: `pass-${chance}-word` }
@@ -108,7 +106,7 @@ export const openWebClient = (webUrl: string) =>
         })
       )
 
-    /** Events of a stream; fails when the response is no stream. */
+    /** Events of a stream; fails if the response is not a stream. */
     const events = (path: string, body: unknown, more: RawRequestOptions["headers"] = {}) =>
       Stream.unwrap(
         Effect.gen(function* () {
@@ -175,7 +173,7 @@ export const openWebClient = (webUrl: string) =>
       chat,
       statusOf,
       cookies: Ref.get(jar),
-      /** Waits until the agent runs; tolerates failed requests meanwhile. */
+      /** Waits until the agent runs; tolerates failed requests. */
       untilRunning: (id: AgentId) =>
         Effect.orDie(
           eventually(

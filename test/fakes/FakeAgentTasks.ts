@@ -4,7 +4,7 @@ import type { PluginResult } from "@berth/domain/gateway/plugins/PluginRun"
 import { makeTestPort, type TestPortHandle } from "@berth/infra/testing/TestPort"
 import { Context, Effect, Layer, Stream } from "effect"
 
-/** Calls and behavior of the agent tasks of `layer`. */
+/** Behavior and recorded calls of the agent tasks of `layer`. */
 export class FakeAgentTasks extends Context.Tag("@berth/test/FakeAgentTasks")<
   FakeAgentTasks,
   TestPortHandle<AgentTask, AgentTasks["Type"]>
@@ -23,7 +23,7 @@ const done: ReadonlyArray<ModelDelta | PluginResult> = [
   }
 ]
 
-/** Tasks that are done at once, without a model. */
+/** Agent tasks that complete immediately, without a model. */
 export const layer: Layer.Layer<AgentTasks | FakeAgentTasks> = Layer.effectContext(
   Effect.map(
     makeTestPort<AgentTask, AgentTasks["Type"]>({

@@ -17,21 +17,21 @@ import { Effect, Schema } from "effect"
 import { text } from "node:stream/consumers"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 
-/** A model call of a runtime, open until it is answered. */
+/** A model call of a runtime, open until the test responds. */
 export interface BackendModelCall {
   readonly request: RuntimeModelRequest
   readonly token: string
   readonly traceparent: string | undefined
   readonly send: (...events: ReadonlyArray<RuntimeModelEvent>) => void
-  /** A comment in the stream, which says nothing but that it lives. */
+  /** Sends an SSE comment, a keep-alive. */
   readonly comment: () => void
-  /** Ends the answer in good order. */
+  /** Ends the stream normally. */
   readonly end: () => void
   /** Breaks the connection. */
   readonly breakConnection: () => void
-  /** Answers with a status and a JSON body instead of a stream. */
+  /** Responds with a status and a JSON body instead of a stream. */
   readonly fail: (status: number, body: unknown) => void
-  /** The caller went away before the end. */
+  /** Resolves when the caller disconnects before the end. */
   readonly abandoned: Promise<void>
 }
 
@@ -44,17 +44,17 @@ export interface BackendMemoryCall {
 
 export interface FakeBackend {
   readonly url: string
-  /** Every call so far, oldest first. */
+  /** The calls so far, oldest first. */
   readonly calls: ReadonlyArray<BackendModelCall>
   /** Sets the response to model calls. Default: the last message in two deltas. */
   readonly respondWith: (answer: (call: BackendModelCall) => void) => void
-  /** Every call of the memory so far, oldest first. */
+  /** The memory calls so far, oldest first. */
   readonly memoryCalls: ReadonlyArray<BackendMemoryCall>
-  /** Makes memory calls fail. Default: notes are stored, and found by any word. */
+  /** Makes memory calls fail. Default: notes are stored, and any shared word finds them. */
   readonly failMemoryWith: (status: number, body: unknown) => void
-  /** Every span that was relayed, with the token and the trace of its relay. */
+  /** The relayed spans, with the token and trace of their relay. */
   readonly spans: ReadonlyArray<{ readonly token: string; readonly traceparent: string; readonly span: RuntimeSpan }>
-  /** Every page that was asked for, with the token. */
+  /** The requested pages, with the token. */
   readonly pageCalls: ReadonlyArray<{ readonly token: string; readonly query: typeof RuntimePageQuery.Type }>
 }
 
@@ -74,7 +74,7 @@ const decodeQuestion = Schema.decodeUnknownPromise(Schema.parseJson(RuntimeRecal
 const decodeSpans = Schema.decodeUnknownPromise(Schema.parseJson(RuntimeSpanBatch))
 const decodePageQuery = Schema.decodeUnknownPromise(Schema.parseJson(RuntimePageQuery))
 
-/** Shows a page at `http://site.example`, and no other host. */
+/** Serves a page at `http://site.example` and no other host. */
 const showPage = (url: string, response: ServerResponse): void => {
   if (url.startsWith("http://site.example/"))
     response.writeHead(200, { "content-type": "text/html", "content-location": url }).end("<p>Welcome.</p>")
@@ -86,7 +86,7 @@ const showPage = (url: string, response: ServerResponse): void => {
 
 const bearerOf = ({ headers }: IncomingMessage) => (headers.authorization ?? "").replace(/^Bearer /, "")
 
-/** A memory as the backend keeps it, without its cleverness. */
+/** The backend's memory without its ranking. */
 const makeMemory = () => {
   const notes: Array<typeof RuntimeNote.Type> = []
   const calls: Array<BackendMemoryCall> = []
@@ -104,10 +104,9 @@ const makeMemory = () => {
     const words = question.query.toLowerCase().split(/\s+/)
     const found = notes
       .filter(
-        ({ agentId, text: said }) =>
-          agentId === question.agentId && words.some((word) => said.toLowerCase().includes(word))
+        ({ agentId, text }) => agentId === question.agentId && words.some((word) => text.toLowerCase().includes(word))
       )
-      .map(({ text: said }) => ({ kind: "note", text: said, at: 0 }))
+      .map(({ text }) => ({ kind: "note", text, at: 0 }))
     return refusal ?? { status: 200, body: { found } }
   }
   return {

@@ -12,7 +12,6 @@ import { DateTime, Effect, Option, PubSub, Stream } from "effect"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-/** An instance in memory. */
 interface FakeInstance {
   readonly instance: RunningInstance
   readonly version: string
@@ -23,7 +22,7 @@ interface FakeInstance {
 /** Runs at each step of a host. */
 export type HostStep = (name: string) => Effect.Effect<void>
 
-/** The instances of a host in memory. Several drivers may manage them one after the other, as restarted backends do. */
+/** Instances of a host in memory. Drivers can manage them in succession, as restarted backends do. */
 export class FakeInstanceHost {
   readonly instances = new Map<UserId, FakeInstance>()
   /** The agents with files, by owner. */
@@ -33,7 +32,7 @@ export class FakeInstanceHost {
   /** The failure of a start or a configuration by version; undefined is success. */
   startFailure: (owner: UserId, version: string) => string | undefined = () => undefined
   configureFailure: (owner: UserId, version: string) => string | undefined = () => undefined
-  /** Whether the host answers no call. */
+  /** True if the host does not respond. */
   isDown = false
   /** Calls of `listRunning`. */
   listings = 0
@@ -45,10 +44,10 @@ export class FakeInstanceHost {
   /** The received messages, in order. */
   readonly receivedMessages: Array<{ readonly owner: UserId; readonly startedAt: number; readonly message: string }> =
     []
-  /** Whether a connection breaks after a turn was sent over it. */
+  /** Breaks the connection after a turn was sent over it. */
   breaksConnections = false
 
-  /** An exit that was not requested. */
+  /** An unrequested exit. */
   crash(owner: UserId, reason = "killed") {
     return Effect.suspend(() => {
       this.instances.delete(owner)

@@ -9,7 +9,7 @@ export class FakeJobQueue extends Context.Tag("@berth/test/FakeJobQueue")<
   FakeJobQueue,
   {
     readonly deadLetters: Ref.Ref<DeadLettersByQueue>
-    /** Runs an effect while the queues' store does not answer. */
+    /** Runs an effect while the queue store is down. */
     readonly withOutage: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   }
 >() {}
@@ -17,7 +17,7 @@ export class FakeJobQueue extends Context.Tag("@berth/test/FakeJobQueue")<
 /** Counts of a queue without its dead letters. */
 export const liveJobCounts: Omit<QueueCounts, "failed"> = { waiting: 5, active: 2, delayed: 1, completed: 9 }
 
-/** Queues that nobody works on, and whose dead letters are the test's. */
+/** Queues without consumers; the test sets their dead letters. */
 export const layer: Layer.Layer<JobQueue | FakeJobQueue> = Layer.effectContext(
   Effect.gen(function* () {
     const dead = yield* Ref.make<DeadLettersByQueue>({ tasks: [], provision: [], mail: [], "card-events": [] })
@@ -33,8 +33,8 @@ export const layer: Layer.Layer<JobQueue | FakeJobQueue> = Layer.effectContext(
         { ...all, [name]: all[name].filter((letter) => letter.id !== id) }
       ])
     const queue = JobQueue.of({
-      add: () => Effect.dieMessage("nobody adds here"),
-      consume: () => Effect.dieMessage("nobody works here"),
+      add: () => Effect.dieMessage("FakeJobQueue has no producers"),
+      consume: () => Effect.dieMessage("FakeJobQueue has no consumers"),
       check: ask("check", Effect.void),
       counts: (name) =>
         ask(

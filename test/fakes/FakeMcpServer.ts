@@ -17,11 +17,11 @@ export interface FakeMcpServerOptions {
     args: Readonly<Record<string, unknown>>,
     request: IncomingMessage
   ) => CallToolResult | Promise<CallToolResult>
-  /** Answers in place of the protocol when it returns true. */
+  /** Handles a request itself if it returns true. */
   readonly intercept?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
-/** The official server of the Model Context Protocol, without sessions, until the scope ends. */
+/** The official server of the Model Context Protocol, stateless, for the scope. */
 export const startFakeMcpServer = ({
   call = () => ({ content: [] }),
   intercept = () => false,

@@ -63,9 +63,9 @@ export interface FakeOtelCollector {
   readonly url: string
   readonly spans: () => ReadonlyArray<CollectedSpan>
   readonly requests: () => ReadonlyArray<CollectedRequest>
-  /** Every body as it came. */
+  /** The received bodies. */
   readonly bodies: () => string
-  /** The status of further answers; 200 at first. */
+  /** Status of later responses. Initially 200. */
   readonly answerWith: (status: number) => void
 }
 

@@ -1,29 +1,27 @@
 import { Effect, type Scope } from "effect"
 import { SMTPServer } from "smtp-server"
 
-/** A mail as a server got it. */
 export interface ReceivedMail {
   readonly from: string
   readonly to: ReadonlyArray<string>
-  /** Head and body as they came over the wire. */
+  /** Headers and body in wire format. */
   readonly source: string
 }
 
 export interface FakeSmtpServer {
   readonly port: number
   readonly received: Effect.Effect<ReadonlyArray<ReceivedMail>>
-  /** The reply code to every recipient from now on; 250 to begin with. */
+  /** Sets the reply code for recipients. Initially 250. */
   readonly answerRecipients: (code: number) => Effect.Effect<void>
-  /** Whether it says goodbye to whoever connects, from now on. */
+  /** Rejects new connections in its greeting while true. */
   readonly turnAway: (yes: boolean) => Effect.Effect<void>
   /** Stops listening, so that connections are refused. */
   readonly stop: Effect.Effect<void>
-  /** Listens again on the same port. */
   readonly restart: Effect.Effect<void>
 }
 
 export interface FakeSmtpServerOptions {
-  /** Credentials that the server requires; it offers no TLS, which they need. */
+  /** Required credentials. The server offers no TLS. */
   readonly login?: { readonly user: string; readonly password: string; readonly withoutTls: boolean }
 }
 
@@ -35,7 +33,7 @@ class Refusal extends Error {
   }
 }
 
-/** A real SMTP server on a port of this machine that keeps what it gets. */
+/** An SMTP server on a local port that records the received mails. */
 export const makeFakeSmtpServer = ({ login }: FakeSmtpServerOptions = {}): Effect.Effect<
   FakeSmtpServer,
   never,
@@ -80,7 +78,7 @@ export const makeFakeSmtpServer = ({ login }: FakeSmtpServerOptions = {}): Effec
     let server = make()
     const listen = (port: number) =>
       Effect.async<number>((resume) => {
-        // A closed server turns clients away when it listens again.
+        // A closed server cannot accept again.
         server = make()
         server.on("error", () => undefined)
         const listening = server.listen(port, "127.0.0.1", () => {

@@ -2,7 +2,6 @@ import { Effect, type Scope } from "effect"
 import { createServer } from "node:http"
 import { listenLocally } from "../support/LocalServer.ts"
 
-/** A request to Turnstile's siteverify. */
 export interface SiteverifyRequest {
   readonly secret: string
   readonly response: string

@@ -1,4 +1,4 @@
-/** The kind of a field, by the number that the protocol gives it. */
+/** Field types by field number. */
 interface Message {
   readonly [field: number]: readonly [name: string, kind: "string" | "hex" | "integer" | "boolean" | "double" | Message]
 }
@@ -24,12 +24,12 @@ const span: Message = {
 }
 const repeated = new Set(["resourceSpans", "scopeSpans", "spans", "attributes", "events", "links"])
 
-/** `ExportTraceServiceRequest` of OTLP, as far as tests read it. */
+/** The fields of OTLP's `ExportTraceServiceRequest` that tests read. */
 export const exportedSpans: Message = {
   1: ["resourceSpans", { 1: ["resource", { 1: ["attributes", attribute] }], 2: ["scopeSpans", { 2: ["spans", span] }] }]
 }
 
-/** Decodes a message in the protobuf wire format to what its JSON form has. Unknown fields are left out. */
+/** Decodes a protobuf message to its JSON form. Ignores unknown fields. */
 export const readMessage = (bytes: Buffer, message: Message): Readonly<Record<string, unknown>> => {
   const read: Record<string, unknown> = {}
   let at = 0

@@ -9,10 +9,10 @@ import { assertMatches } from "../support/Matching.ts"
 const model = "openai/gpt-4o"
 const sse = "text/event-stream"
 
-/** Long enough for a healthy vendor on a busy machine. */
+/** Long enough for a healthy vendor on a loaded machine. */
 const timeout = Duration.seconds(5)
 
-/** The AI layer over two protocols; each vendor can replace the other. */
+/** The AI layer with two protocols; each vendor can replace the other. */
 const twoVendors = (changes: Partial<AiSettings["Type"]> = {}) =>
   Effect.gen(function* () {
     const [openai, anthropic] = [yield* makeFakeOpenAi(), yield* anthropicWire.makeFake]
@@ -95,7 +95,7 @@ describe.concurrent("A failure after the first delta", () => {
 })
 
 describe.concurrent("A vendor that keeps failing", () => {
-  // Some failures count against the model, others against the vendor.
+  // Lasting failures of a model, or of the whole vendor.
   const lasting: ReadonlyArray<readonly [what: string, behavior: ModelBehavior]> = [
     ["that hangs", { type: "hang" }],
     ["that cuts connections", { type: "break-off", pieces: [], by: "cutting" }],

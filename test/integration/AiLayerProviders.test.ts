@@ -18,7 +18,7 @@ describe("AiLayer over real providers", () => {
 
   it.scopedLive("The AI layer falls back from a vendor that hangs and records the usage of the answer", () =>
     Effect.gen(function* () {
-      // Also on a slow machine the other vendor must answer meanwhile.
+      // The other vendor must answer in this time even on a slow machine.
       const firstByteTimeout = Duration.seconds(5)
       const router = yield* fakeOpenRouter
       const openai = yield* makeFakeOpenAi()

@@ -45,7 +45,7 @@ const event = (type: CardEventType, created: number, object: object): CardEvent 
 
 const handled = (events: ReadonlyArray<CardEventEnvelope>) => events.filter(isCardEvent)
 
-/** A subscription of one customer, as events tell of it. */
+/** The events of a customer's subscription. */
 const subscribed = (id: string, userId: string | null, customer = `cus_of_${id}`) => {
   const of = (plan: string) => ({ metadata: { kind: "plan", plan, ...(userId === null ? {} : { userId }) } })
   return {
@@ -79,7 +79,7 @@ const subscribed = (id: string, userId: string | null, customer = `cus_of_${id}`
   }
 }
 
-/** Several workers on a database of their own. */
+/** Several workers on a new database. */
 const makeFixtures = (options: { readonly workers?: number; readonly verifiedEmailsOnly?: boolean } = {}) =>
   Effect.gen(function* () {
     const url = yield* migratedDatabase
@@ -147,7 +147,7 @@ describe("Events of the card processor, by several workers at once,", () => {
           assert.strictEqual(yield* tier(id), storage ? "upgraded" : "included")
           const rows = yield* sql`
             select plan, status, customer_id, subscription_id from subscriptions where user_id = ${id}`
-          // A subscription that turned out to be another's leaves a canceled one behind.
+          // A subscription that is reassigned leaves a canceled one behind.
           if (counting !== null)
             assert.deepStrictEqual(rows, [
               {
@@ -295,7 +295,7 @@ describe("Events of the card processor, by several workers at once,", () => {
         })
       const credits = Effect.map(user(id), (found) => found.credits)
       const half = refunded(500)
-      // The invoice books under its own name, which the payment joins only by its checkout.
+      // The invoice has its own name, which only the checkout links to the payment.
       yield* tell(half, invoice)
       assert.strictEqual(yield* credits, 15)
       yield* tell(session, half)
@@ -419,7 +419,7 @@ describe("Events of the card processor, by several workers at once,", () => {
       assert.deepStrictEqual(namesOf(granted), [ReconfigureInstanceJob.name])
       yield* tell(charged(30, "failed"))
       assert.deepStrictEqual([yield* subscription(id), (yield* user(id)).plan], ["pro past_due", "free"])
-      // Told late: it was paid before it failed.
+      // Delivered late: it was paid before it failed.
       yield* tell(charged(29, "succeeded"))
       assert.strictEqual(yield* subscription(id), "pro past_due")
       yield* tell(charged(31, "succeeded"))
@@ -456,7 +456,7 @@ describe("Events of the card processor, by several workers at once,", () => {
         ["solo active", ["0 active", "1 stopped", "2 stopped"]]
       )
       assert.deepStrictEqual(namesOf(jobs), [ReconfigureInstanceJob.name, SendMailJob.name].toSorted())
-      // They do not start by themselves; what was stopped is the owner's to start.
+      // Only the owner restarts stopped agents.
       yield* tell(is(40, "active", "label"))
       assert.deepStrictEqual(yield* agents(id), ["0 active", "1 stopped", "2 stopped"])
     })
@@ -501,7 +501,7 @@ describe("Events of the card processor, by several workers at once,", () => {
       const { inside, subscription, tell, user, work } = yield* makeFixtures()
       const email = `${yield* inside(uniqueName("late"))}@example.com`
       const { purchased, charged, is } = subscribed("sub_1", null)
-      // Only the checkout knows the address; the rest is known by the customer that it names.
+      // Only the checkout has the address; the customer that it names identifies the rest.
       yield* tell(charged(30, "failed"), is(20, "active", "scale"), purchased(10, "pro", email.toUpperCase()))
       const sql = yield* inside(SqlClient)
       const states = sql`select status, count(*)::int from card_events group by 1`
@@ -610,7 +610,7 @@ describe("Events of the card processor, by several workers at once,", () => {
         [yield* subscription(id), yield* sql`select status from card_events`],
         ["none", [{ status: "unclear" }]]
       )
-      // As if the operator had set the price meanwhile.
+      // Simulates that the operator configured the price in the meantime.
       yield* sql`
         update card_events set job_requested_at = now() - interval '2 hours',
           payload = replace(payload::text, 'price_unknown', 'price_label')::jsonb`

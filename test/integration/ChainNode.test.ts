@@ -23,7 +23,7 @@ import {
 const address = WalletAddress.make(`0x${"ab".repeat(20)}`)
 const bytes32 = `0x${"ab".repeat(32)}`
 
-/** Asks every question of a node and gives what they fail with, and all that was logged of it. */
+/** Runs every query of a node; returns the failures and the log. */
 const askAll = (url: string, timeout: Duration.DurationInput = "300 millis") =>
   Effect.gen(function* () {
     const { layer: logger, lines } = recordLogs()
@@ -134,13 +134,13 @@ describe.concurrent("ChainNode", () => {
         Effect.provide(ViemSmartWalletSignatures.layer({ base: node, ethereum: node }))
       )
       yield* Effect.replicateEffect(verify, 40, { concurrency: "unbounded" })
-      // None of them waits for one that is asked.
+      // Concurrent callers do not wait for the request in progress.
       assert.deepStrictEqual(reasons, [
         ...Array.from({ length: 35 }, () => "too many concurrent calls"),
         ...Array.from({ length: 5 }, () => "timeout")
       ])
       assert.isAtMost((yield* asked).filter((method) => method === "eth_call").length, 10)
-      // Then it may be asked again.
+      // A later request is allowed.
       assert.strictEqual((yield* verify).reason, "timeout")
     })
   )

@@ -16,7 +16,7 @@ import {
 } from "../support/payments/PaymentFixtures.ts"
 import * as TestSecrets from "../support/TestSecrets.ts"
 
-/** Three processes, each with connections of its own, on one database and one chain. */
+/** Three processes with their own connections on one database and one chain. */
 const processes = Effect.gen(function* () {
   const url = yield* migratedDatabase
   const network = yield* PaymentChainTest.make
@@ -33,7 +33,7 @@ const processes = Effect.gen(function* () {
   return { network, first, all: [first, ...others] }
 })
 
-/** Fifty of them at once, each to another process than the one before. */
+/** Runs fifty at once, distributed over the processes. */
 const atOnce = <A, B>(all: ReadonlyArray<A>, use: (one: A, n: number) => Effect.Effect<B, unknown>) =>
   Effect.forEach(
     Array.from({ length: 50 }, (_, n) => n),
@@ -69,7 +69,7 @@ describe("Of many requests at once, in several processes,", () => {
             )
             if (redeemed._tag !== "Paid") return redemptionLabel(redeemed)
             yield* Ref.update(answers, (so) => so + 1)
-            // The plugin is at work while the others ask.
+            // The plugin runs while the others request.
             yield* payments.whileClaimed(redeemed.claim, Effect.sleep("300 millis"))
             return (yield* payments.complete(redeemed.claim, paidAnswer)) ? "answered" : "lost"
           })

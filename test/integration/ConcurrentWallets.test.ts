@@ -39,7 +39,7 @@ const ports = Layer.mergeAll(
   })
 ).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
 
-/** Between looking and writing there is time for everybody else to look. */
+/** A delay between read and write lets all others read first. */
 const slowRepository = Layer.effect(
   WalletRepository,
   Effect.map(WalletRepository, (real) => ({

@@ -13,7 +13,7 @@ import { makeShellEnvironment } from "../e2e/BerthProcess.ts"
 import { makeEd25519Secret, makeFakeCdp } from "../fakes/cdp/FakeCdp.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
 
-/** With a viem of its own: the one that the SDK selects does not install. */
+/** Pinned viem: the version that the SDK selects does not install. */
 const sdkPackages = ["@coinbase/cdp-sdk@1.57.0", "viem@2.57.0"]
 
 const wallet = { name: "berth-01234567-one", idempotencyKey: "8e03978e-40d5-43e8-bc93-6894a57f9324" }
@@ -40,7 +40,7 @@ describe("CdpDeveloperWallets", () => {
       const address = yield* withPlatform(cdp.settings, ({ create }) => create(wallet))
       assert.deepStrictEqual([...cdp.accounts], [[wallet.name, address]])
       assert.deepStrictEqual(cdp.idempotencyKeys, [wallet.idempotencyKey, wallet.idempotencyKey])
-      // After the vendor has forgotten the key, the name still leads to the account.
+      // After the vendor has expired the key, the name still identifies the account.
       const again = yield* withPlatform(cdp.settings, ({ create }) =>
         create({ ...wallet, idempotencyKey: "9e03978e-40d5-43e8-bc93-6894a57f9324" })
       )

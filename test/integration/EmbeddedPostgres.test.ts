@@ -20,7 +20,7 @@ const query = (url: Redacted.Redacted, statement: string) =>
     }
   })
 
-/** A start in a scope that the test itself closes, or leaves open to play a parent that was killed. */
+/** Starts in a scope that the test closes, or leaves open to simulate a killed parent. */
 const startIn = (directory: string) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()

@@ -27,7 +27,7 @@ import { sql } from "../support/Sql.ts"
 const until = <E, R>(condition: Effect.Effect<boolean, E, R>, what = "the condition") =>
   eventually(condition, (met) => met, { description: what })
 
-/** Fails with a description instead of the test's timeout. */
+/** Fails with a description before the test's timeout. */
 const inTime = <A, E, R>(work: Effect.Effect<A, E, R>, what: string) =>
   Effect.timeoutFail(work, { duration: "30 seconds", onTimeout: () => `not ${what}` })
 
@@ -47,7 +47,7 @@ const rowsOf = (userId: UserId) =>
     return { desired, status, startedAt, runtimeVersion, agents: agents.map((agent) => agent.status) }
   })
 
-/** Whether an instance runs exactly if the rows say so, with exactly the agents that are up. */
+/** True if an instance runs exactly when its row requires it, with exactly the agents that are up. */
 const isSettled = (host: FakeInstanceHost, userId: UserId) =>
   Effect.gen(function* () {
     const { desired, status } = yield* rowsOf(userId)
@@ -59,7 +59,7 @@ const isSettled = (host: FakeInstanceHost, userId: UserId) =>
     return instance !== undefined && JSON.stringify(instance.agents) === JSON.stringify(up) && isUp(status)
   })
 
-/** A test with a database and a host of its own; most of its time is waiting. */
+/** A test with its own database and host, concurrent since most of its time is waiting. */
 const test = <E>(
   name: string,
   body: (given: {
@@ -88,7 +88,7 @@ const test = <E>(
     })
   )
 
-/** Makes the instance look unused for longer than the idle time. */
+/** Backdates the last use of the instance beyond the idle time. */
 const backdateUse = (userId: UserId) => sql`update instances set last_used_at = '2000-01-01' where owner_id = ${userId}`
 
 const verbs = ["start", "stop", "restart", "update", "repair", "reconfigure"] as const
@@ -159,13 +159,13 @@ describe.concurrent("An InstanceReconciler that crashes", () => {
   for (const verb of ["deploy", "failDeployment", "sleep", ...verbs] as const)
     test(`reaches the desired state after a crash at any step of ${verb}`, ({ host, open }) =>
       Effect.gen(function* () {
-        /** An owner in the state before the verb. */
+        /** Prepares an owner for the verb. */
         const before = (first: ReconcilerProcess) =>
           Effect.gen(function* () {
             const person = yield* owner
             if (verb === "deploy") return person
             if (verb === "failDeployment") {
-              // It runs without its agent, and the agent is not up.
+              // It runs without its agent, which is not up.
               host.configureFailure = () => "it is late"
               yield* Effect.flip(first.reconciler.deploy(person.agent.id))
               host.configureFailure = () => undefined
@@ -191,7 +191,7 @@ describe.concurrent("An InstanceReconciler that crashes", () => {
           const at = current.steps.at(-1) ?? "its end"
           yield* cutConnections(`backend-${verb}-${number - 1}`)
           current = yield* inTime(open(`backend-${verb}-${number}`), `open after ${at}`)
-          // A deployment is a job, which is delivered again.
+          // A deployment is a job, which is redelivered.
           if (verb === "deploy") yield* inTime(current.reconciler.deploy(person.agent.id), `deployed after ${at}`)
           if (verb === "failDeployment")
             yield* inTime(current.reconciler.failDeployment(person.agent.id, "it is late"), `failed after ${at}`)
@@ -349,7 +349,7 @@ describe.concurrent("InstanceReconciler", () => {
       assert.strictEqual(Either.isLeft(broken) ? broken.left._tag : "it succeeded", "InstanceUnavailable")
       assert.strictEqual(receivedTurns("third").length, 1)
 
-      // The turn is sent once more, not again and again.
+      // The turn is resent exactly once.
       host.breaksConnections = false
       host.startFailure = () => "it is broken"
       host.undetectedCrashes.add(userId)
@@ -456,7 +456,7 @@ describe.concurrent("InstanceReconciler", () => {
       const { agent, userId } = yield* owner
       yield* (yield* open("backend")).reconciler.deploy(agent.id)
       for (let step = 1; step <= 5; step++) {
-        // Each process remembers recent uses of its own.
+        // Each process records recent uses in memory.
         const process = yield* open(`backend-${step}`)
         yield* backdateUse(userId)
         const { reached, resume } = yield* process.pauseAtStep(step)
@@ -561,7 +561,7 @@ describe.concurrent("InstanceReconciler", () => {
         yield* lockRequests(process, 2)
         yield* release
         yield* Fiber.join(doing)
-        // Queued behind the abandonment.
+        // Queued after the abandonment.
         yield* process.reconciler.reconfigure(userId)
         yield* until(isSettled(host, userId))
         assert.deepInclude(yield* rowsOf(userId), { status, agents: [status] })

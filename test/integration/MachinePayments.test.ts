@@ -19,7 +19,7 @@ import {
   interfaceCredential
 } from "../support/payments/PaymentFixtures.ts"
 
-/** One process's payments, on a chain and with a memory of their own; time passes when somebody waits for it. */
+/** One process's payments on its own chain and store, with the test clock. */
 const makeFixtures = Effect.gen(function* () {
   yield* TestClock.setTime(1_772_366_400_000)
   const network = yield* PaymentChainTest.make
@@ -33,15 +33,15 @@ const makeFixtures = Effect.gen(function* () {
         yield* TestClock.adjust("250 millis")
       return yield* Fiber.join(redeeming)
     })
-  /** Redeems, and says in a word how it went. */
+  /** Redeems; returns the label of the result. */
   const outcome = (credential: ReadonlyArray<string>, request: PaidRequest = paidRequest) =>
     Effect.map(redeem(credential, request), redemptionLabel)
-  /** Redeems what must be paid for. */
+  /** Redeems a payment that must succeed. */
   const paid = (credential: ReadonlyArray<string>, request: PaidRequest = paidRequest) =>
     Effect.flatMap(redeem(credential, request), (redeemed) =>
       redeemed._tag === "Paid" ? Effect.succeed(redeemed) : Effect.dieMessage(`was ${redemptionLabel(redeemed)}`)
     )
-  /** A transaction that is on the chain, sent by its payer. */
+  /** A mined transaction, sent by its payer. */
   const pushed = (transfers: Parameters<typeof network.sign>[0], oddities?: Parameters<typeof network.sign>[1]) =>
     Effect.tap(network.sign(transfers, oddities), network.chain.broadcast)
 
@@ -273,7 +273,7 @@ describe("A credential is refused", () => {
         }
         if (!isAnswered) yield* payments.complete(claim, paidAnswer)
       }
-      // One that was claimed and that the network has not seen.
+      // A claimed transaction that the network has not received.
       const unseen = yield* network.sign([makePayingTransfer(first)], { isUnfunded: true })
       const third = yield* challenge
       assert.strictEqual(yield* outcome(interfaceCredential(third, unseen)), "transaction is refused")
@@ -356,7 +356,7 @@ describe("A payment that was begun", () => {
         yield* network.setDropsResponses(true)
         assert.instanceOf(yield* Effect.flip(redeem(interfaceCredential(target, raw))), ChainUnreachable)
         yield* network.setDropsResponses(false)
-        // It is on the chain for all to see now, and belongs to its challenge still, though its time is over.
+        // The transaction is public now, but bound to its challenge even after the challenge has expired.
         yield* advanceClock(challengeLifetime)
         assert.notStrictEqual(yield* outcome(interfaceCredential(other, raw)), "Paid")
         assert.strictEqual(yield* outcome(interfaceCredential(target, raw)), "Paid")

@@ -32,7 +32,7 @@ const mailJob = (id: string, expiresAt: DateTime.Utc) => {
   }
 }
 
-/** Runs of a job that has no policy of its own. */
+/** Attempts of a job without its own policy. */
 const usualAttempts = 5
 
 it.scopedLive("Mail is delivered once a stopped server is back, and is no dead letter while its link is valid", () =>

@@ -15,7 +15,7 @@ const logging = <A, E, R>(effect: (lines: ReadonlyArray<string>) => Effect.Effec
   return Effect.provide(effect(lines), layer)
 }
 
-/** A server that answers every request with a list in its own way. */
+/** A server that responds to every request with `answer`. */
 const serving = (answer: (response: ServerResponse) => void): Effect.Effect<string, never, Scope.Scope> =>
   Effect.map(listenLocally(createServer((_, response) => answer(response))), ({ origin }) => origin)
 
@@ -55,7 +55,7 @@ describe("ModelCatalog", () => {
             openRouterEntry("acme/timeless", { context_length: null }),
             "nonsense",
             null,
-            // A well-formed entry of a model that is not for chats.
+            // A valid entry of a model without chat.
             openRouterEntry("acme/painter", {
               architecture: { input_modalities: ["text"], output_modalities: ["image"] }
             })

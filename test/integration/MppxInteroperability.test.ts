@@ -12,9 +12,7 @@ import { startPaidServer } from "../support/payments/PaidServer.ts"
 import { type TempoNetwork, startTempoNetwork } from "../fakes/payments/TempoNetwork.ts"
 import * as TestSecrets from "../support/TestSecrets.ts"
 
-/*
- * Interoperability: the clients of mppx pay, and its checks agree.
- */
+/* Interoperability: mppx clients pay, and mppx verifies the result. */
 class MppxFixtures extends Context.Tag("@berth/test/MppxFixtures")<
   MppxFixtures,
   { readonly network: TempoNetwork; readonly payments: MachinePayments; readonly url: string }

@@ -101,7 +101,6 @@ describe("OrphanCleanup", () => {
       for (const { userId } of [up, stopped, never]) {
         yield* runJobs(process, userId)
         assert.isFalse(hasInstance(host, userId))
-        // Idempotent.
         yield* runJobs(process, userId)
       }
       assert.isTrue(host.instances.has(other.userId))
@@ -155,7 +154,7 @@ describe("OrphanCleanup", () => {
       assert.isTrue(host.instances.has(other.userId))
     }))
 
-  test("keeps the instances of owners that the database has never known", ({ host, open }) =>
+  test("keeps the instances of owners unknown to the database", ({ host, open }) =>
     Effect.gen(function* () {
       const stranger = UserId.make("usr_of_another_installation")
       host.storedVersions.set(stranger, "1")

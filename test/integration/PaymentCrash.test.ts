@@ -54,7 +54,7 @@ describe("A process that is killed", () => {
           yield* killProcess(payee)
           assert.strictEqual(yield* network.received, paidRequest.amount)
 
-          // The database's clock cannot be set, so the lease is: it has not ended, then it has.
+          // The database's clock cannot be set: the lease is changed instead, first open, then expired.
           const sql = Context.get(context, SqlClient)
           yield* sql`update payment_redemptions set lease_until = now() + interval '1 hour'`
           assert.strictEqual(redemptionLabel(yield* payments.redeem(credential, paidRequest)), "InProgress")

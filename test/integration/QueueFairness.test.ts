@@ -58,7 +58,9 @@ const kindOf = (queue: QueueName) => {
   return { queue, name: "test", payload } as const satisfies JobKind<typeof payload.Type, typeof payload.Encoded>
 }
 
-/** Jobs of an owner that can start after another owner's job is stored: published ones, one relay round, and one more. */
+/**
+ * Jobs of an owner that can start after another owner's job is stored: published ones, one relay round, and one more.
+ */
 const bound = 3 * maximumInFlightPerOwner
 
 describe("The fairness of queues", () => {
@@ -145,7 +147,7 @@ describe("The fairness of queues", () => {
           )
         })
         for (const owner of ["slow1", "slow2"]) for (let at = 0; at < 6; at++) yield* appendAll(`${owner}_${at}`)
-        // Those of an owner in progress are as many as the bounds of its three lanes.
+        // An owner has at most this many jobs in progress over its three lanes.
         const inProgress = 2 * 3 * maximumInFlightPerOwner
         yield* eventually(hanging, (so) => so.length === inProgress)
         yield* appendAll("third")

@@ -28,7 +28,7 @@ import { sql } from "../support/Sql.ts"
 const makeKey = (id: string) => ({ id, key: Redacted.make(randomBytes(32)) })
 type Key = ReturnType<typeof makeKey>
 
-/** A program with these keys, the first one current. */
+/** A program with these keys; the first one is current. */
 const program = (databaseUrl: Redacted.Redacted, first: Key, ...rest: ReadonlyArray<Key>) =>
   PersistenceWiring.layer({
     databaseUrl,
@@ -152,7 +152,6 @@ describe("resealSecrets", () => {
           after,
           before.map((count) => ({ ...count, keyId: "new" }))
         )
-        // Idempotent: nothing is left to seal.
         const stored = yield* sql`select sealed from credentials order by sealed`
         assert.strictEqual(yield* resealSecrets("new"), 0)
         assert.deepStrictEqual(yield* sql`select sealed from credentials order by sealed`, stored)
@@ -177,7 +176,7 @@ describe("resealSecrets", () => {
       ).pipe(Effect.provide(program(url, old, current)))
       yield* Effect.gen(function* () {
         yield* Effect.all([resealSecrets("new"), replace, resealSecrets("new")], { concurrency: "unbounded" })
-        // The program that still sealed by the old key has been restarted.
+        // The program that sealed with the old key has been restarted.
         assert.strictEqual(yield* resealSecrets("new"), 0)
         assert.deepStrictEqual(yield* countSealedValues, [{ column: "credentials.sealed", keyId: "new", rows: 450 }])
         const { decrypt } = yield* CredentialRepository

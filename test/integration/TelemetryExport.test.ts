@@ -12,7 +12,7 @@ import { makeFakeOtelCollector } from "../fakes/FakeOtelCollector.ts"
 import { eventually } from "../support/Eventually.ts"
 import { recordLogs } from "../support/RecordedTelemetry.ts"
 
-/** The part of an export of metrics that is looked at. */
+/** The checked part of a metrics export. */
 const Exported = Schema.parseJson(
   Schema.Struct({
     resourceMetrics: Schema.Array(

@@ -24,7 +24,7 @@ const Live = TurnSettlement.Default.pipe(
 const paid = { own: false, promptMicros: UsdMicros(8_000), answerMicros: UsdMicros(60_000) }
 const own = { own: true, promptMicros: noUsdMicros, answerMicros: noUsdMicros }
 
-/** The writes of a turn, in order; a process can die after each of them. */
+/** The writes of a turn in order; a process can crash after each one. */
 const makeTurn = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
     const ledger = yield* UnitLedger
@@ -65,7 +65,7 @@ const makeTurn = (owner: OwnerWithAgent) =>
 
 const steps = ["accepted", "called", "failed call", "answered call", "own call", "completed"] as const
 
-/** Runs a turn up to a step, as a process that dies behind it. */
+/** Runs a turn up to a step, as a process that crashes after it. */
 const runUpTo = (step: (typeof steps)[number]) =>
   Effect.gen(function* () {
     const made = yield* makeTurn(yield* createOwnerWithAgent())
@@ -97,7 +97,7 @@ layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it
     it.effect(`A turn whose process is killed is settled once when it was ${step}, and its ledger balances`, () =>
       Effect.gen(function* () {
         const { id, owner } = yield* runUpTo(step)
-        // Two workers at once, and again.
+        // Two workers concurrently, and a repetition.
         yield* Effect.replicateEffect(recoverAbandonedTurns, 3, { concurrency: "unbounded" })
         yield* recoverAbandonedTurns
         const { state, units } = expected[step]
@@ -160,7 +160,7 @@ layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it
   )
 })
 
-/** A call that the unit of the message covers. */
+/** A call within the unit of the message. */
 const small = { own: false, promptMicros: UsdMicros(100), answerMicros: UsdMicros(400) }
 
 layer(Live, { excludeTestServices: true })("The end of a turn in one statement", (it) => {

@@ -90,12 +90,12 @@ const reload = ({ agentId, id }: WalletPayment) =>
 
 const deleteAgent = (agentId: AgentId) => sql`delete from agents where id = ${agentId}`
 
-/** Status and nonce of payments, of deleted agents too, oldest first. */
+/** Status and nonce of payments, including those of deleted agents, oldest first. */
 const readLedger = ({ userId }: Payer) =>
   sql<{ status: string; nonce: string | null }>`
       select status, nonce from wallet_payments where user_id = ${userId} order by created_at, id`
 
-/** The recovery of this payment alone by another process, a minute later: other tests leave theirs unfinished. */
+/** Another process recovers only this payment a minute later: other tests have pending ones. */
 const recoverLater = ({ id }: WalletPayment) =>
   Effect.gen(function* () {
     yield* sql`
@@ -347,7 +347,7 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
     })
   )
 
-  it.effect("Retention deletes old decided payments, and what they spent still counts, also after a revocation", () =>
+  it.effect("Retention deletes old decided payments, and their amounts still count, also after a revocation", () =>
     Effect.gen(function* () {
       const payer = yield* createPayer({ ...wide, perAgent: 20n, confirmAbove: 10n })
       const { advance } = yield* PaymentDispatch
@@ -373,7 +373,7 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
     })
   )
 
-  it.effect("Revoking access puts limits back to zero and refuses what waits", () =>
+  it.effect("Revoking access resets limits to zero and refuses pending payments", () =>
     Effect.gen(function* () {
       const payer = yield* createPayer({ ...wide, confirmAbove: 1n })
       const payments = yield* WalletPayments

@@ -43,7 +43,7 @@ const storage = Layer.unwrapScoped(
   )
 )
 
-/** Whether the worker ends between the response and its record. */
+/** Simulates that the worker crashes between the response and its record. */
 let diesAfterSending = false
 const mortal = <R>(receiver: Layer.Layer<WebhookReceiver, never, R>) =>
   Layer.map(receiver, (context) => {
@@ -87,7 +87,7 @@ const respondWith =
   (_request, response) =>
     void response.writeHead(status, headers).end()
 
-/** A receiver whose behavior can change. */
+/** A receiver with changeable behavior. */
 const openReceiver = (first: Responder = respondWith(200)) =>
   Effect.gen(function* () {
     const receipts: Array<Receipt> = []
@@ -150,7 +150,7 @@ const later = <A, E, R>(offset: Duration.DurationInput, work: Effect.Effect<A, E
   })
 }
 
-/** Attempts all that is due. */
+/** Attempts all due deliveries. */
 const deliverDue = Effect.gen(function* () {
   const { attempt, claim } = yield* WebhookDispatch
   yield* Effect.repeat(
@@ -290,32 +290,34 @@ layer(Live, { excludeTestServices: true })("Webhook deliveries", (it) => {
     })
   )
 
-  it.scoped("Status 410 disables an endpoint with a mail; enabled again, it gets what it missed by a replay", () =>
-    Effect.gen(function* () {
-      const endpoints = yield* WebhookEndpoints
-      const owner = yield* insertUser()
-      const { receipts, receiver, url } = yield* openReceiver(respondWith(410))
-      const { endpoint } = yield* subscribe(owner, url)
-      const since = yield* DateTime.now
-      yield* append(owner, 1)
-      yield* deliverDue
-      assert.deepInclude((yield* endpoints.list(owner))[0], { disabledReason: "gone" })
-      assert.strictEqual(yield* mailsTo(owner), 1)
-      yield* append(owner, 2)
-      yield* deliverDue
-      assert.lengthOf(receipts, 1)
-      receiver.respond = respondWith(200)
-      assert.strictEqual((yield* endpoints.enable(owner, endpoint.id)).disabledReason, null)
-      const range = { since, until: DateTime.add(yield* DateTime.now, { seconds: 1 }) }
-      assert.strictEqual(yield* endpoints.replay(owner, endpoint.id, range), 2)
-      yield* deliverDue
-      assert.deepStrictEqual(
-        (yield* logOf(owner, endpoint.id)).map(({ status }) => status),
-        ["delivered", "delivered"]
-      )
-      assert.strictEqual(yield* endpoints.replay(owner, endpoint.id, range), 0)
-      assert.strictEqual(yield* endpoints.replay(owner, endpoint.id, { ...range, failedOnly: false }), 2)
-    })
+  it.scoped(
+    "Status 410 disables an endpoint with a mail; after it is enabled again, a replay delivers the missed events",
+    () =>
+      Effect.gen(function* () {
+        const endpoints = yield* WebhookEndpoints
+        const owner = yield* insertUser()
+        const { receipts, receiver, url } = yield* openReceiver(respondWith(410))
+        const { endpoint } = yield* subscribe(owner, url)
+        const since = yield* DateTime.now
+        yield* append(owner, 1)
+        yield* deliverDue
+        assert.deepInclude((yield* endpoints.list(owner))[0], { disabledReason: "gone" })
+        assert.strictEqual(yield* mailsTo(owner), 1)
+        yield* append(owner, 2)
+        yield* deliverDue
+        assert.lengthOf(receipts, 1)
+        receiver.respond = respondWith(200)
+        assert.strictEqual((yield* endpoints.enable(owner, endpoint.id)).disabledReason, null)
+        const range = { since, until: DateTime.add(yield* DateTime.now, { seconds: 1 }) }
+        assert.strictEqual(yield* endpoints.replay(owner, endpoint.id, range), 2)
+        yield* deliverDue
+        assert.deepStrictEqual(
+          (yield* logOf(owner, endpoint.id)).map(({ status }) => status),
+          ["delivered", "delivered"]
+        )
+        assert.strictEqual(yield* endpoints.replay(owner, endpoint.id, range), 0)
+        assert.strictEqual(yield* endpoints.replay(owner, endpoint.id, { ...range, failedOnly: false }), 2)
+      })
   )
 
   it.scoped("An endpoint that fails for five days is disabled with one mail; a success in between starts anew", () =>
@@ -382,7 +384,7 @@ layer(Live, { excludeTestServices: true })("Webhook deliveries", (it) => {
         assert.lengthOf(receipts, step === "sent" ? 2 : 1)
         assert.lengthOf([...new Set(receipts.map(({ id }) => id))], 1)
         assert.deepInclude((yield* logOf(owner, endpoint.id))[0], { status: "delivered" })
-        // The late outcome of an attempt without its claim changes nothing.
+        // A late result of an attempt without its claim is ignored.
         const deliveries = yield* WebhookDeliveryRepository
         const now = yield* DateTime.now
         yield* deliveries.recordFailed(claimed, { status: 500, failure: "late", retryAt: null, now })
@@ -535,7 +537,8 @@ layer(Live, { excludeTestServices: true })("Webhook deliveries", (it) => {
           Array.from({ length: events }, (_, index) => index + 1),
           (sequence) => append(owner, sequence)
         )
-        // Its deliveries in flight arrive, but their ends are not recorded; their claims expire at once instead of in a minute.
+        // Deliveries in flight arrive, but their results are not recorded; their claims expire immediately instead of
+        // after a minute.
         diesAfterSending = true
         yield* stop
         diesAfterSending = false

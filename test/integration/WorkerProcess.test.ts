@@ -32,7 +32,7 @@ interface Deployment {
   readonly answer: (status: number) => void
 }
 
-/** A backend that writes down what it is asked and answers when the test says so. */
+/** A backend that records its requests and responds when the test releases it. */
 const backend = Effect.acquireRelease(
   Effect.async<{ readonly url: string; readonly deployments: Array<Deployment>; readonly close: () => void }>(
     (resume) => {
@@ -61,7 +61,7 @@ const backend = Effect.acquireRelease(
   ({ close }) => Effect.sync(close)
 )
 
-/** Creates an agent as the web API does: the row and its job in one transaction; answers its id and the trace's. */
+/** Creates an agent as the web API does: the row and its job in one transaction; returns its id and its trace id. */
 const provision = Effect.fn("provision")(function* (name: string) {
   const outbox = yield* Outbox
   const transaction = yield* Transaction
@@ -181,7 +181,7 @@ const works = (redisUrl: Effect.Effect<Record<string, string>>) => () => {
 
 describe("A worker on PostgreSQL", works(Effect.succeed({})))
 
-// Each in a database of its own, so that no worker meets another test's jobs.
+// A separate database each: no worker receives another test's jobs.
 let database = 0
 const redis = Effect.sync(() => ({ REDIS_URL: `${inject("redisUrl")}/${++database}` }))
 describeWithTool(redisServer, "A worker on Redis", works(redis))

@@ -12,7 +12,7 @@ import { recordLogs } from "../support/RecordedTelemetry.ts"
 import { turnstileSecret, makeFakeTurnstile } from "../fakes/FakeTurnstile.ts"
 
 let challenges = 0
-/** A token that nobody in this process has had. */
+/** A token unused in this process. */
 const newToken = () => {
   challenges += 1
   return `passed-${challenges}`
@@ -147,7 +147,7 @@ describe("BotDetection turnstile", () => {
       assert.isFalse(yield* Effect.provide(judged, turnstile(new URL(`http://127.0.0.1:${port}/`))))
       const { respondWith, url } = yield* makeFakeTurnstile
       yield* respondWith("nothing")
-      // As in a request, whose handler nothing interrupts.
+      // Uninterruptible, as in a request handler.
       assert.isFalse(yield* Effect.uninterruptible(Effect.provide(judged, turnstile(url, Duration.millis(100)))))
     })
   )

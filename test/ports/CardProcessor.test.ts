@@ -167,7 +167,7 @@ for (const [name, subject] of [
           Option.fromNullable([...ids][0])
         )
         assert.isTrue(Option.isNone(yield* given.cards.findCharge({ customerId, idempotencyKey: "other" })))
-        // The card is another one by now, and what was paid stays paid.
+        // The customer's card changed; the payment remains successful.
         yield* given.saveCard(customerId)
         const again = yield* charge("one")
         assert.isTrue(again._tag === "Paid" && ids.has(again.paymentId))

@@ -188,7 +188,7 @@ describe.each(platforms)("ChannelPlatform over %s", (name, make) => {
           "*",
           "_",
           " ",
-          // On a line of its own: the language of a code block may be shortened and repeated.
+          // On a separate line: the language of a code block may be shortened and repeated.
           `\n${"y".repeat(1_500)}`,
           "🙂",
           "[l](https://e.x)",

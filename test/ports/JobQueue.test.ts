@@ -51,7 +51,7 @@ const job = (id: string, payload: unknown = {}): NewJob => ({
 const attempts = (count: number) => () => ({ ...defaultRetryPolicy, attempts: count })
 
 const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => () => {
-  /** Runs a test against a queue of its own. */
+  /** Runs a test against a separate queue. */
   const against = <E>(settings: BullmqSettings, test: Effect.Effect<void, E, JobQueue | Scope.Scope>) =>
     Effect.gen(function* () {
       const provide = yield* open(yield* place, settings)
@@ -191,7 +191,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
             )
         )
         for (const name of ["persistent", "other"]) yield* queue.add({ ...job(name), name, queue: "mail" })
-        // Twelve doubled pauses would take more than 20 seconds without the maximum.
+        // Twelve doubled delays would take more than 20 seconds without the maximum.
         const counts = yield* eventually(queue.counts("mail"), ({ completed }) => completed === 1)
         assert.deepInclude(counts, { failed: 1, delayed: 0, waiting: 0 })
         assert.deepStrictEqual(yield* runs, { persistent: 12, other: 2 })
@@ -377,7 +377,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
           yield* eventually(running, (n) => n === 2)
           yield* Fiber.interruptFork(worker)
           yield* Deferred.await(closing)
-          // The store's answer comes long after the worker's closing, which follows in the same turn.
+          // The store's response arrives long after the worker's close, which follows in the same turn.
           yield* queue.counts("tasks")
           yield* gate.open
           yield* Fiber.await(worker)
@@ -551,6 +551,6 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
   )
 }
 
-// Most of their time is waiting, each for a queue of its own.
+// Concurrent: most of the time is waiting, each for a separate queue.
 describe.concurrent("JobQueue in PostgreSQL", portSpec(postgres))
 describeWithTool(redisServer, "JobQueue in Redis", portSpec(redis), { concurrent: true })

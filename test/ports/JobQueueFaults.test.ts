@@ -146,7 +146,7 @@ const environmentOf = ({ namespace, store, url }: JobQueueStore) => ({
   QUEUE_NAMESPACE: namespace
 })
 
-/** A network of its own for a process, whose link to this machine can be cut. Needs root and `ip`. */
+/** A network namespace for a process whose link to this machine can be cut. Requires root and `ip`. */
 const networkNamespace = Effect.acquireRelease(
   Effect.sync(() => {
     const id = randomBytes(2)
@@ -181,7 +181,7 @@ const canMakeNetworks =
   spawnSync("ip", ["netns", "add", "berth-probe"]).status === 0 &&
   spawnSync("ip", ["netns", "del", "berth-probe"]).status === 0
 
-/** `skew`: milliseconds that a worker's clock may be ahead of another one's. */
+/** `skew`: milliseconds by which a worker's clock may be ahead of another's. */
 const faultSpec =
   (place: Effect.Effect<JobQueueStore, never, Effect.Effect.Context<typeof freshDatabase>>, skew: number) => () => {
     it.scopedLive(
@@ -278,7 +278,7 @@ describe("JobQueue in PostgreSQL after a crash of the server", () => {
         )
         yield* queue.add(job("undone"))
         yield* Deferred.await(claimed)
-        // The commit of the claim had not reached the disk, and another worker has claimed the job.
+        // The claim's commit was not yet durable, and another worker has claimed the job.
         yield* runStatement(
           here.url,
           "update queues.job set lock_token = 'another', locked_until_ms = locked_until_ms + 60000 where state = 'active'"

@@ -18,7 +18,6 @@ const from = { name: "Berth", address: "no-reply@berth.example" }
 
 interface MailerUnderTest {
   readonly mailer: Context.Tag.Service<Mailer>
-  /** The delivered messages in wire format. */
   readonly arrived: Effect.Effect<ReadonlyArray<string>>
 }
 
@@ -48,7 +47,7 @@ const byFile = Effect.gen(function* () {
   }
 })
 
-/** The mails of the test Layer, in the wire format that files have. */
+/** The mails of the test Layer in wire format. */
 const inMemory = Effect.gen(function* () {
   const context = yield* Layer.build(MailerTest.layer)
   const files = yield* byFile

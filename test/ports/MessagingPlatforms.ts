@@ -37,12 +37,12 @@ export const makePost = (body: string, headers: Readonly<Record<string, string>>
 export interface PlatformUnderTest {
   readonly adapter: ChannelPlatform
   readonly secrets: ChannelSecrets
-  /** Of a chat that accepts messages. */
+  /** A chat that accepts messages. */
   readonly chatId: string
-  /** Of a chat that refuses them. */
+  /** A chat that rejects messages. */
   readonly goneChatId: string
   readonly longestText: number
-  /** Whether webhook requests are authentic by a signature of their body, rather than by a secret. */
+  /** Whether webhook requests are authenticated by a signature of their body instead of a secret. */
   readonly signsBodies: boolean
   readonly trouble: (
     how: "fails" | "limits" | "limits without a time" | CommonFault,

@@ -51,7 +51,7 @@ describe("ModelKeyVerifier", () => {
     [200, "valid"],
     [401, "ModelKeyRejected"],
     [403, "ModelKeyRejected"],
-    // A rate limit of the key shows that the key is valid.
+    // A rate limit of the key proves that the key is valid.
     [429, "valid"],
     [500, "ModelKeyUnverifiable"]
   ] as const

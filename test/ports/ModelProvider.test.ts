@@ -28,7 +28,6 @@ import { recordLogs, recordSpans } from "../support/RecordedTelemetry.ts"
 
 interface Subject {
   readonly provider: ModelProvider
-  /** A model of the provider. */
   readonly model: string
 }
 
@@ -66,7 +65,6 @@ const mockWires = [
   ["google", googleWire.model]
 ] as const
 
-/** Providers of an independent mock of their vendors. */
 const connectMock = ([name, model]: (typeof mockWires)[number]) =>
   Effect.gen(function* () {
     const server = yield* aimockServer
@@ -97,7 +95,7 @@ const twoCalls: readonly [FakeToolCall, FakeToolCall] = [
   { id: "call_b", name: "calculate", arguments: '{"expression":"17*23"}' }
 ]
 
-/** The last event, without the vendor's names of the answer and its model. */
+/** The last event without the vendor's ids of the answer and its model. */
 const endOf = (chunks: ReadonlyArray<ModelEvent<ProviderEnding>>) => {
   const last = chunks.at(-1)
   if (last?.type !== "done") return last
@@ -119,7 +117,7 @@ const round = (calls: ReadonlyArray<ToolCall>, content = ""): ReadonlyArray<Chat
   }))
 ]
 
-/** Conversations with tools that no vendor accepts as they are. */
+/** Conversations with tools that every vendor rejects unless they are repaired. */
 const strangeToolTalks = (): ReadonlyArray<ReadonlyArray<ChatMessage>> => {
   const call = (id: string, tool = "calculate", text = "{}"): ToolCall => ({ id, name: tool, arguments: text })
   const result = (id: string, content = "42"): ChatMessage => ({
@@ -137,7 +135,7 @@ const strangeToolTalks = (): ReadonlyArray<ReadonlyArray<ChatMessage>> => {
     // The same id in two rounds and twice in one, a foreign one, and one that is too long.
     [...toolQuestion, ...round([call("a")]), ...round([call("a"), call("a")]), well],
     [...toolQuestion, ...round([call("functions.calculate:0"), call("x".repeat(60)), call("")])],
-    // A made-up name, and arguments that are no object.
+    // An invalid name, and arguments that are not an object.
     [
       ...toolQuestion,
       ...round([call("a", "no such tool!", "{not json"), call("b", "", "[1]"), call("c", "calculate", "")])
@@ -147,7 +145,7 @@ const strangeToolTalks = (): ReadonlyArray<ReadonlyArray<ChatMessage>> => {
   ]
 }
 
-/** Cases of every provider, also of those without a vendor. */
+/** Cases of every provider, including those without a fake vendor. */
 const portCases: Cases<Subject> = {
   *"answers in deltas and ends with its usage"({ model, provider }) {
     const chunks = yield* runChat(provider, model)
@@ -341,7 +339,7 @@ const protocolCases: Cases<WireSubject> = {
         { role: "assistant", content: "Hello to you" }
       ]
     ]
-    // Anthropic rejects blanks and an assistant's first or last message, Google the last one; so do their fakes.
+    // Anthropic rejects blank messages and an assistant's first or last message, Google the last one, as do the fakes.
     for (const talk of talks) assertMatches((yield* chat(talk)).at(-1), { type: "done" })
   },
   *"sends tools, calls and results in the vendor's format"({ chat, fake, wire }) {

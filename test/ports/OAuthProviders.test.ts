@@ -7,7 +7,7 @@ import { makeFakeGitHub } from "../fakes/identity/FakeGitHub.ts"
 import { oidcClient, startOidcProvider } from "../fakes/identity/OidcProvider.ts"
 import { authorizeAtProvider } from "../support/identity/OAuthBrowser.ts"
 
-/** Signs an account in at the provider of a URL; returns the query of its callback. */
+/** Signs in an account at the provider of a URL; returns the query of its callback. */
 class Browser extends Context.Tag("@berth/test/Browser")<
   Browser,
   (url: URL, account: string) => Effect.Effect<URLSearchParams>

@@ -20,13 +20,13 @@ import { paidAnswer } from "../support/payments/PaymentFixtures.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as TestSecrets from "../support/TestSecrets.ts"
 
-/** Lets time pass for leases and lifetimes. */
+/** Advances time for leases and lifetimes. */
 class TimePassage extends Context.Tag("@berth/test/TimePassage")<
   TimePassage,
   (time: Duration.DurationInput) => Effect.Effect<void>
 >() {}
 
-/** Leases run by the database's clock, which no test can set. */
+/** Leases use the database's clock, which tests cannot set. */
 const databaseTimePassage = Layer.effect(
   TimePassage,
   Effect.map(SqlClient, (sql) => (time: Duration.DurationInput) => {

@@ -12,7 +12,7 @@ import { startTestChain, wrapSignature } from "../support/chain/TestChain.ts"
 
 type Signatures = Context.Tag.Service<SmartWalletSignatures>
 
-/** An implementation, with a way to make wallets for it and to see it without its chain. */
+/** An implementation that can create wallets and can lose its chain. */
 interface Subject {
   readonly signatures: Signatures
   readonly withoutChain: Signatures

@@ -11,7 +11,7 @@ import { type FakeOpenAiAudio, makeFakeOpenAiAudio } from "../fakes/models/FakeO
 import { waitForCondition } from "../fakes/models/ModelWires.ts"
 import * as WebApp from "../support/TestApp.ts"
 
-/** The vendor behind a Layer, where there is one. */
+/** The vendor of a Layer, if any. */
 class FakeSpeechVendor extends Context.Tag("@berth/test/ModelVendor")<FakeSpeechVendor, FakeOpenAiAudio | null>() {}
 
 const sandbox = Layer.merge(localSpeechLayer({ sandbox: true }), Layer.succeed(FakeSpeechVendor, null))
@@ -28,7 +28,7 @@ const local = (fake: FakeOpenAiAudio) =>
     keys: { openai: Redacted.make(`${fake.apiKey}-own`) }
   })
 
-/** A client of a backend that serves what is given. */
+/** A client of a backend with the given speech. */
 const remote = (speech: Layer.Layer<Speech>) =>
   Layer.unwrapEffect(
     Effect.map(WebApp.TestApp, ({ backendUrl, internalKey }) =>

@@ -17,7 +17,7 @@ interface Subject {
   readonly withoutChain: Balances
   readonly token: WalletAddress
   readonly mint: (to: Address, amount: bigint) => Effect.Effect<unknown>
-  /** Where something is, or nothing, that is no token. */
+  /** Addresses that are not tokens. */
   readonly noTokens: ReadonlyArray<WalletAddress>
 }
 class TestSubject extends Context.Tag("@berth/test/LedgerBalances")<TestSubject, Subject>() {}

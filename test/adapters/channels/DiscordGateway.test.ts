@@ -13,7 +13,7 @@ import { eventually } from "../../support/Eventually.ts"
 
 const basicIntents = selectIntents(0)
 
-/** Reads like the worker: from the last session, again after a failed connection. Returns what it has read. */
+/** Reads like the worker: from the last session, again after a failed connection. Returns the read events. */
 const startReader = (
   discord: FakeDiscord,
   bot: FakeBot,

@@ -12,7 +12,7 @@ import { makePost, makeSecrets, toConnected } from "../../ports/MessagingPlatfor
 
 const customer = "15551230000"
 
-/** A connected account at the fake; `appSecret` is the operator's. */
+/** Connects an account at the fake; `appSecret` is the operator's. */
 const connect = ({
   operatorSecret = true,
   secrets: more = {}

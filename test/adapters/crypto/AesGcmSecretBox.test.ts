@@ -43,7 +43,7 @@ describe("SecretBox", () => {
         const sealed = yield* seal(Redacted.make("a secret of some length"), "row:1")
         const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
         const [version = "", id = "", wrapped = "", secret = ""] = sealed.split(".")
-        // The last letter of each part holds spare bits, which mean nothing.
+        // The last letter of each part has unused bits.
         const part = at % 2 === 0 ? wrapped : secret
         const place = at % (part.length - 1)
         const changed =

@@ -7,7 +7,7 @@ import { measureCpuTime } from "../../support/CpuTime.ts"
 const hasher = Argon2PasswordHasher.layer({ maxConcurrent: 2 })
 const password = Redacted.make("correct horse \u0000 battery 🐴")
 
-/** In milliseconds of a processor. */
+/** Milliseconds of processor time. */
 const least = <A>(work: Effect.Effect<A>) =>
   Effect.map(Effect.replicateEffect(measureCpuTime(work), 7), (runs) =>
     Math.min(...runs.map(([took]) => Duration.toMillis(took)))

@@ -122,7 +122,7 @@ const signed = (payload: JWTPayload, head: JWTHeaderParameters = header, by: Key
   Effect.promise(() => new SignJWT(payload).setProtectedHeader(head).sign(by))
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
-/** A token of any header, with a true signature of it by our key. */
+/** A token with any header and a valid signature by our key. */
 const selfMade = (head: unknown, payload: unknown = right) => {
   const body = `${part(head)}.${part(payload)}`
   return Effect.succeed(`${body}.${sign(null, Buffer.from(body), Redacted.value(key)).toString("base64url")}`)

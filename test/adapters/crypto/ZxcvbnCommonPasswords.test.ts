@@ -28,7 +28,7 @@ layer(ZxcvbnCommonPasswords.layer)("CommonPasswords", (it) => {
 
   it.effect("CommonPasswords contains common passwords of sufficient length", () =>
     Effect.gen(function* () {
-      // Behind the 3,000th of the whole list, and among the first 3,000 of eight characters and more.
+      // Beyond the 3,000th of the whole list, and among the first 3,000 of at least eight characters.
       for (const text of ["superstar", "hollywood", "iloveyou1", "sunshine1", "Greenbay"])
         assert.isTrue(yield* isCommon(text), text)
     })

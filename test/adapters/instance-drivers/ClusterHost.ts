@@ -15,7 +15,7 @@ import { eventually } from "../../support/Eventually.ts"
 import { imageOf, namesOf, namespaceOf, testCluster } from "./KubernetesHost.ts"
 
 /*
- * A cluster without a hand on its nodes: that of KUBECONFIG with TEST_KUBERNETES=real, or the fake API server with
+ * A cluster whose nodes are inaccessible: that of KUBECONFIG with TEST_KUBERNETES=real, or the fake API server with
  * TEST_KUBERNETES=fake. Neither replaces the hosts of `npm test`.
  */
 
@@ -26,13 +26,13 @@ export const isReal = selected === "real"
 const setting = (name: string) => Option.filter(Option.fromNullable(process.env[name]), (value) => value !== "")
 const requireSetting = (name: string) => Option.getOrThrowWith(setting(name), () => new Error(`Set ${name}.`))
 
-/** The images of a real cluster; the second is the newer one. */
+/** The images of a real cluster; the second is newer. */
 export const realImages = () => {
   const image = requireSetting("RUNTIME_IMAGE")
   return { image, newerImage: Option.getOrElse(setting("RUNTIME_IMAGE_NEWER"), () => image) }
 }
 
-/** A namespace of the fake cluster per directory, the one namespace of a real one. */
+/** A namespace of the fake cluster per directory, or the one namespace of a real cluster. */
 export const connectCluster = (directory: string) =>
   Effect.gen(function* () {
     if (isReal)
@@ -75,7 +75,7 @@ const withClient = <A, E>(directory: string, work: (client: ClusterClient.Cluste
     Effect.scoped(Effect.flatMap(connectCluster(directory), (connection) => work(ClusterClient.make(connection))))
   )
 
-/** A run of a container: the owner's pod of it, and the container's id. */
+/** A run of a container: the owner's pod and the container's id. */
 interface Run {
   readonly directory: string
   readonly owner: UserId
@@ -112,7 +112,10 @@ export const deletePod = (identity: number): Effect.Effect<void> =>
 export const hasClaim = (directory: string, owner: UserId): Effect.Effect<boolean> =>
   withClient(directory, (client) => Effect.map(client.getVolumeClaim(namesOf(directory, owner).name), Option.isSome))
 
-/** Runs JavaScript beside the instance, with the path of its directory as the first argument. Returns what it printed. */
+/**
+ * Runs JavaScript in the instance's container, with the path of its directory as the first argument. Returns the
+ * output.
+ */
 const runScript = (directory: string, owner: UserId, script: string, ...more: ReadonlyArray<string>) =>
   withClient(
     directory,
@@ -166,7 +169,7 @@ export const readFile = (directory: string, owner: UserId, path: string) =>
     Effect.orDie
   )
 
-/** Removes what a test left in the namespace that all tests of a real cluster share. */
+/** Removes the instances from the namespace that all tests of a real cluster share. */
 export const removeInstances = (owners: ReadonlyArray<UserId>): Promise<void> =>
   isReal
     ? Effect.gen(function* () {

@@ -23,7 +23,7 @@ import { ada, makeInstanceSpec, testDriver } from "./InstanceDriverHosts.ts"
 interface EngineAnswer {
   readonly status?: number
   readonly body: unknown
-  /** Whether the connection breaks within the body. */
+  /** Breaks the connection within the body. */
   readonly isCut?: boolean
 }
 
@@ -38,7 +38,7 @@ const stopped = {
   NetworkSettings: { Networks: {} }
 }
 
-/** The answers of an engine without containers, by the pattern of a call. */
+/** The responses of an engine without containers, by call pattern. */
 const honest: ReadonlyArray<readonly [RegExp, EngineAnswer]> = [
   [/^GET \/version$/, { body: { ApiVersion: "1.41" } }],
   [/^GET .*\/info$/, { body: { SecurityOptions: ["name=seccomp,profile=default"] } }],
@@ -53,7 +53,7 @@ const honest: ReadonlyArray<readonly [RegExp, EngineAnswer]> = [
   [/^(POST|PUT|DELETE) /, { status: 204, body: "" }]
 ]
 
-/** An engine on a Unix socket that answers by the first pattern of a call. */
+/** An engine on a Unix socket that responds by the first matching pattern. */
 const openEngine = (answers: ReadonlyArray<readonly [RegExp, EngineAnswer]>) =>
   Effect.gen(function* () {
     const directory = yield* temporaryDirectory
@@ -64,7 +64,7 @@ const openEngine = (answers: ReadonlyArray<readonly [RegExp, EngineAnswer]>) =>
       Effect.async<() => void>((resume) => {
         const server = createServer((request, response) => {
           request.resume()
-          // Events of an engine without any.
+          // The event stream of an idle engine.
           if (request.url?.includes("/events") === true) {
             response.writeHead(200).flushHeaders()
             return
@@ -117,7 +117,7 @@ describe("DockerEngine.make", () => {
     ]
   ]
   for (const [behavior, answer, expected] of cases)
-    testDriver(`DockerEngine.make tells what to do about an engine that ${behavior}`, () =>
+    testDriver(`DockerEngine.make explains how to repair an engine that ${behavior}`, () =>
       Effect.gen(function* () {
         const { open } = yield* openEngine([[/version/, answer]])
         assert.match((yield* Effect.flip(open)).message, expected)

@@ -40,7 +40,7 @@ const countObjects = (engine: DockerEngine.DockerEngine, directory: string) =>
 const nothing = { containers: 0, volumes: 0 }
 const accepted = () => Effect.void
 
-it.scopedLive("DockerEngine.make tells how to reach an engine that is not there", () =>
+it.scopedLive("DockerEngine.make explains how to reach a missing engine", () =>
   Effect.gen(function* () {
     const path = join(yield* temporaryDirectory, "docker.sock")
     const { message } = yield* Effect.flip(DockerEngine.make(EngineAddress.Socket({ path })))
@@ -53,7 +53,6 @@ it.scoped("DockerEngine.make names the call that an engine does not answer", () 
     const path = join(yield* temporaryDirectory, "docker.sock")
     yield* Effect.acquireRelease(
       Effect.async<() => void>((resume) => {
-        // Accepts connections and never answers.
         const server = createServer()
         server.listen(path, () => resume(Effect.succeed(() => server.close())))
       }),
@@ -163,7 +162,7 @@ describeWithTool(dockerEngine, "DockerInstanceDriver after a fault", () => {
     })
   )
 
-  testDriver("DockerInstanceDriver touches nothing of another installation on the engine", () =>
+  testDriver("DockerInstanceDriver changes nothing of another installation on the engine", () =>
     Effect.gen(function* () {
       const { directory, engine } = yield* fixture
       const other = yield* temporaryDirectory
@@ -237,7 +236,6 @@ describeWithTool(dockerEngine, "DockerInstanceDriver after a fault", () => {
           assert.strictEqual(_tag, "InstanceHostUnavailable")
           assert.match(reason, /cannot be reached \(\w+\)\. Start it/)
         }
-        // Not reported as down: a turn may reach it.
         assert.isTrue(Option.isSome(yield* driver.inspect(ada)))
 
         // The killed daemon's containerd has ended; the next daemon would wait for the one that this file names.

@@ -17,7 +17,6 @@ const imageScript = fileURLToPath(new URL("../../../scripts/image.mjs", import.m
 
 let currentHost = ""
 
-/** The engine of the run. */
 export const testEngine = Effect.gen(function* () {
   currentHost = yield* Effect.promise(dockerHost)
   return yield* DockerEngine.make(yield* Effect.promise(dockerAddress))
@@ -36,7 +35,7 @@ const containerOf = (directory: string, owner: UserId) => `berth-${installationO
 
 const images = new Map<string, Promise<string>>()
 
-/** An image with a program instead of the runtime, built by the project's Dockerfile. */
+/** Builds an image with a program in place of the runtime, by the project's Dockerfile. */
 export const buildImage = async (program: string, host: string): Promise<string> => {
   // Bundles are named by their content.
   const tag = `berth-test:${dirname(program).split("/").at(-1) ?? ""}`
@@ -45,7 +44,7 @@ export const buildImage = async (program: string, host: string): Promise<string>
   return tag
 }
 
-/** An image on the engine of the run. */
+/** Builds an image on the engine of the run. */
 export const buildTestImage = (program: string): Promise<string> => {
   const known = images.get(program)
   if (known !== undefined) return known
@@ -62,11 +61,11 @@ export const inspectTestContainer = (directory: string, owner: UserId) =>
 
 let dataRoot: string | undefined
 
-/** Runs the `docker` command on the engine of the run, behind the driver's back. */
+/** Runs the `docker` command on the engine of the run. */
 export const runDocker = (...args: ReadonlyArray<string>): string =>
   execFileSync("docker", args, { encoding: "utf8", env: { ...process.env, DOCKER_HOST: currentHost } }).trim()
 
-/** The data directory of the engine, which runs on this machine. */
+/** The data directory of the engine on this machine. */
 const readDataRoot = (): string => {
   dataRoot ??= runDocker("info", "--format", "{{.DockerRootDir}}")
   return dataRoot
@@ -82,7 +81,7 @@ export const logFilesOf = async (directory: string, owner: UserId): Promise<Read
   return (await readdir(home)).filter((name) => name.includes("-json.log")).map((name) => join(home, name))
 }
 
-/** Removes what the tests of a file left on the engine. */
+/** Removes the instances of a test file from the engine. */
 export const removeTestInstances = (): Promise<void> =>
   Effect.runPromise(
     Effect.scoped(
@@ -97,7 +96,7 @@ export const removeTestInstances = (): Promise<void> =>
     )
   )
 
-/** Deletes the firewall rules of a bridge that is about to go. */
+/** Deletes the firewall rules of a bridge before its removal. */
 export const reopenHostPorts = (bridge: string): void => {
   const chain = `BERTH-${bridge}`
   for (const args of [

@@ -46,7 +46,7 @@ const Findings = Schema.Struct({
   children: Schema.Int
 })
 
-/** A listener of this host, open as long as the scope. */
+/** A listener on this host for the scope. */
 const listen = (host: string) =>
   Effect.acquireRelease(
     Effect.async<{ readonly port: number; readonly close: () => void }>((resume) => {

@@ -22,7 +22,7 @@ const mounts = {
   missingReason: "needs root on Linux"
 }
 
-/** A disk of its own, which the returned functions fill and empty. */
+/** A separate disk, with functions that fill and empty it. */
 const smallDisk = Effect.gen(function* () {
   const directory = join(yield* temporaryDirectory, "disk")
   yield* Effect.promise(() => mkdir(directory))

@@ -261,7 +261,7 @@ describeDrivers("InstanceDriver", (host) => {
       })
   )
 
-  testDriver("gives an instance its own environment and nothing of the parent's", () =>
+  testDriver("gives an instance its own environment without the parent's variables", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const driver = yield* open(directory)
@@ -290,7 +290,7 @@ describeDrivers("InstanceDriver", (host) => {
     })
   )
 
-  testDriver("rejects an owner whose id would lead out of the directory", () =>
+  testDriver("rejects an owner whose id would escape the directory", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const driver = yield* open(join(directory, "instances"))

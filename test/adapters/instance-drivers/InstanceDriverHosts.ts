@@ -35,56 +35,55 @@ export interface InstanceDriverOptions {
   /** The program of the instances. */
   readonly program: string
   readonly onClose: "leave" | "stop"
-  /** Absent: the intervals of production. */
+  /** Default: the intervals of production. */
   readonly intervals?: Partial<MonitorIntervals>
 }
 
-/** One kind of host, and what a test does there behind the driver's back. */
+/** A kind of host, with direct access to its instances. */
 export interface InstanceDriverHost {
   readonly name: string
-  /** Required outside of the repository; absent: nothing. */
+  /** The required tool, if any. */
   readonly tool?: RequiredTool
   readonly driver: (options: InstanceDriverOptions) => Effect.Effect<InstanceDriver["Type"], unknown, Scope.Scope>
-  /** Identifies the instance's process or container on the host. */
   readonly processIdOf: (directory: string, owner: UserId) => Effect.Effect<number>
   readonly isRunning: (identity: number) => Effect.Effect<boolean>
-  /** Ends the instance behind the driver's back. */
+  /** Kills the instance without the driver. */
   readonly kill: (identity: number) => Effect.Effect<void>
-  /** The reason of such an end. */
+  /** The reported reason of `kill`. */
   readonly killReason: RegExp
-  /** The instance's environment; none where the host does not show it. */
+  /** The instance's environment; none if the host does not expose it. */
   readonly environment: (identity: number) => Effect.Effect<Option.Option<ReadonlyArray<string>>>
   /** Names of the runtime's variables that the driver sets. */
   readonly runtimeVariables: ReadonlyArray<string>
-  /** Names of what the host itself sets in the environment. */
+  /** Names of the variables that the host itself sets. */
   readonly ownVariables: ReadonlyArray<string>
-  /** Whether anything of the owner's files is left. */
+  /** Whether any of the owner's files remain. */
   readonly hasFiles: (directory: string, owner: UserId) => Effect.Effect<boolean>
-  /** Writes a file of the instance, by its path in the instance's own directory. */
+  /** Writes a file of the instance, by its path in the instance's directory. */
   readonly writeFile: (directory: string, owner: UserId, path: string, text: string) => Effect.Effect<void>
   readonly readFile: (directory: string, owner: UserId, path: string) => Effect.Effect<Option.Option<string>>
-  /** The instance's own directory on this machine; none where a test reaches the host by its interface only. */
+  /** The instance's directory on this machine; none if only the host's API is accessible. */
   readonly home: Option.Option<(directory: string, owner: UserId) => string>
-  /** Gives what a test wrote into the instance's own directory to the instance. */
+  /** Makes the instance the owner of files that a test wrote into its directory. */
   readonly giveFiles: (home: string) => Promise<void>
-  /** Whether instances run a program that a test makes, instead of the image that is there. */
+  /** Whether instances can run a program of a test instead of the image's. */
   readonly runsPrograms: boolean
   readonly separatesAccounts: boolean
-  /** Whether the host provides figures. */
+  /** Whether the host reports statistics. */
   readonly reportsStats: boolean
-  /** Whether the host counts the network of an instance. */
+  /** Whether the host reports an instance's network traffic. */
   readonly reportsNetwork: boolean
-  /** Whether the host counts processes and threads of an instance. */
+  /** Whether the host reports an instance's processes and threads. */
   readonly reportsProcesses: boolean
-  /** Whether an instance near its memory limit is reported in its log. */
+  /** Whether the log warns of an instance near its memory limit. */
   readonly warnsOfMemory: boolean
-  /** The reason of the end of an instance that holds more memory than it may. */
+  /** The reported reason when an instance exceeds its memory limit. */
   readonly memoryReason: RegExp
-  /** Whether an instance that fills its disk is ended; else the volume has its size. */
+  /** Whether an instance that fills its disk is ended; else the volume has a fixed size. */
   readonly endsDiskFloods: boolean
-  /** Whether an instance that floods its log is ended; else its log is bounded without harm. */
+  /** Whether an instance that floods its log is ended; else its log rotates. */
   readonly endsLogFloods: boolean
-  /** Bytes of the instance's log on disk, at most. */
+  /** Maximum size of the instance's log on disk. */
   readonly maximumLogBytes: number
   /** The files of the instance's log. */
   readonly logFiles: (directory: string, owner: UserId) => Promise<ReadonlyArray<string>>
@@ -95,7 +94,7 @@ const decodeRecord = Schema.decodeUnknownPromise(Schema.parseJson(Schema.Struct(
 const runs = (pid: number): Effect.Effect<boolean> =>
   Effect.sync(() => {
     try {
-      // A container that has ended has process 0.
+      // An exited container has process 0.
       return pid > 0 && process.kill(pid, 0)
     } catch {
       return false
@@ -104,7 +103,7 @@ const runs = (pid: number): Effect.Effect<boolean> =>
 
 const killProcess = (pid: number): Effect.Effect<void> => Effect.sync(() => process.kill(pid, "SIGKILL"))
 
-/** Root of a user namespace of one has no accounts to give. */
+/** Root of a user namespace with a single account cannot change owners. */
 const mapsManyAccounts = (): boolean =>
   !existsSync("/proc/self/uid_map") || /\s\d{6,}\s*$/m.test(readFileSync("/proc/self/uid_map", "utf8"))
 
@@ -181,7 +180,7 @@ export const processHost: InstanceDriverHost = {
   memoryReason: /it holds \d+ MB, more than the 64 MB it may/,
   endsDiskFloods: true,
   endsLogFloods: true,
-  // The longest file of an instance.
+  // Maximum size of a file of an instance.
   maximumLogBytes: 64 * 1024 * 1024,
   logFiles: async (directory, owner) => [join(directory, owner, "instance.log")]
 }
@@ -200,7 +199,7 @@ export const dockerDriver = ({ directory, intervals, onClose, program }: Instanc
     })
   }).pipe(Effect.provide(UnixSocketClient.layer))
 
-/** Containers of an engine on this machine, whose volumes and processes a test can reach. */
+/** Containers of an engine on this machine, whose volumes and processes are accessible. */
 const docker: InstanceDriverHost = {
   name: "Docker",
   tool: dockerEngine,
@@ -267,7 +266,7 @@ const kubernetes: InstanceDriverHost = {
   logFiles: Kubernetes.logFilesOf
 }
 
-/** Pods of the cluster of a kubeconfig, reached by its API alone. */
+/** Pods of the cluster of a kubeconfig, accessed only through its API. */
 const cluster: InstanceDriverHost = {
   ...kubernetes,
   name: `${Cluster.isReal ? "real" : "fake"} Kubernetes cluster`,
@@ -322,7 +321,7 @@ export const waitUntilEffect = <E>(condition: Effect.Effect<boolean, E>) =>
 export const awaitFirstExit = (driver: InstanceDriver["Type"]) =>
   Effect.gen(function* () {
     const fiber = yield* Effect.fork(Stream.runHead(driver.exits))
-    // Deaths are told from the moment of subscription on: let the fiber get there.
+    // Exits are reported from the subscription on: let the fiber subscribe first.
     yield* Effect.yieldNow()
     yield* Effect.yieldNow()
     return Fiber.join(fiber).pipe(
@@ -331,14 +330,14 @@ export const awaitFirstExit = (driver: InstanceDriver["Type"]) =>
     )
   })
 
-/** Real time, a scope, and no log between the results. */
+/** Runs with the live clock, a scope, and no log between the results. */
 export const testDriver = <E>(
   name: string,
   body: () => Effect.Effect<void, E, Scope.Scope>,
   options: { readonly concurrent?: boolean } = {}
 ) => it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)), options)
 
-/** A test that writes to the host itself, or runs a program of its own, where the host permits that. */
+/** A test that requires file access or a program of its own, if the host permits them. */
 export const testDriverIf = (isPossible: boolean, ...[name, ...rest]: Parameters<typeof testDriver>) =>
   isPossible ? testDriver(name, ...rest) : it.skip(`${name} (skipped: not by the API of a cluster with one image)`)
 
@@ -346,7 +345,7 @@ const instanceDriverHosts: ReadonlyArray<InstanceDriverHost> = Cluster.isSelecte
   ? [cluster]
   : [processHost, docker, kubernetes]
 
-/** One spec over all kinds of hosts; a kind whose tool is missing is named as skipped. */
+/** Runs one spec on all kinds of hosts; skips those without their tool. */
 export const describeDrivers = (title: string, tests: (host: InstanceDriverHost) => void): void => {
   for (const host of instanceDriverHosts) {
     const name = `${title}: ${host.name}`

@@ -22,10 +22,10 @@ const diskBehaviors: ReadonlyArray<readonly [string, RegExp]> = [
   ["fills its disk with small files", /it holds \d+ MB on the disk, more than the 8 MB it may/]
 ]
 
-/** Its end is a wait of fifteen seconds, and so is that of one that ignores SIGTERM: both tests wait at the same time. */
+/** Its end takes fifteen seconds, as that of one that ignores SIGTERM: both tests wait concurrently. */
 const hanging = "hangs"
 
-/** A behavior of the runtime, and the reason of its end. */
+/** Behaviors of the runtime, and the reasons of their ends. */
 const makeHostileBehaviors = (host: InstanceDriverHost): ReadonlyArray<readonly [string, RegExp]> => [
   ["leaks memory", host.memoryReason],
   ["crashes", /this one crashes/],
@@ -125,7 +125,7 @@ describeDrivers("InstanceDriver with a hostile instance", (host) => {
         const sizes = await Promise.all((await host.logFiles(directory, ada)).map(sizeOf))
         return sizes.reduce((sum, size) => sum + size, 0)
       })
-      // The log of a host that rotates it is full at half of its limit.
+      // A rotated log is full at half of its limit.
       const full = host.endsLogFloods ? host.maximumLogBytes : host.maximumLogBytes / 2
       yield* waitUntilEffect(Effect.map(held, (size) => size >= full))
       assert.isAtMost(yield* held, host.maximumLogBytes)

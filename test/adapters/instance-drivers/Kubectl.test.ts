@@ -63,7 +63,7 @@ describeWithTool(kubectl, "The fake API server and kubectl", () => {
   })
   afterAll(closeTestCluster)
 
-  /** A namespace of the test's own, and a file for a manifest. */
+  /** A separate namespace, and a manifest file. */
   const workspace = Effect.gen(function* () {
     const directory = yield* temporaryDirectory
     const namespace = namespaceOf(directory)
@@ -118,7 +118,7 @@ describeWithTool(kubectl, "The fake API server and kubectl", () => {
       assert.strictEqual(conflict.code, 1)
       assert.include(conflict.errors, 'conflict with "one": .data.color')
       assert.strictEqual((yield* apply("two", "--force-conflicts")).code, 0)
-      // The first manager gives up what it no longer applies, and only that.
+      // The first manager releases only the fields that it no longer applies.
       yield* write(configMap({}))
       assert.strictEqual((yield* apply("one")).code, 0)
       const found = cluster.fake.store.get("configmaps", namespace, "settings")
@@ -159,7 +159,7 @@ describeWithTool(kubectl, "The fake API server and kubectl", () => {
       )
       yield* waitUntil(() => (cluster.fake.kubelet.readLog(namespace, pod, false) ?? "").includes("I am up"))
       assert.include(yield* succeed(["logs", pod, ...here]), "I am up")
-      // The controller replaces a deleted pod; the driver takes its end as a crash.
+      // The controller replaces a deleted pod; the driver reports its end as a crash.
       yield* succeed(["delete", "pod", pod, "--wait=false", ...here])
       yield* driver.stop(ada)
       assert.strictEqual(yield* succeed(["get", "pods", "-o", "name", ...here]), "")

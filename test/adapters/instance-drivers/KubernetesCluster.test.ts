@@ -14,7 +14,7 @@ import { connectCluster, isReal, permission, realImages } from "./ClusterHost.ts
 import { closeTestCluster, imageOf, namesOf } from "./KubernetesHost.ts"
 
 /*
- * The port's behavior without a hand behind the driver's back: on the fake API server by `npm test`, and on the cluster of
+ * The port's behavior without access to the host: on the fake API server by `npm test`, and on the cluster of
  * KUBECONFIG by `npm run test:kubernetes`.
  */
 
@@ -46,7 +46,7 @@ const openDriver = (directory: string, { connection, image }: Omit<TestPlace, "n
     onClose: "leave"
   }).pipe(Effect.provide(UnixSocketClient.layer))
 
-/** A place whose test leaves no object of the owner behind. */
+/** A driver's connection; removes the owner's objects when the scope closes. */
 const opened: Effect.Effect<
   { readonly directory: string; readonly place: TestPlace; readonly driver: InstanceDriver["Type"] },
   unknown,

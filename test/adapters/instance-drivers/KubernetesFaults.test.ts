@@ -61,7 +61,7 @@ const claimSize = (directory: string) =>
     "storage"
   )
 
-/** A driver, and the error of a start while a fault of the cluster lasts. */
+/** A driver, and the error of a start during a fault of the cluster. */
 const startDuring = (fault: () => void, program = older) =>
   Effect.gen(function* () {
     const directory = yield* temporaryDirectory
@@ -252,7 +252,7 @@ describe("KubernetesInstanceDriver", () => {
       yield* driver.start(makeInstanceSpec(ada))
       const exit = yield* awaitFirstExit(driver)
       const pid = yield* findPodPid(directory, ada)
-      // No watch runs while the pod ends, and the version of the last one is forgotten.
+      // No watch runs while the pod ends, and the version of the last one has expired.
       cluster.fake.faults.intercept = (_, path) => (path.endsWith("/pods") ? "reset" : undefined)
       cluster.fake.endWatches()
       process.kill(pid, "SIGKILL")
@@ -294,7 +294,7 @@ describe("KubernetesInstanceDriver", () => {
         if (method === "GET" && path.endsWith("/pods")) lists += 1
         return undefined
       }
-      // A watch that resumes is one request; a list would be another.
+      // A resumed watch is one request; a list is another.
       yield* waitUntil(() => lists > 0)
       process.kill(yield* findPodPid(directory, ada), "SIGKILL")
       yield* exit
@@ -327,7 +327,7 @@ describe("KubernetesInstanceDriver", () => {
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       yield* Effect.scoped(Effect.flatMap(open(directory), (driver) => driver.start(makeInstanceSpec(ada))))
-      // A backend that is killed while its update waits: its pod runs, and no more calls are made.
+      // A backend that is killed while its update waits: its pod runs, and it makes no more calls.
       const accepting = yield* Deferred.make<void>()
       const crashed = yield* kubernetesDriver({ directory, program: newer, onClose: "leave", podTimeout })
       yield* Effect.forkDaemon(

@@ -28,7 +28,7 @@ export const readRole = (): ReadonlyArray<JsonObject> =>
 
 const programs = new Map<string, string>()
 
-/** The name of an image that runs a program, by a digest of its own. */
+/** The name of an image that runs a program, with a distinct digest. */
 export const imageOf = (program: string): string => {
   const image = `registry.example.com/berth-runtime@sha256:${createHash("sha256").update(program).digest("hex")}`
   programs.set(image, program)
@@ -47,7 +47,7 @@ clusters: [{ name: fake, cluster: { server: "${address}", certificate-authority-
 users: [{ name: ${token}, user: { token: ${token} } }]
 `
 
-/** A fake cluster with the files by which the backend and an administrator reach it. */
+/** A fake cluster with the kubeconfig files of the backend and an administrator. */
 export const openTestCluster = Effect.gen(function* () {
   const directory = yield* temporaryDirectory
   const rights = new Map<string, Rights>([
@@ -78,7 +78,7 @@ export type TestCluster = Effect.Effect.Success<typeof openTestCluster>
 let currentCluster: TestCluster | undefined
 let opened: { readonly cluster: Promise<TestCluster>; readonly scope: Scope.CloseableScope } | undefined
 
-/** The cluster of a test file, which its first test opens. */
+/** The cluster of a test file, opened by the first test. */
 export const testCluster = (): Promise<TestCluster> => {
   if (opened === undefined) {
     const scope = Effect.runSync(Scope.make())
@@ -98,14 +98,13 @@ export const closeTestCluster = async (): Promise<void> => {
 
 export interface KubernetesDriverOptions {
   readonly directory: string
-  /** The program of the instances. */
   readonly program: string
   readonly onClose: "leave" | "stop"
   readonly intervals?: Partial<PodMonitorIntervals>
   readonly podTimeout?: Duration.Duration
-  /** Absent: that of the backend. */
+  /** Default: that of the backend. */
   readonly kubeconfig?: string
-  /** Absent: an image of the program. */
+  /** Default: an image of the program. */
   readonly image?: string
 }
 

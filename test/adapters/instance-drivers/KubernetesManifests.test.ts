@@ -147,7 +147,7 @@ describe("The manifests of an instance", () => {
   })
 })
 
-/** Each weakens the container or the pod. */
+/** Each one weakens the container or the pod. */
 const weaker: ReadonlyArray<readonly [string, (pod: JsonObject, container: JsonObject) => unknown]> = [
   [
     "privileged",

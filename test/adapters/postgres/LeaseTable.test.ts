@@ -6,7 +6,7 @@ import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer } from "effect"
 import * as MigratedDatabase from "../../support/MigratedDatabase.ts"
 
-/** Waits end by notifications only, never by a poll. */
+/** Waits end by notifications only, not by polling. */
 const withoutPolling = Layer.scoped(
   LeaseWakeups,
   Effect.map(makeWakeups("berth_leases"), ({ subscribe }) => ({
@@ -16,7 +16,7 @@ const withoutPolling = Layer.scoped(
 
 const Live = withoutPolling.pipe(Layer.provideMerge(MigratedDatabase.layer))
 
-/** A table of leases with one row, held by `holder`. */
+/** A lease table with one row, held by `holder`. */
 const makeHeldRow = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql`drop table if exists test_leases`
@@ -44,7 +44,7 @@ layer(Live, { excludeTestServices: true })("LeaseTable", (it) => {
     Effect.gen(function* () {
       const { lease, leases, lost, sql } = yield* makeHeldRow
       const ended = yield* leases.subscribe(lease.key)
-      // The established connection wakes every subscription once.
+      // An established connection wakes every subscription once.
       yield* ended
       const waiting = yield* Effect.fork(ended)
       const complete = (claim: typeof lease) =>

@@ -12,7 +12,7 @@ import { sql } from "../../support/Sql.ts"
 
 const folder = join(import.meta.dirname, "../../../packages/infra/src/postgres/migrations")
 
-/** Hash of every released migration. Entries are only ever added: databases refuse to start on a changed one. */
+/** Hashes of the released migrations. Append-only: programs do not start on a database with a changed one. */
 const pinned: Readonly<Record<number, string>> = {
   1: "b5b027621426cc2aff0aae8e2295db265a1e74b3f1dc7a6235456ecee1301e01",
   2: "8d2e02c2fe71c8535f0484fe133c6c0af7de73959d395cd1b71f71fffd972795",
@@ -50,7 +50,7 @@ const options = (url: Redacted.Redacted) => ({ url, maxConnections: 1, applicati
 
 const pool = (url: Redacted.Redacted) => Layer.build(Layer.fresh(PostgresPool.layer(options(url))))
 
-/** Changes a database and returns the error that a program gets when it starts on it. */
+/** Changes a database and returns the error of a program that starts on it. */
 const refusalAfter = (url: Redacted.Redacted, change: (sql: SqlClient) => Effect.Effect<unknown, unknown>) =>
   Effect.gen(function* () {
     const context = yield* pool(url)

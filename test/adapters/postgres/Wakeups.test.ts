@@ -11,7 +11,7 @@ layer(MigratedDatabase.layer, { excludeTestServices: true })("Wakeups", (it) => 
     Effect.gen(function* () {
       const wakeups = yield* makeWakeups(channel)
       const changed = yield* wakeups.subscribe("one", "2 minutes")
-      // The established connection wakes every subscription once.
+      // An established connection wakes every subscription once.
       yield* changed
       const waiting = yield* Effect.fork(changed)
       yield* sql`select pg_notify(${channel}, ${"one"})`

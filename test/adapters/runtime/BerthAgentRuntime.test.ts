@@ -125,7 +125,7 @@ for (const runtimeUnderTest of [berth])
       yield* runtime.configure(access, [agent("agt_1")])
       const ask = (message: string, changes: Partial<Turn> = {}, accepted = () => {}) =>
         chat(runtime, access, turn(message, changes), accepted)
-      /** A turn in a forked fiber; returns when the runtime has received it. */
+      /** Starts a turn in a fiber; returns when the runtime has received it. */
       const begin = (message: string, changes: Partial<Turn> = {}) =>
         Effect.gen(function* () {
           let isAccepted = false
@@ -376,7 +376,7 @@ for (const runtimeUnderTest of [berth])
         })
         const fiber = yield* begin("hello")
         const stopping = yield* Effect.fork(access.stop)
-        // A runtime rejects a turn of an unknown agent otherwise while it ends.
+        // While it ends, a runtime rejects even a turn of an unknown agent.
         yield* failureOf(ask("?", { agentId: AgentId.make("agt_none") })).pipe(
           Effect.repeat({
             until: ({ _tag }) => _tag === "RuntimeUnreachable",
@@ -391,7 +391,7 @@ for (const runtimeUnderTest of [berth])
     const toolCall = (name: string, args: unknown) =>
       ({ type: "tool-call", call: { id: `call_${name}`, name, arguments: JSON.stringify(args) } }) as const
 
-    /** A model that uses tools, a list of them for each call, and then says what the last ones gave. */
+    /** A model that makes the given tool calls and then returns their last results. */
     const using =
       (...rounds: ReadonlyArray<ReadonlyArray<ReturnType<typeof toolCall>>>) =>
       (call: BackendModelCall): void => {
@@ -440,7 +440,7 @@ for (const runtimeUnderTest of [berth])
         const [, second] = backend.calls
         assert.strictEqual(second?.request.messages.at(-2)?.content, "1024")
         assert.include(second?.request.messages.at(-1)?.content, "(Europe/Paris)")
-        // Files outlive the turn, and nothing leads out of them or into private networks.
+        // Files persist after the turn; tools cannot access other directories or private networks.
         backend.respondWith(
           using([
             toolCall("read_file", { path: "notes/one.md" }),

@@ -1,7 +1,7 @@
 import { type ErrorRow, registeredPassword } from "../ErrorRow.ts"
 import { withVanishingUsers, withTableHidden } from "../OwnerFixtures.ts"
 
-/** Bodies that a route for anybody refuses. */
+/** Bodies that a public route rejects. */
 const refusedBy =
   (route: ErrorRow["route"]) =>
   (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({

@@ -76,7 +76,7 @@ const failing = (method: (typeof managed)[number]): ReadonlyArray<ErrorRow> => {
   ]
 }
 
-/** The owner's gateway token cannot be opened any more. */
+/** The owner's gateway token cannot be decrypted. */
 const withSpoiltToken: CallCondition = (effect) =>
   Effect.acquireUseRelease(
     Effect.orDie(sql`update instances set gateway_token_sealed = 'v1.other.AAAA.AAAA'`),

@@ -2,7 +2,7 @@ import { withTableHidden } from "../OwnerFixtures.ts"
 import type { ErrorRow } from "../ErrorRow.ts"
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
-/** Well-formed, by a key that nobody can be asked about. */
+/** Well-formed, with an unknown key id. */
 const unknownKey = [part({ alg: "RS256", kid: "k" }), part({ sub: "7" }), "c2ln"].join(".")
 
 const verify = (when: string, json: unknown, status = 401, code = "social_token_rejected"): ErrorRow => ({

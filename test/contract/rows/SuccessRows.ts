@@ -4,7 +4,7 @@ import type * as App from "../../support/TestApp.ts"
 import type { ErrorRowFixturesService } from "../ErrorRow.ts"
 import * as s from "../ResponseShapes.ts"
 
-/** A call that succeeds, and exactly what its answer carries. */
+/** A successful call and the exact fields of its response. */
 export interface SuccessRow {
   readonly what: string
   readonly listener?: "backend"
@@ -287,7 +287,7 @@ const summary = {
 }
 const reply = { sessionId: s.prefixedId("chs"), reply: s.equalTo("Echo: hello"), timestamp: s.recentEpochMillis }
 
-/** In this order: what is read was said before. */
+/** Ordered: later rows read earlier messages. */
 const interactionRows: ReadonlyArray<SuccessRow> = [
   {
     what: "GET /api/agent",
@@ -514,7 +514,7 @@ const logPage = (query: string, limit: number): SuccessRow => ({
 const percent = s.matchingPattern(/^\d+\.\d\d%$/)
 const unavailable = s.equalTo("N/A")
 
-/** After the conversations: the messages are theirs, and the last row forgets them. */
+/** After the conversations, whose messages they use; the last row deletes them. */
 const recordRows: ReadonlyArray<SuccessRow> = [
   {
     what: "GET /api/agents/:id/config",
@@ -755,7 +755,7 @@ const newChannel = {
   health: { state: s.equalTo("pending"), reason: s.equalTo(null), checkedAt: s.equalTo(null) }
 }
 
-/** At the end: a channel joins the configuration of the agent. */
+/** Last: a channel is added to the agent's configuration. */
 const channelRows: ReadonlyArray<SuccessRow> = [
   {
     what: "PUT /api/agents/:id/channels",

@@ -14,15 +14,15 @@ export type CdpBehavior = "answer" | "lose the answer" | "fail before the effect
 
 export interface FakeCdp {
   readonly settings: CdpSettings
-  /** The secrets as the vendor issues them. */
+  /** The secrets in the vendor's format. */
   readonly secrets: { readonly apiKeyId: string; readonly apiKeySecret: string; readonly walletSecret: string }
   /** Accounts by name. */
   readonly accounts: ReadonlyMap<string, string>
-  /** The idempotency key of every authenticated creation. */
+  /** The idempotency keys of authenticated creations. */
   readonly idempotencyKeys: ReadonlyArray<string>
-  /** Why calls were refused. */
+  /** Reasons of rejected calls. */
   readonly refusals: ReadonlyArray<string>
-  /** For the next calls, in order; then every call is answered. */
+  /** Behavior of the next calls, in order; later calls succeed. */
   readonly behave: (...next: ReadonlyArray<CdpBehavior>) => Effect.Effect<void>
 }
 
@@ -47,7 +47,7 @@ export const makeEd25519Secret = (): { readonly secret: string; readonly publicK
   return { secret: bytes.toString("base64"), publicKey }
 }
 
-/** The EVM accounts of the CDP API v2, which verifies signatures, uris, times, body hashes and idempotency keys. */
+/** The EVM accounts of the CDP API v2. It verifies signatures, URIs, times, body hashes and idempotency keys. */
 export const makeFakeCdp: Effect.Effect<FakeCdp, never, Scope.Scope> = Effect.gen(function* () {
   const apiKey = makeEd25519Secret()
   const walletSecret = generateKeyPairSync("ec", { namedCurve: "P-256" })

@@ -16,7 +16,6 @@ const readBody = async (request: IncomingMessage) => {
 
 const memberOf = (body: object, name: string): unknown => Reflect.get(body, name)
 
-/** Answers with a JSON-RPC result. */
 export const respondRpcResult =
   (value: unknown): ChainNodeBehavior =>
   ({ id }, response) => {
@@ -24,7 +23,6 @@ export const respondRpcResult =
     response.end(JSON.stringify({ jsonrpc: "2.0", id, result: value }))
   }
 
-/** Answers with a JSON-RPC error. */
 export const respondRpcError =
   (error: { readonly code: number; readonly message: string }, status = 200): ChainNodeBehavior =>
   ({ id }, response) => {
@@ -32,7 +30,7 @@ export const respondRpcError =
     response.end(JSON.stringify({ jsonrpc: "2.0", id, error }))
   }
 
-/** A JSON-RPC node that does what it is told, and says it is of base; counts what it was asked. */
+/** A JSON-RPC node with base's chain id and configurable behavior, which counts its requests. */
 export const makeFakeChainNode = (
   behave: ChainNodeBehavior,
   chainId = "0x2105"
@@ -40,7 +38,7 @@ export const makeFakeChainNode = (
   {
     readonly url: string
     readonly asked: Effect.Effect<ReadonlyArray<unknown>>
-    /** Blocks of the contract calls. */
+    /** Block parameters of the contract calls. */
     readonly blocks: Effect.Effect<ReadonlyArray<unknown>>
   },
   never,

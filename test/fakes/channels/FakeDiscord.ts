@@ -27,7 +27,7 @@ interface Session {
   socket: WebSocket | null
 }
 
-/** A message of a user to a channel. */
+/** A user's message to a channel. */
 export interface MessageInput {
   readonly channelId: string
   readonly content: string
@@ -64,8 +64,9 @@ const limited = (seconds: number, headers: Readonly<Record<string, string>>) => 
 })
 
 /**
- * The Discord API v10 over HTTP and its gateway over WebSocket. It requires bot tokens and user agents of Discord's form,
- * refuses empty and long texts, closes connections with Discord's codes, and replays the events of resumed sessions.
+ * The Discord API v10 over HTTP and its gateway over WebSocket. It requires bot tokens and Discord's user agent
+ * format, rejects empty and long texts, closes connections with Discord's codes, and replays the events of resumed
+ * sessions.
  */
 export const makeFakeDiscord = Effect.gen(function* () {
   const bots = new Map<string, FakeBot & { key: KeyObject; flags: number; endpoint: string | null }>()
@@ -357,7 +358,6 @@ export const makeFakeDiscord = Effect.gen(function* () {
   }
 
   return {
-    /** PLATFORM_C_API_URL */
     apiUrl: new URL(`${origin}/api/${version}`),
     origin,
     addBot: ({ hasMessageContent = false } = {}): FakeBot => {
@@ -373,7 +373,7 @@ export const makeFakeDiscord = Effect.gen(function* () {
       bots.set(bot.token, bot)
       return bot
     },
-    /** Rejects the token from now on, and closes its connections. */
+    /** Revokes the token and closes its connections. */
     revokeToken: (bot: FakeBot) => {
       revoked.add(bot.token)
       for (const session of liveSessions(bot)) session.socket?.close(4004, "Authentication failed.")
@@ -393,7 +393,7 @@ export const makeFakeDiscord = Effect.gen(function* () {
     blocked,
     typing,
     requests,
-    /** Frames of clients. */
+    /** Frames received from clients. */
     received,
     state,
     /** Sends an event to every session of the bot, connected or not. */
@@ -406,18 +406,18 @@ export const makeFakeDiscord = Effect.gen(function* () {
     },
     isConnected: (bot: FakeBot) => liveSessions(bot).some(({ socket }) => socket !== null),
     countConnections: () => state.connections,
-    /** Cuts connections without a close frame. */
+    /** Disconnects without a close frame. */
     cut: (bot: FakeBot) => {
       for (const session of liveSessions(bot)) session.socket?.terminate()
     },
     close: (bot: FakeBot, code: number) => {
       for (const session of liveSessions(bot)) session.socket?.close(code)
     },
-    /** Sends a frame that is no event, for example a request to reconnect. */
+    /** Sends a frame other than an event, for example a reconnect request. */
     sendFrame: (bot: FakeBot, op: number, d: unknown) => {
       for (const session of liveSessions(bot)) session.socket?.send(JSON.stringify({ op, d, s: null, t: null }))
     },
-    /** Sends a frame of any text. */
+    /** Sends raw text as a frame. */
     sendText: (bot: FakeBot, text: string) => {
       for (const session of liveSessions(bot)) session.socket?.send(text)
     },

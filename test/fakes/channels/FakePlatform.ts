@@ -12,7 +12,7 @@ export interface PlatformRequest {
   readonly body: unknown
 }
 
-/** An answer: JSON, bytes, or none with the connection held open or reset. */
+/** A response: JSON, bytes, or none with the connection held open or reset. */
 export type FakeReply =
   | {
       readonly status: number
@@ -29,7 +29,7 @@ const html = {
   headers: { "content-type": "text/html" }
 } as const
 
-/** Begins an answer that ends with its connection. */
+/** Starts a response that ends with its connection. */
 const streams = {
   stalls: (response: ServerResponse) => {
     response.writeHead(200, { "content-type": "application/json" }).write("{")
@@ -50,7 +50,7 @@ const streams = {
 type StreamFault = keyof typeof streams
 const isStreamFault = (fault: string): fault is StreamFault => fault in streams
 
-/** Misbehavior that does not depend on the platform. */
+/** Faults independent of the platform. */
 export type CommonFault = "hangs" | "is cut" | "answers HTML" | StreamFault
 
 const write = (response: ServerResponse, reply: FakeReply) => {
@@ -61,7 +61,9 @@ const write = (response: ServerResponse, reply: FakeReply) => {
   else response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body))
 }
 
-/** The HTTP server of a fake platform. `answer` may throw a FakeRefusal; faults replace it for a number of requests. */
+/**
+ * The HTTP server of a fake platform. `answer` may throw a FakeRefusal; a fault replaces it for a number of requests.
+ */
 export const makeFakePlatform = <Fault extends string>({
   answer,
   faults

@@ -24,12 +24,12 @@ export interface FakeTelegram {
   /** Calls of a method so far, with their parameters. */
   readonly calls: (method: string) => ReadonlyArray<Readonly<Record<string, unknown>>>
   readonly webhook: () => { readonly url: string; readonly secret: string } | undefined
-  /** Appends an update for readers; returns its id. */
+  /** Appends an update; returns its id. */
   readonly addUpdate: (update: Readonly<Record<string, unknown>>) => number
   readonly updatesLeft: () => number
-  /** Answers the next calls of a method by a fault, in order. */
+  /** Sets the faults of a method's next calls, in order. */
   readonly failNext: (method: string, ...faults: ReadonlyArray<Fault>) => void
-  /** Makes the token invalid, as its owner does with BotFather, or valid again. */
+  /** Revokes the token, as its owner does with BotFather, or restores it. */
   readonly setRevoked: (revoked: boolean) => void
   readonly requests: ReadonlyArray<PlatformRequest>
   readonly trouble: (
@@ -38,7 +38,7 @@ export interface FakeTelegram {
     path?: RegExp
   ) => void
   readonly endTrouble: () => void
-  /** Adds a file that `getFile` knows. */
+  /** Adds a file for `getFile`. */
   readonly addFile: (id: string, bytes: Uint8Array) => void
 }
 
@@ -55,7 +55,7 @@ interface State {
   updates: ReadonlyArray<Readonly<Record<string, unknown>> & { readonly update_id: number }>
   nextUpdate: number
   nextMessage: number
-  /** Ends the held request for updates. */
+  /** Ends the pending long poll. */
   endPoll: ((answer: Answer) => void) | undefined
   readonly wake: Set<() => void>
 }
@@ -65,7 +65,7 @@ const refuse = (status: number, description: string, parameters?: Readonly<Recor
   body: { ok: false, error_code: status, description, ...(parameters === undefined ? {} : { parameters }) }
 })
 
-/** The Telegram Bot API over HTTP for one bot. Refuses what Telegram refuses. */
+/** The Telegram Bot API over HTTP for one bot, with Telegram's validation. */
 export const makeFakeTelegram: Effect.Effect<FakeTelegram, never, Scope.Scope> = Effect.gen(function* () {
   const bot = { id: 7_000_001, username: "berth_bot" }
   const token = `${bot.id}:AAtestTESTtest_token-0123456789abcdefg`

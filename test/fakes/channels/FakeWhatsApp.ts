@@ -23,11 +23,11 @@ interface Account {
 export interface FakeMedia {
   readonly bytes: Uint8Array
   readonly mimeType: string
-  /** Another address than the fake's own. */
+  /** Replaces the fake's own address. */
   readonly url?: string
 }
 
-/** A message as the platform puts it into a notification. */
+/** A message in the format of notifications. */
 export type WhatsAppMessageInput = Readonly<Record<string, unknown>> & { readonly id: string; readonly from: string }
 
 export type FakeWhatsApp = Effect.Effect.Success<typeof makeFakeWhatsApp>
@@ -44,8 +44,8 @@ const refuse = (status: number, code: number, message: string) =>
   new FakeRefusal(status, graphError(status, code, message).body)
 
 /**
- * The WhatsApp Cloud API over HTTP. It requires its version, JSON and a valid token with permissions, refuses texts that are
- * empty, too long or outside of the 24-hour window, and verifies callbacks.
+ * The WhatsApp Cloud API over HTTP. It requires its version, JSON and a valid token with permissions, rejects texts
+ * that are empty, too long or outside of the 24-hour window, and verifies callbacks.
  */
 export const makeFakeWhatsApp = Effect.gen(function* () {
   const accounts = new Map<string, Account>()
@@ -130,8 +130,9 @@ export const makeFakeWhatsApp = Effect.gen(function* () {
     if (readField(body, "context") !== undefined && !replyTo.startsWith("wamid."))
       throw refuse(400, 131009, "Parameter value is not valid")
     if (to.startsWith("999")) throw refuse(400, 131026, "Message undeliverable")
-    const heard = lastInbound.get(`${account.phoneNumberId} ${to}`)
-    if (heard === undefined || now() - heard > windowMs) throw refuse(400, 131047, "Re-engagement message")
+    const lastInboundAt = lastInbound.get(`${account.phoneNumberId} ${to}`)
+    if (lastInboundAt === undefined || now() - lastInboundAt > windowMs)
+      throw refuse(400, 131047, "Re-engagement message")
     const id = `wamid.${Buffer.from(nextId()).toString("base64")}`
     const message: SentText = { id, from: account.phoneNumberId, to, text, replyTo: replyTo === "" ? null : replyTo }
     sent.push(message)
@@ -235,7 +236,7 @@ export const makeFakeWhatsApp = Effect.gen(function* () {
   })
   state.origin = origin
 
-  /** One delivery with these messages, to the account's number. */
+  /** A delivery with these messages to the account's number. */
   const makeNotification = (account: Account, messages: ReadonlyArray<WhatsAppMessageInput>) => ({
     object: "whatsapp_business_account",
     entry: [
@@ -275,7 +276,6 @@ export const makeFakeWhatsApp = Effect.gen(function* () {
   const sign = (body: string, secret: string) => `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`
 
   return {
-    /** PLATFORM_B_API_URL */
     apiUrl: new URL(`${origin}/${version}`),
     addAccount: (): Account => {
       const account = {
@@ -289,11 +289,11 @@ export const makeFakeWhatsApp = Effect.gen(function* () {
     },
     revokeToken: (token: string) => void revoked.add(token),
     removePermissions: (token: string) => void unscoped.add(token),
-    /** The token's permissions name no business account. */
+    /** Removes business accounts from the token's permissions. */
     hideAccounts: (token: string) => void ungranular.add(token),
     addMedia: (id: string, file: FakeMedia) => void media.set(id, file),
     callbacks,
-    /** Where the public name of callbacks leads. */
+    /** Resolves the public name of callbacks to this origin. */
     resolveCallbacksTo: (origin: URL) => {
       state.callbackOrigin = origin
     },

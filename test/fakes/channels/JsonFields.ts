@@ -1,19 +1,16 @@
-/*
- * Access to JSON of any form, for fakes that check the requests of their clients.
- */
+/* Type guards and readers for JSON requests. */
 
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 export const readField = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined)
 
-/** Empty for anything but a text. */
+/** Empty unless the member is a string. */
 export const readText = (value: unknown, name: string): string => {
   const found = readField(value, name)
   return typeof found === "string" ? found : ""
 }
 
-/** An answer of a fake other than success. */
 export class FakeRefusal extends Error {
   readonly status: number
   readonly body: unknown

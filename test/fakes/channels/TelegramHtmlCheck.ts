@@ -1,7 +1,7 @@
 const known = new Set(["b", "strong", "i", "em", "u", "s", "code", "pre", "a", "blockquote"])
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"' }
 
-/** Parses Telegram's HTML as strictly as Telegram: the visible text, or the problem. */
+/** Parses Telegram's HTML as strictly as Telegram. Returns the visible text, or the fault. */
 export const checkTelegramHtml = (html: string): { readonly visible: string } | { readonly problem: string } => {
   const open: Array<string> = []
   let visible = ""

@@ -13,7 +13,7 @@ export interface GitHubAccount {
 export interface FakeGitHub {
   readonly origin: URL
   readonly client: { readonly id: string; readonly secret: string }
-  /** Exchanges and attempts of them. */
+  /** Token exchanges, including failed ones. */
   readonly exchangeCount: () => number
   /** Sets the fault of an endpoint; null removes it. */
   readonly setFault: (path: "/login/oauth/access_token" | "/user" | "/user/emails", how: ServerFault | null) => void
@@ -26,8 +26,8 @@ interface Grant {
 }
 
 /**
- * GitHub's OAuth endpoints, as far as they matter, and as strict: errors of the token endpoint are 200 with an `error`, codes
- * are good once, and its API wants to know who asks. A browser says who signs in by the header `x-account`: a login.
+ * GitHub's OAuth endpoints with its strictness: errors of the token endpoint are 200 with an `error`, codes are
+ * single-use, and the API requires a user agent. The browser header `x-account` selects the login.
  */
 export const makeFakeGitHub = (
   people: ReadonlyArray<GitHubAccount>,

@@ -25,13 +25,14 @@ export const makeSigningKey = async (alg = "RS256"): Promise<SigningKey> => {
   return { kid, alg, privateKey, publicJwk: { ...publicJwk, kid, alg, use: "sig" } }
 }
 
-/** A token of a key, with what its header says by default. */
+/** A token signed by a key, with a default header. */
 export const signToken = (
   { alg, kid, privateKey }: SigningKey,
   claims: Readonly<Record<string, unknown>>,
   header: Readonly<Record<string, string>> = {}
 ): Promise<string> =>
-  // Not as a JWT, whose claims the library checks: some networks write numbers where the standard has text.
+  // Not signed as a JWT, whose claims the library checks: some networks write numbers where the standard requires
+  // strings.
   new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
     .setProtectedHeader({ alg, kid, ...header })
     .sign(privateKey)
@@ -40,14 +41,14 @@ export const signToken = (
 export const makeUnsignedToken = (claims: JWTPayload): string =>
   [{ alg: "none" }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".") + "."
 
-/** Makes the response of the token endpoint. */
+/** Creates the response of the token endpoint. */
 export type TokenResponder = (form: URLSearchParams, request: IncomingMessage) => unknown
 
 export interface FakeIssuer {
   readonly origin: URL
   readonly key: SigningKey
   readonly respondToTokenWith: (answer: TokenResponder) => void
-  /** Overrides members of its metadata. */
+  /** Overrides members of the metadata. */
   readonly changeMetadata: (changes: Readonly<Record<string, unknown>>) => void
   readonly setFault: (path: IssuerPath, how: ServerFault | null) => void
   /** Requests of a path. */
@@ -56,7 +57,7 @@ export interface FakeIssuer {
 
 type IssuerPath = "/.well-known/openid-configuration" | "/jwks" | "/token"
 
-/** An issuer whose tokens and metadata a test sets, also to values that no real provider sends. */
+/** An issuer with configurable tokens and metadata, including values that no real provider sends. */
 export const makeFakeIssuer: Effect.Effect<FakeIssuer, never, Scope.Scope> = Effect.gen(function* () {
   const key = yield* Effect.promise(() => makeSigningKey())
   const faults = new Map<string, ServerFault>()

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { text } from "node:stream/consumers"
 import { listenLocally } from "../../support/LocalServer.ts"
 
-/** The origin of a server of one's own, until the scope ends. What it does is said once its origin is known. */
+/** Starts a server for the scope and returns its origin. The handler is created with the origin. */
 export const startFakeServer = (
   listenerAt: (origin: URL) => RequestListener | Promise<RequestListener>
 ): Effect.Effect<URL, never, Scope.Scope> =>
@@ -21,7 +21,7 @@ export const sendJson = (response: ServerResponse, status: number, body: unknown
 /** The form in a request's body. */
 export const readFormBody = async (request: IncomingMessage) => new URLSearchParams(await text(request))
 
-/** How a server misbehaves. */
+/** Faults of a server. */
 export type ServerFault = "hangs" | "fails" | "is cut" | "redirects" | "has no end" | "speaks no JSON"
 
 export const respondWithFault = (response: ServerResponse, how: ServerFault): void => {

@@ -12,14 +12,13 @@ export interface OidcProviderOptions {
   /** Accounts by subject. */
   readonly accounts: Readonly<Record<string, OidcAccount>>
   readonly redirectUri: string
-  /** Claims of the address: in the ID token, as at Google, or at the userinfo endpoint, as in the standard. */
+  /** Location of the email claims: the ID token, as at Google, or the userinfo endpoint, as in the standard. */
   readonly emailIsIn: "ID token" | "userinfo"
   readonly secretGoes: "client_secret_basic" | "client_secret_post"
 }
 
 export const oidcClient = { id: "berth-test", secret: "a secret: with/odd+characters&more" } as const
 
-/** The account that declines at the provider. */
 export const denyingAccount = "denies"
 
 const configuration = (options: OidcProviderOptions): Configuration => ({
@@ -57,7 +56,7 @@ const configuration = (options: OidcProviderOptions): Configuration => ({
   pkce: { required: () => true }
 })
 
-/** A real OpenID Connect provider, npm's oidc-provider. A browser says who signs in by the header `x-account`. */
+/** An OpenID Connect provider: npm's oidc-provider. The browser header `x-account` selects the account. */
 export const startOidcProvider = (options: OidcProviderOptions): Effect.Effect<URL, never, Scope.Scope> =>
   startFakeServer((origin) => {
     const provider = new Provider(origin.origin, configuration(options))

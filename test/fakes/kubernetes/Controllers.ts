@@ -1,4 +1,4 @@
-// Controllers of a real cluster retry after times.
+// Controllers of a real cluster retry on timers.
 import { setTimeout } from "node:timers"
 import { at, copy, type JsonObject, objectAt, objectsAt, textAt, textsAt } from "./Json.ts"
 import type { Kubelet } from "./Kubelet.ts"
@@ -10,9 +10,9 @@ const claimFinalizer = "kubernetes.io/pvc-protection"
 export interface ControllersOptions {
   readonly store: ObjectStore
   readonly kubelet: Kubelet
-  /** The reason for which the admission plugins deny a pod; empty when they allow it. */
+  /** The admission plugins' reason to reject a pod; empty to admit it. */
   readonly denyPod: (pod: JsonObject) => string
-  /** The reason for which no node takes a pod; empty when one does. */
+  /** The reason why no node accepts a pod; empty if one does. */
   readonly denyNode: (pod: JsonObject) => string
   readonly bindsClaims: () => boolean
 }
@@ -22,7 +22,7 @@ const selectorOf = (labels: JsonObject) =>
     .map(([name, value]) => `${name}=${String(value)}`)
     .join(",")
 
-/** The minimal behavior of the controllers that the driver relies on: StatefulSet, scheduler, volume binder, collector. */
+/** The controllers that the driver relies on: StatefulSet, scheduler, volume binder, garbage collector. */
 export const runControllers = ({
   bindsClaims,
   denyNode,
@@ -201,7 +201,7 @@ export const runControllers = ({
     if (type === "DELETED") for (const claim of store.list("persistentvolumeclaims", namespace)) reconcileClaim(claim)
   }
 
-  // Controllers run beside the request that changed an object.
+  // Controllers run asynchronously after the request that changed an object.
   const stop = store.onChange((change) => queueMicrotask(() => (isClosed ? undefined : react(change))))
   return () => {
     isClosed = true

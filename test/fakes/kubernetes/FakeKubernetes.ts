@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer } from "node:https"
-// An API server ends watches and sends bookmarks after times.
+// An API server ends watches and sends bookmarks on timers.
 import { setInterval, setTimeout } from "node:timers"
 import { parse } from "yaml"
 import { runControllers } from "./Controllers.ts"
@@ -13,11 +13,11 @@ import { findRestrictedViolations } from "./PodSecurity.ts"
 import { makeSelfSignedCertificate } from "./SelfSignedCertificate.ts"
 import { apiVersionOf, describeGroups, describeResources, type ResourceKind, resources } from "./Resources.ts"
 
-/** Rights of a bearer token: rules as of a Role, or everything. */
+/** Rights of a bearer token: rules of a Role, or everything. */
 export type Rights = "all" | ReadonlyArray<JsonObject>
 
 export interface FakeKubernetesOptions {
-  /** Volumes and logs of pods. */
+  /** Directory of the pods' volumes and logs. */
   readonly directory: string
   readonly programOf: (image: string) => string | undefined
   readonly rights: ReadonlyMap<string, Rights>
@@ -25,7 +25,7 @@ export interface FakeKubernetesOptions {
   readonly bookmarkMs?: number
 }
 
-/** An answer with an error status, as a `Status` object. */
+/** An error response: a `Status` object. */
 class ApiError extends Error {
   readonly status: number
   readonly reason: string
@@ -159,7 +159,7 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
     return found
   }
 
-  /** Checks an object that a client wants to store. */
+  /** Validates an object before it is stored. */
   const validate = (target: Target, object: JsonObject, before: JsonObject | undefined) => {
     const { kind, namespace } = target
     const own = textAt(object, "metadata", "namespace")
@@ -548,7 +548,7 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
 
   return {
     server,
-    /** Of the authority that clients trust. */
+    /** Certificate of the authority that clients trust. */
     certificate: certificate.cert,
     store,
     kubelet,
@@ -560,7 +560,7 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
     endWatches: () => {
       for (const response of watches) response.end()
     },
-    /** Makes a namespace that enforces the Pod Security Standard `restricted`. Idempotent. */
+    /** Creates a namespace that enforces the Pod Security Standard `restricted`. Idempotent. */
     createNamespace: (name: string) => {
       if (store.get("namespaces", "", name) !== undefined) return
       store.put("namespaces", {

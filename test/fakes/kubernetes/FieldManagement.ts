@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util"
 import { copy, isObject, type JsonObject, objectAt, parseJson } from "./Json.ts"
 
-/** Segments of a path: a field's name, or the keys of a list's item as JSON in `k:`. */
+/** Path segments: a field name, or the keys of a list item as JSON after `k:`. */
 type Path = ReadonlyArray<string>
 
 /** The paths of each manager, by `<manager>/<operation>[/<subresource>]`. */
@@ -22,7 +22,7 @@ const keysOf = (field: string, list: ReadonlyArray<unknown>): ReadonlyArray<stri
   const keys = listKeys[field]
   if (keys === undefined || !list.every(isObject)) return undefined
   if (field !== "ports") return keys
-  // Of a Service; other lists named `ports` are inside of atomic ones.
+  // Ports of a Service; other lists named `ports` are inside of atomic ones.
   return list.every((item) => isObject(item) && "port" in item) ? ["port", "protocol"] : keys
 }
 
@@ -76,7 +76,7 @@ const step = (value: unknown, segment: string): unknown => {
 }
 const valueAt = (object: JsonObject, path: Path): unknown => path.reduce<unknown>(step, object)
 
-/** Removes a leaf, and the objects and items that it leaves empty. */
+/** Removes a leaf, and the objects and items that become empty. */
 const removeAt = (value: unknown, [segment = "", ...rest]: Path): unknown => {
   const inner = step(value, segment)
   const kept = rest.length === 0 ? undefined : removeAt(inner, rest)
@@ -134,7 +134,9 @@ export interface ApplyOptions {
   readonly force: boolean
 }
 
-/** Server-side apply: the fields that the manager no longer applies go, those of others stay, and differing ones conflict. */
+/**
+ * Server-side apply: removes fields that the manager no longer applies, keeps those of others, and reports conflicts.
+ */
 export const applyFields = (
   live: JsonObject,
   applied: JsonObject,
@@ -168,7 +170,7 @@ export const applyFields = (
   )
   next.set(own, encoded)
   const kept = [encoded, ...others.map(([, owned]) => owned)].flatMap((owned) => [...owned])
-  // A path stays while a path below it does.
+  // A path stays while a path below it remains.
   const dropped = [...(managers.get(own) ?? [])].filter(
     (path) => !kept.some((other) => other === path || other.startsWith(`${path.slice(0, -1)},`))
   )
@@ -176,7 +178,7 @@ export const applyFields = (
   return { object: isObject(merged) ? copy(merged) : live, managers: next }
 }
 
-/** An update or patch: its manager owns what it changed. */
+/** An update or patch: the manager owns the changed fields. */
 export const trackUpdate = (before: JsonObject, after: JsonObject, managers: Managers, manager: string): Managers => {
   const [old, wanted] = [
     { ...before, status: undefined },

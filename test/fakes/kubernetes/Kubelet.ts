@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
 import { createServer as createTcpServer, connect, type Server } from "node:net"
 import { dirname, join } from "node:path"
-// The kubelet of a real cluster restarts containers and ends them after times, not conditions.
+// The kubelet of a real cluster restarts and ends containers on timers.
 import { setInterval, setTimeout } from "node:timers"
 import { at, copy, type JsonObject, numberAt, objectAt, objectsAt, textAt, textsAt } from "./Json.ts"
 import { nameOf, namespaceOf, now, type ObjectStore } from "./ObjectStore.ts"
 
-/** Of each of the two log files of a container. */
+/** Maximum size of each of the two log files of a container. */
 export const containerLogBytes = 2 * 1024 * 1024
 const restartBackoffMs = 5_000
 const memorySampleMs = 30
@@ -15,7 +15,7 @@ const memorySampleMs = 30
 interface RunningContainer {
   readonly child: ChildProcess
   readonly log: string
-  /** Seconds of this process. */
+  /** Seconds since the start of this process. */
   readonly spawnedAt: number
   isOutOfMemory: boolean
 }
@@ -32,7 +32,7 @@ interface PodWorker {
 
 export interface KubeletOptions {
   readonly store: ObjectStore
-  /** The program of each image that can be pulled. */
+  /** The program of each available image. */
   readonly programOf: (image: string) => string | undefined
   /** Volumes and logs of all pods. */
   readonly directory: string
@@ -66,7 +66,7 @@ const findFreePort = (): Promise<number> =>
     })
   })
 
-/** A node: runs the containers of pods as child processes of this one, with real volumes, logs and limits. */
+/** A node that runs containers as child processes, with real volumes, logs and limits. */
 export const makeKubelet = ({ directory, nextAddress, programOf, store }: KubeletOptions) => {
   const workers = new Map<string, PodWorker>()
   const keyOf = (pod: JsonObject) => `${namespaceOf(pod)}/${nameOf(pod)}`
@@ -105,7 +105,7 @@ export const makeKubelet = ({ directory, nextAddress, programOf, store }: Kubele
     })
   }
 
-  /** Paths of volumes in the container, and their places on this machine. */
+  /** Paths of volumes in the container, and on this machine. */
   const listMounts = (pod: JsonObject) => {
     const claims = new Map(
       objectsAt(pod, "spec", "volumes").map((volume) => [
@@ -184,7 +184,7 @@ export const makeKubelet = ({ directory, nextAddress, programOf, store }: Kubele
         .replace(/(^|=)\/runtime\/(runtime\.mjs)?/, (_, before: string, entry: string | undefined) =>
           entry === undefined ? `${before}${dirname(program)}/` : `${before}${program}`
         )
-    /** The image has the Node.js of this machine, which may know the permission model by its former name only. */
+    /** The image uses this machine's Node.js, which may have the former name of the permission model. */
     const adapt = (text: string) =>
       text === "--permission" && !process.allowedNodeEnvironmentFlags.has(text) ? "--experimental-permission" : text
     const [{ containerPort: podPort } = { containerPort: undefined }] = objectsAt(container, "ports")
@@ -315,7 +315,7 @@ export const makeKubelet = ({ directory, nextAddress, programOf, store }: Kubele
     removeVolume: (namespace: string, claim: string) =>
       rmSync(volumeOf(namespace, claim), { recursive: true, force: true }),
     pidOf: (namespace: string, name: string) => workers.get(`${namespace}/${name}`)?.container?.child.pid,
-    /** Undefined where a real kubelet has no log. */
+    /** Undefined if a real kubelet has no log. */
     readLog: (namespace: string, name: string, isPrevious: boolean): string | undefined => {
       const worker = workers.get(`${namespace}/${name}`)
       const file = isPrevious ? worker?.previousLog : (worker?.container?.log ?? worker?.previousLog)
@@ -336,7 +336,7 @@ export const makeKubelet = ({ directory, nextAddress, programOf, store }: Kubele
         cpuNanos: Math.max(1, Math.round((readCpuTicks(pid) / 100 / seconds) * 1e9))
       }
     },
-    /** Kills every container, as the end of the node would. */
+    /** Kills every container, as a node failure does. */
     close: async () => {
       const ended = [...workers.values()].map((worker) => {
         worker.isEnding = true

@@ -2,7 +2,7 @@ import * as client from "@kubernetes/client-node"
 import { Predicate, Schema } from "effect"
 import { isObject, type JsonObject, objectAt, objectsAt, textAt } from "./Json.ts"
 
-/** The fields of each type, from the published OpenAPI document, of which the client's models are generated. */
+/** The fields of each type, from the published OpenAPI document that the client's models are generated from. */
 const models = new Map<string, unknown>(Object.entries(client))
 const Attributes = Schema.Array(Schema.Struct({ baseName: Schema.String, type: Schema.String, format: Schema.String }))
 const decodeAttributes = Schema.decodeUnknownSync(Attributes)
@@ -12,7 +12,7 @@ const attributesOf = (type: string): typeof Attributes.Type | undefined => {
   return Predicate.hasProperty(model, "attributeTypeMap") ? decodeAttributes(model.attributeTypeMap) : undefined
 }
 
-/** Fields that the models do not mark as required. */
+/** Required fields that the models do not mark. */
 const required: Readonly<Record<string, ReadonlyArray<string>>> = {
   V1StatefulSetSpec: ["selector", "template", "serviceName"],
   V1PodSpec: ["containers"],
@@ -91,7 +91,7 @@ const findMapFaults = (map: JsonObject, path: string, isValue: (value: string) =
       : [])
   ])
 
-/** Names are at most so long that the labels made of them fit into 63 characters. */
+/** The labels derived from a name must fit into 63 characters. */
 const longestStatefulSetName = 52
 
 const findNameFaults = (kind: string, name: string): ReadonlyArray<string> => {
@@ -133,7 +133,7 @@ const findPodFaults = (spec: JsonObject, path: string): ReadonlyArray<string> =>
   })
 }
 
-/** The faults for which an API server refuses an object: strict field validation, then the rules of its kind. */
+/** The faults for which an API server rejects an object: strict field validation, then the rules of its kind. */
 export const findObjectFaults = (object: JsonObject, type: string): ReadonlyArray<string> => {
   const kind = textAt(object, "kind")
   const faults = findTypeFaults(object, type, "", "")
@@ -172,7 +172,7 @@ const toMebibytes = (text: string): number => {
   return Number(number) * (unit === "Gi" ? 1024 : unit === "Mi" ? 1 : 1 / 1024 / 1024)
 }
 
-/** The faults of a change of fields that are immutable. */
+/** The faults of changes to immutable fields. */
 export const findChangeFaults = (before: JsonObject, after: JsonObject): ReadonlyArray<string> => {
   const kind = textAt(after, "kind")
   const [old, wanted] = [objectAt(before, "spec"), objectAt(after, "spec")]

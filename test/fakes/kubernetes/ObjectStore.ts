@@ -36,7 +36,7 @@ export const matchesFields = (selector: string, object: JsonObject): boolean =>
       return textAt(object, ...path.split(".")) === value
     })
 
-/** The objects of a cluster with their versions, and the history from which watches resume. */
+/** The objects of a cluster with their versions, and the history that watches resume from. */
 export const makeObjectStore = () => {
   const objects = new Map<string, { readonly object: JsonObject; readonly managers: Managers }>()
   const listeners = new Set<(change: StoredChange) => void>()
@@ -70,7 +70,7 @@ export const makeObjectStore = () => {
     })
   }
 
-  /** Stores an object under the next version, unless nothing changes. A deleted one without finalizers goes. */
+  /** Stores a changed object under the next version. Removes a deleted one without finalizers. */
   const put = (resource: string, object: JsonObject, managers?: Managers): JsonObject => {
     const namespace = namespaceOf(object)
     const name = nameOf(object)
@@ -114,13 +114,13 @@ export const makeObjectStore = () => {
       [...objects]
         .filter(([key]) => key.startsWith(`${resource}/${namespace === undefined ? "" : `${namespace}/`}`))
         .map(([, { object }]) => copy(object)),
-    /** Changes the object, if it is there. */
+    /** Changes the object if it exists. */
     change: (resource: string, namespace: string, name: string, work: (object: JsonObject) => object) => {
       const found = get(resource, namespace, name)
       if (found !== undefined) put(resource, copy(work(found)))
     },
     currentVersion: () => version,
-    /** Forgets the history, so that older versions have expired. */
+    /** Clears the history: older versions have expired. */
     compact: () => {
       compacted = version
       history = []

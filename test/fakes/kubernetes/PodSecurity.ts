@@ -11,7 +11,7 @@ const volumeKinds = new Set([
   "secret"
 ])
 
-const violation = (isSo: boolean, sentence: string): ReadonlyArray<string> => (isSo ? [sentence] : [])
+const violation = (isViolated: boolean, sentence: string): ReadonlyArray<string> => (isViolated ? [sentence] : [])
 
 const findContainerViolations = (container: JsonObject, pod: JsonObject): ReadonlyArray<string> => {
   const name = textAt(container, "name")

@@ -1,11 +1,10 @@
-/** A resource of the API. */
 export interface ResourceKind {
   readonly group: string
   readonly version: string
   readonly plural: string
   readonly singular: string
   readonly kind: string
-  /** Name of the type in the published OpenAPI document. */
+  /** Type name in the published OpenAPI document. */
   readonly type: string
   readonly shortNames: ReadonlyArray<string>
   readonly isNamespaced: boolean
@@ -44,7 +43,7 @@ export const resources: ReadonlyArray<ResourceKind> = [
 
 export const apiVersionOf = ({ group, version }: ResourceKind) => (group === "" ? version : `${group}/${version}`)
 
-/** The verbs, as the discovery lists them. */
+/** The verbs in discovery documents. */
 export const allVerbs = ["create", "delete", "get", "list", "patch", "update", "watch"]
 
 /** Discovery of one API group. */

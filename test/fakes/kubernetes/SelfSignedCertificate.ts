@@ -16,7 +16,9 @@ const time = (text: string) => der(0x18, Buffer.from(text))
 const octets = (content: Buffer) => der(0x04, content)
 const isTrue = der(0x01, Buffer.of(0xff))
 
-/** A certificate of this host's loopback address and its key (RFC 5280), for one test run: clients of a real cluster use TLS. */
+/**
+ * A certificate for the loopback address and its key (RFC 5280) for one test run: clients of a real cluster use TLS.
+ */
 export const makeSelfSignedCertificate = (): { readonly cert: string; readonly key: string } => {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
   const algorithm = sequence(oid("2a8648ce3d040302"))

@@ -13,11 +13,11 @@ const apiKey = "sk-ant-fake-5f2c9e"
 
 interface KnownModel {
   readonly id: string
-  /** The most tokens of one answer. */
+  /** Maximum output tokens. */
   readonly most: number
-  /** How many of temperature and top_p it may be told: none, one or both. */
+  /** How many of temperature and top_p the model accepts together. */
   readonly sampling: 0 | 1 | 2
-  /** Whether it goes on with an assistant's last word. */
+  /** Whether the last message can be the assistant's. */
   readonly prefill: boolean
 }
 
@@ -32,7 +32,7 @@ const models: ReadonlyArray<KnownModel> = [
 
 const aliases = new Map([["claude-haiku-4-5", "claude-haiku-4-5-20251001"]])
 
-/** A block of text, an image, a call, or what a call gave; `id` is the call's. */
+/** A block: text, image, tool call or tool result. `id` is that of the call. */
 interface Block {
   readonly type: "text" | "image" | "tool_use" | "tool_result"
   readonly id: string
@@ -115,7 +115,6 @@ const readMessage = (value: unknown): Message | null => {
 const idsOf = (message: Message | undefined, type: Block["type"]) =>
   (message?.blocks ?? []).filter((block) => block.type === type).map(({ id }) => id)
 
-/** Validates tool calls and results. */
 const wrongCalls = (messages: ReadonlyArray<Message>): string | null => {
   const calls = messages.flatMap((message) => idsOf(message, "tool_use"))
   if (new Set(calls).size < calls.length) return "messages: `tool_use` ids must be unique"
@@ -124,7 +123,7 @@ const wrongCalls = (messages: ReadonlyArray<Message>): string | null => {
     if (called.length > 0 && message.role !== "assistant")
       return "messages: `tool_use` blocks can only be in assistant messages"
     const after = messages[index + 1]
-    // A result behind a text does not directly follow.
+    // A result after a text does not directly follow the call.
     const firstText = after?.blocks.findIndex(({ type }) => type === "text") ?? -1
     const given = idsOf(
       after === undefined || firstText < 0 ? after : { ...after, blocks: after.blocks.slice(0, firstText) },
@@ -143,7 +142,6 @@ const wrongCalls = (messages: ReadonlyArray<Message>): string | null => {
   return null
 }
 
-/** Validates the tools. */
 const wrongTools = (tools: unknown, choice: unknown, messages: ReadonlyArray<Message>): string | null => {
   if (tools === undefined) {
     if (choice !== undefined) return "tool_choice: may only be specified while providing tools"
@@ -168,7 +166,6 @@ const wrongTools = (tools: unknown, choice: unknown, messages: ReadonlyArray<Mes
 
 const isFraction = (value: unknown) => value === undefined || (typeof value === "number" && value >= 0 && value <= 1)
 
-/** Validates the messages. */
 const wrongMessages = (messages: Chat["messages"], { prefill }: KnownModel): string | null => {
   if (messages.length === 0) return "messages: at least one message is required"
   const stranger = messages.find(({ role }) => role !== "user" && role !== "assistant")
@@ -184,18 +181,17 @@ const wrongMessages = (messages: Chat["messages"], { prefill }: KnownModel): str
   return wrongCalls(messages)
 }
 
-/** Validates the sampling options. */
 const wrongSampling = (temperature: unknown, topP: unknown, { sampling }: KnownModel): string | null => {
   if (!isFraction(temperature)) return "temperature: range: 0..1"
   if (!isFraction(topP)) return "top_p: range: 0..1"
-  const told = [temperature, topP].filter((value) => value !== undefined).length
-  if (told > 0 && sampling === 0) return "`temperature` and `top_p` are not supported by this model."
-  return told > sampling
+  const givenOptions = [temperature, topP].filter((value) => value !== undefined).length
+  if (givenOptions > 0 && sampling === 0) return "`temperature` and `top_p` are not supported by this model."
+  return givenOptions > sampling
     ? "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
     : null
 }
 
-/** Reads a chat as the vendor does, refusing what it refuses. */
+/** Decodes and validates a chat. */
 const readChat = (body: unknown): { readonly chat: Chat } | VendorReply => {
   if (!Predicate.isRecord(body)) return invalid("The request body is not valid JSON.")
   const extra = Object.keys(body).find((field) => !fields.includes(field))
@@ -215,11 +211,11 @@ const readChat = (body: unknown): { readonly chat: Chat } | VendorReply => {
     return invalid("system: text content blocks must be non-empty")
   }
   if (!Array.isArray(messages)) return invalid("messages: Input should be a valid list")
-  const said = messages.flatMap((message: unknown) => readMessage(message) ?? [])
-  if (said.length < messages.length) return invalid("messages: Input should be a valid list")
+  const decoded = messages.flatMap((message: unknown) => readMessage(message) ?? [])
+  if (decoded.length < messages.length) return invalid("messages: Input should be a valid list")
   const wrong =
-    wrongMessages(said, known) ?? wrongSampling(temperature, top_p, known) ?? wrongTools(tools, tool_choice, said)
-  return wrong === null ? { chat: { model: known.id, messages: said, stream: stream === true } } : invalid(wrong)
+    wrongMessages(decoded, known) ?? wrongSampling(temperature, top_p, known) ?? wrongTools(tools, tool_choice, decoded)
+  return wrong === null ? { chat: { model: known.id, messages: decoded, stream: stream === true } } : invalid(wrong)
 }
 
 const read = ({ body, headers, method, path }: ReceivedModelRequest): { readonly chat: Chat } | VendorReply => {
@@ -284,7 +280,7 @@ const anthropic: ModelVendor<Chat> = {
         const [first, rest] = splitInHalf(call.arguments)
         const pieces = cut && index === calls.length ? ["", first] : ["", first, rest]
         return [
-          // The text's block is over when another begins.
+          // The text block ends before another block begins.
           event("content_block_stop", { index: at }),
           event("content_block_start", {
             index,
@@ -316,5 +312,5 @@ const anthropic: ModelVendor<Chat> = {
   encodeError: (error) => ({ type: "error", error, request_id: "req_fake" })
 }
 
-/** A server that speaks Anthropic's Messages API over real HTTP, and misbehaves when told to. */
+/** Starts a fake of Anthropic's Messages API over HTTP with configurable failures. */
 export const makeFakeAnthropic: Effect.Effect<FakeModelVendor, never, Scope.Scope> = makeFakeModelVendor(anthropic)

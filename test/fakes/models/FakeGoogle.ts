@@ -23,7 +23,7 @@ const models = [
 interface Content {
   readonly role: string | undefined
   readonly text: string
-  /** The signatures of the calls in it, undefined for one without. */
+  /** The signatures of the calls, undefined where absent. */
   readonly calls: ReadonlyArray<string | undefined>
   readonly results: number
 }
@@ -79,7 +79,6 @@ const readContent = (value: unknown): Content | null => {
   return { role, text: texts.join(""), calls, results }
 }
 
-/** Validates function calls and responses. */
 const wrongCalls = (contents: ReadonlyArray<Content>, model: string): string | null => {
   for (const [index, { calls, results, role }] of contents.entries()) {
     const before = contents[index - 1]
@@ -107,7 +106,6 @@ const wrongCalls = (contents: ReadonlyArray<Content>, model: string): string | n
   return null
 }
 
-/** Validates the functions. */
 const wrongTools = (tools: unknown): string | null => {
   if (tools === undefined) return null
   const offered: ReadonlyArray<unknown> = Array.isArray(tools) ? tools : [tools]
@@ -155,7 +153,7 @@ const wrongConfig = (config: unknown): string | null => {
   return inRange(maxOutputTokens, 1, 65_536) ? null : "max_output_tokens must be in the range [1, 65537)."
 }
 
-/** Reads a chat as the vendor does, refusing what it refuses. */
+/** Decodes and validates a chat. */
 const readChat = (body: unknown, model: string, streams: boolean): { readonly chat: Chat } | VendorReply => {
   if (!Predicate.isRecord(body)) return invalid("Invalid JSON payload received.")
   const unknown = unknownIn(body, ["contents", "systemInstruction", "generationConfig", "tools", "toolConfig"])
@@ -166,18 +164,21 @@ const readChat = (body: unknown, model: string, streams: boolean): { readonly ch
   if (!Array.isArray(contents) || contents.length === 0) {
     return invalid("* GenerateContentRequest.contents: contents is not specified")
   }
-  const said = contents.flatMap((content: unknown) => readContent(content) ?? [])
-  if (said.length < contents.length || (systemInstruction !== undefined && readContent(systemInstruction) === null)) {
+  const decoded = contents.flatMap((content: unknown) => readContent(content) ?? [])
+  if (
+    decoded.length < contents.length ||
+    (systemInstruction !== undefined && readContent(systemInstruction) === null)
+  ) {
     return invalid("* GenerateContentRequest.contents.parts: contents.parts must not be empty.")
   }
-  if (said.some(({ role }) => role !== undefined && role !== "user" && role !== "model")) {
+  if (decoded.some(({ role }) => role !== undefined && role !== "user" && role !== "model")) {
     return invalid("Please use a valid role: user, model.")
   }
-  if (said.at(-1)?.role === "model") {
+  if (decoded.at(-1)?.role === "model") {
     return invalid("Please ensure that multiturn requests end with a user role or the role field is empty.")
   }
-  const wrong = wrongConfig(generationConfig) ?? wrongCalls(said, model) ?? wrongTools(tools)
-  return wrong === null ? { chat: { contents: said, streams } } : invalid(wrong)
+  const wrong = wrongConfig(generationConfig) ?? wrongCalls(decoded, model) ?? wrongTools(tools)
+  return wrong === null ? { chat: { contents: decoded, streams } } : invalid(wrong)
 }
 
 const read = ({ body, headers, method, path }: ReceivedModelRequest): { readonly chat: Chat } | VendorReply => {
@@ -226,7 +227,7 @@ const google: ModelVendor<Chat> = {
   lastMessage: ({ contents }) => contents.at(-1)?.text ?? "",
   encodeStart: () => "",
   encodeDelta: (_, text) => event({ candidates: [candidateOf(text)] }),
-  // A call comes whole; of one that is cut nothing comes.
+  // Calls are sent whole; a call that is cut is not sent.
   encodeToolCalls: (_, calls, cut) =>
     (cut ? calls.slice(0, -1) : calls)
       .map(({ arguments: text, id, name, signature }) => {
@@ -255,5 +256,5 @@ const google: ModelVendor<Chat> = {
   encodeError: (error) => ({ error })
 }
 
-/** A server that speaks Google's Gemini API over real HTTP, and misbehaves when told to. */
+/** Starts a fake of Google's Gemini API over HTTP with configurable failures. */
 export const makeFakeGoogle: Effect.Effect<FakeModelVendor, never, Scope.Scope> = makeFakeModelVendor(google)

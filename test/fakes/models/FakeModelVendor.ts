@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { setTimeout as networkDelay } from "node:timers/promises"
 import { listenLocally } from "../../support/LocalServer.ts"
 
-/** A tool call of the model. Without an id, the fake assigns one where the vendor does. */
+/** A tool call of the model. The fake assigns a missing id if the vendor does. */
 export interface FakeToolCall {
   readonly id?: string
   readonly name: string
@@ -73,7 +73,6 @@ export interface VendorReply {
   readonly body: unknown
 }
 
-/** Protocol of a vendor. */
 export interface ModelVendor<Chat> {
   readonly apiKey: string
   /** Version prefix of its paths: /v1. */
@@ -184,7 +183,7 @@ export const makeFakeModelVendor = <Chat>(
           startStream(response, chat, behavior.pieces)
           if (behavior.calls !== undefined) response.write(vendor.encodeToolCalls(chat, behavior.calls, true))
           if (behavior.by === "ending") response.end()
-          // The deltas must be sent before the connection is cut.
+          // The deltas must be sent before the disconnect.
           if (behavior.by === "cutting") response.write(": last\n\n", () => response.destroy())
           break
         }

@@ -12,13 +12,12 @@ export type { ModelBehavior, ReceivedModelRequest } from "./FakeModelVendor.ts"
 export type FakeOpenAi = FakeModelVendor
 
 export interface FakeOpenAiOptions {
-  /** The entries of GET /models. */
   readonly models?: ReadonlyArray<unknown>
   /** Whether GET /models is public, as OpenRouter's is. */
   readonly modelsArePublic?: boolean
   /** Whether there is a GET /key, as OpenRouter has. */
   readonly hasKeyPath?: boolean
-  /** Whether tool calls need the reasoning that preceded them, as OpenRouter requires for Gemini. */
+  /** Whether tool calls require their preceding reasoning, as OpenRouter does for Gemini. */
   readonly wantsReasoning?: (model: string) => boolean
 }
 
@@ -43,7 +42,7 @@ interface Message {
   readonly role: string
   readonly content: string
   readonly calls: ReadonlyArray<Call>
-  /** The call that this answers. */
+  /** The id of the call that this message answers. */
   readonly answers: string | null
   readonly hasReasoning: boolean
 }
@@ -104,7 +103,6 @@ const readMessage = (value: unknown): Message | null => {
   }
 }
 
-/** Validates tool calls and results. */
 const wrongCalls = (messages: ReadonlyArray<Message>, longestId: number): string | null => {
   let open: Array<string> = []
   for (const { answers, calls } of messages) {
@@ -127,7 +125,6 @@ const wrongCalls = (messages: ReadonlyArray<Message>, longestId: number): string
     : `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${open.join(", ")}`
 }
 
-/** Validates the tools. */
 const wrongTools = (tools: unknown): string | null => {
   if (tools === undefined) return null
   if (!Array.isArray(tools) || tools.length === 0)
@@ -156,7 +153,7 @@ const wrongTools = (tools: unknown): string | null => {
   return null
 }
 
-/** Decodes a chat and rejects what the vendor rejects. */
+/** Decodes and validates a chat. */
 const readChat = (
   body: unknown,
   knows: (model: string) => boolean,
@@ -171,13 +168,13 @@ const readChat = (
   }
   if (!Array.isArray(messages))
     return refusal(400, "Missing required parameter: 'messages'.", "missing_required_parameter")
-  const said = messages.flatMap((message: unknown) => readMessage(message) ?? [])
-  if (messages.length === 0 || said.length < messages.length) {
+  const decoded = messages.flatMap((message: unknown) => readMessage(message) ?? [])
+  if (messages.length === 0 || decoded.length < messages.length) {
     return refusal(400, "Invalid 'messages'.", "invalid_value", "messages")
   }
-  const wrong = wrongCalls(said, isOpenAis(model) ? 40 : Number.POSITIVE_INFINITY) ?? wrongTools(body["tools"])
+  const wrong = wrongCalls(decoded, isOpenAis(model) ? 40 : Number.POSITIVE_INFINITY) ?? wrongTools(body["tools"])
   if (wrong !== null) return refusal(400, wrong, null)
-  if (wantsReasoning(model) && said.some(({ calls, hasReasoning }) => calls.length > 0 && !hasReasoning)) {
+  if (wantsReasoning(model) && decoded.some(({ calls, hasReasoning }) => calls.length > 0 && !hasReasoning)) {
     return refusal(400, "Gemini models require OpenRouter reasoning details to be preserved in each request.", null)
   }
   const { max_completion_tokens, max_tokens, stream, stream_options, temperature, top_p } = body
@@ -223,7 +220,7 @@ const readChat = (
   }
   return {
     model,
-    messages: said,
+    messages: decoded,
     stream: stream === true,
     includeUsage: Predicate.hasProperty(stream_options, "include_usage") && stream_options.include_usage === true
   }

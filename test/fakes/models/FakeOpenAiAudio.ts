@@ -17,13 +17,13 @@ export type AudioBehavior =
   | { readonly type: "hang" }
   /** Starts an answer and cuts the connection. */
   | { readonly type: "cut" }
-  /** Endless sound or text. */
+  /** Endless audio or text. */
   | { readonly type: "endless" }
 
 export interface ReceivedAudioRequest {
   readonly path: string
   readonly authorization: string | undefined
-  /** The fields of a body of JSON or of a form, with the name and type of a file. */
+  /** The fields of a JSON or form body; a file as its name and type. */
   readonly fields: Readonly<Record<string, unknown>>
 }
 
@@ -46,7 +46,7 @@ const heardFormats = ["flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "oga", "ogg",
 
 const latin = (text: string) => Buffer.from(text, "latin1")
 
-/** How a sound of each format begins, and its type. */
+/** Content type and first bytes of each audio format. */
 const formats: Readonly<Record<string, { readonly type: string; readonly head: Buffer }>> = {
   mp3: { type: "audio/mpeg", head: latin("ID3\x04\0\0\0\0\0\0") },
   opus: { type: "audio/opus", head: latin("OggS\0\x02") },
@@ -59,7 +59,7 @@ const heads = [...Object.values(formats).map(({ head }) => head), latin("\x1aE\x
   (head) => head.length > 0
 )
 
-/** The spoken text follows this marker. */
+/** Precedes the spoken text. */
 const marker = latin("SAID:")
 
 interface Refusal {
@@ -116,8 +116,8 @@ const listen = (fields: Readonly<Record<string, unknown>>, file: File | null, by
   if (!heads.some((head) => bytes.subarray(0, 4).equals(head.subarray(0, 4)))) {
     return refusal(400, "The audio file could not be decoded or its format is not supported.", null)
   }
-  const said = bytes.indexOf(marker)
-  const text = said < 0 ? "(silence)" : bytes.subarray(said + marker.length).toString()
+  const markerAt = bytes.indexOf(marker)
+  const text = markerAt < 0 ? "(silence)" : bytes.subarray(markerAt + marker.length).toString()
   return {
     text,
     usage:
@@ -201,8 +201,10 @@ export const makeFakeOpenAiAudio: Effect.Effect<FakeOpenAiAudio, never, Scope.Sc
         : response.writeHead(200, { "content-type": spoken.type }).end(spoken.audio)
     }
     if (path === "/v1/audio/transcriptions") {
-      const heard = listen(fields, file, file === null ? Buffer.alloc(0) : Buffer.from(await file.arrayBuffer()))
-      return isRefusal(heard) ? json(response, heard.status, { error: heard.error }) : json(response, 200, heard)
+      const transcribed = listen(fields, file, file === null ? Buffer.alloc(0) : Buffer.from(await file.arrayBuffer()))
+      return isRefusal(transcribed)
+        ? json(response, transcribed.status, { error: transcribed.error })
+        : json(response, 200, transcribed)
     }
     return json(response, 404, { error: { message: `Unknown request URL: ${path}` } })
   }

@@ -14,7 +14,7 @@ import { makeFakeOpenAi } from "./FakeOpenAi.ts"
 import type { FakeModelVendor } from "./FakeModelVendor.ts"
 import { anthropicShape, googleShape, openAiShape, type VendorShape } from "./VendorShapes.ts"
 
-/** A provider with a fake of its vendor. */
+/** A provider and a fake of its vendor. */
 export interface ModelWire {
   readonly name: KeyedProviderName
   /** A model of the fake. */
@@ -62,13 +62,13 @@ export const groqWire: ModelWire = {
   shape: openAiShape
 }
 
-/** Every provider that needs a key. */
+/** Every provider that requires a key. */
 export const modelWires: ReadonlyArray<ModelWire> = [openRouterWire, anthropicWire, openAiWire, googleWire, groqWire]
 
-/** One for each protocol. */
+/** One provider per protocol. */
 export const modelProtocols: ReadonlyArray<ModelWire> = [openAiWire, anthropicWire, googleWire]
 
-/** The provider of that name at an address, with any key unless one is given. */
+/** The named provider at an address; default: any key. */
 export const connectProvider = (
   name: KeyedProviderName,
   access: { readonly baseUrl: string; readonly apiKey?: string }
@@ -79,24 +79,24 @@ export const connectProvider = (
 
 export const helloMessages: ReadonlyArray<ChatMessage> = [{ role: "user", content: "Hello" }]
 
-/** A call of a provider as a stream. */
+/** A chat of a provider as a stream. */
 export const streamChat = (provider: ModelProvider, ...asked: Parameters<ModelProvider["chat"]>) =>
   streamFromOpened(provider.chat(...asked))
 
-/** The events of the AI layer's answer. */
+/** The events of a chat of the AI layer. */
 export const streamAnswer = (ai: AiLayer, request: ChatRequest) =>
   Stream.unwrapScoped(Effect.map(ai.open(request), ({ read }) => streamFromReader(read)))
 
-/** The whole of an answer. */
+/** All events of a chat. */
 export const runChat = (provider: ModelProvider, model: string, messages = helloMessages, options: ChatOptions = {}) =>
   Effect.map(Stream.runCollect(streamChat(provider, model, messages, options)), Chunk.toReadonlyArray)
 
 export const joinText = (chunks: ReadonlyArray<ModelEvent<ProviderEnding>>) =>
   chunks.map((chunk) => (chunk.type === "delta" ? chunk.text : "")).join("")
 
-/** Waits for a condition on the other side of a connection. */
-export const waitForCondition = (isSo: () => boolean) =>
-  Effect.sync(isSo).pipe(
+/** Waits for a condition of a fake. */
+export const waitForCondition = (predicate: () => boolean) =>
+  Effect.sync(predicate).pipe(
     Effect.repeat({ until: (so) => so, schedule: Schedule.spaced("10 millis") }),
-    Effect.timeoutFail({ duration: "30 seconds", onTimeout: () => new Error("it never came to that") })
+    Effect.timeoutFail({ duration: "30 seconds", onTimeout: () => new Error("condition not met within 30 s") })
   )

@@ -2,7 +2,7 @@ import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { Duration } from "effect"
 import type { ModelBehavior } from "./FakeModelVendor.ts"
 
-/** A behavior of a vendor and the failure that it is for the provider. */
+/** A vendor's behavior and the provider failure that results. */
 export interface VendorFailureRow {
   readonly fault: string
   readonly behavior: ModelBehavior
@@ -10,12 +10,12 @@ export interface VendorFailureRow {
   readonly retryAfter?: Duration.Duration
 }
 
-/** Format of a vendor's protocol. */
+/** Examples in a vendor's protocol. */
 export interface VendorShape {
   /** Headers of a request with a key. */
   readonly keyHeaders: (key: string) => Readonly<Record<string, string>>
   readonly failures: ReadonlyArray<VendorFailureRow>
-  /** Members of the request of a question with tools, a round of one call, and a next question. */
+  /** Members of a request with tools, a round of one call, and a second question. */
   readonly toolRequest: object
 }
 
@@ -157,7 +157,7 @@ export const anthropicShape: VendorShape = {
     streamed("a rate limit in mid-stream", "rate-limited", anthropicBegun + anthropicError("rate_limit_error")),
     streamed("a withheld answer", "refused", anthropicBegun + anthropicEnd("refusal"))
   ],
-  // Results precede the text of one turn.
+  // In one turn, results precede the text.
   toolRequest: {
     messages: [
       { role: "user" },

@@ -5,7 +5,7 @@ import { listenLocally } from "../../support/LocalServer.ts"
 
 export interface FakeMux {
   readonly access: { readonly apiUrl: URL; readonly tokenId: string; readonly tokenSecret: Redacted.Redacted }
-  /** The `passthrough` of every stream that exists. */
+  /** The `passthrough` of every existing stream. */
   readonly references: Effect.Effect<ReadonlyArray<string>>
   readonly setStatus: (status: "idle" | "active" | "disabled") => Effect.Effect<void>
   /** Responds with this status to every call; null restores the behavior of Mux. */

@@ -21,12 +21,12 @@ interface Row extends Payment {
   readonly answered: Option.Option<{ readonly answer: PaidAnswer; readonly at: number }>
 }
 
-/** Payments in memory, with leases by the clock of the test. */
+/** Payments in memory, with leases by the test clock. */
 export const make = Effect.gen(function* () {
   const rows = yield* Ref.make<ReadonlyArray<Row>>([])
   const made = yield* Ref.make(0)
 
-  /** Changes the row of a claim; none when the claim is lost. */
+  /** Changes the row of a claim; none if the claim is lost. */
   const change = (claim: RedemptionClaim, how: (row: Row, now: number) => Row) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) =>
       Ref.modify(rows, (all) => {

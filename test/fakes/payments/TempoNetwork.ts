@@ -20,7 +20,7 @@ import { sendHttpCall } from "../../support/HttpCall.ts"
 import { paymentRecipient } from "../../support/payments/PaymentFixtures.ts"
 import type { TransactionOverrides, PaymentNetwork, TransferRequest } from "@berth/infra/tempo/PaymentChainTest"
 
-/** The first of the accounts that every development chain gives money to. */
+/** The first of the accounts that development chains fund. */
 const rich = privateKeyToAccount("0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
 const chainId = 1337
 const token: Address = `0x20c0${"00".repeat(18)}`
@@ -37,7 +37,7 @@ const hex = (text: string): Hex => (isHex(text) ? text : "0x")
 
 const make = Effect.gen(function* () {
   const url = yield* startAnvil(chainId, "--network", "tempo")
-  // The first block's clock is far in the past, and nothing is valid there.
+  // The timestamp of the first block is far in the past, where no transaction is valid.
   yield* Effect.orDie(
     sendHttpCall(url, { method: "POST", path: "/", json: { jsonrpc: "2.0", id: 1, method: "evm_mine" } })
   )
@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
       Effect.promise(() => Actions.token.transferSync(client, { token: of, to, amount, feeToken: token }))
     )
 
-  /** A payer of its own: this chain takes one payment with a random nonce from each account. */
+  /** A separate payer: this chain accepts one payment with a random nonce per account. */
   const newPayer = (...money: ReadonlyArray<readonly [Address, bigint]>) =>
     Effect.gen(function* () {
       const account = privateKeyToAccount(generatePrivateKey())
@@ -111,9 +111,9 @@ const make = Effect.gen(function* () {
     ...network,
     url,
     client,
-    /** Gives an account this much of the token. */
+    /** Transfers an amount of the token to an account. */
     give: (to: Address, amount: bigint) => give(to, amount),
-    /** An account with this much of the token. */
+    /** An account with an amount of the token. */
     payer: (amount: bigint) => newPayer([token, amount]),
     /** The balance of the recipient. */
     received: Effect.promise(async () => {
@@ -123,6 +123,6 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** A development chain of Tempo's own kind, until the scope closes. */
+/** A Tempo development chain for the scope. */
 export const startTempoNetwork: Effect.Effect<Effect.Effect.Success<typeof make>, never, Scope.Scope> = make
 export type TempoNetwork = Effect.Effect.Success<typeof make>

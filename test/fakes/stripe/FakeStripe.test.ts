@@ -8,7 +8,7 @@ import { parseStripeForm } from "./StripeForm.ts"
 import { type FakeStripe, makeFakeStripe } from "./FakeStripe.ts"
 import { signWebhook } from "./StripeWebhooks.ts"
 
-/** The official client, at the fake. */
+/** The official client, connected to the fake. */
 const clientOf = ({ secretKey, url }: FakeStripe, timeout = 5_000, maxNetworkRetries = 0) =>
   new Stripe(secretKey, {
     host: url.hostname,

@@ -15,15 +15,15 @@ import {
 } from "./StripeObjects.ts"
 import { sendWebhook } from "./StripeWebhooks.ts"
 
-/** How the processor misbehaves. Those that do it first have done what was asked, and the asker does not hear of it. */
+/** Faults of the processor. "does it and …" faults apply the call and lose its response. */
 export type StripeFault = "hangs" | "fails" | "is cut" | "limits" | "does it and hangs" | "does it and is cut"
 
 export interface WebhookDelivery {
   readonly to: URL
   readonly header?: "stripe-signature" | "cardProcessor-signature"
-  /** Epoch seconds of the signature, by default now. */
+  /** Epoch seconds of the signature. Default: now. */
   readonly at?: number
-  /** By default the fake's own. */
+  /** Default: the fake's secret. */
   readonly secret?: string
 }
 
@@ -34,34 +34,37 @@ export interface FakeStripe {
   readonly secretKey: string
   /** STRIPE_WEBHOOK_SECRET */
   readonly webhookSecret: string
-  /** Its objects, for tests to read and to arrange. */
+  /** Its objects, for tests to read and modify. */
   readonly books: StripeState
-  /** Every call that arrived, answered or not. */
+  /** The received calls. */
   readonly received: ReadonlyArray<StripeRequest>
-  /** Every event that has happened, in order. */
+  /** The events so far, in order. */
   readonly events: ReadonlyArray<StripeEvent>
   /** Fault of the next `times` API calls whose path begins with `path`; null removes it. */
   readonly trouble: (how: StripeFault | null, options?: { readonly path?: string; readonly times?: number }) => void
-  /** A customer's default card. */
+  /** Sets a customer's default card. */
   readonly saveCard: (customerId: string, behavior?: CardBehavior) => StripePaymentMethod
-  /** The session behind the address that a checkout led to. */
+  /** The session of a checkout URL. */
   readonly sessionAt: (url: string | URL) => StripeCheckoutSession
-  /** Pays at the address of a checkout. Returns its events, which are not sent automatically. */
+  /** Pays a checkout. Returns its events, which are not sent automatically. */
   readonly completeCheckout: (
     url: string | URL,
     how?: { readonly card?: CardBehavior; readonly email?: string; readonly paysLater?: boolean }
   ) => ReadonlyArray<StripeEvent>
   readonly renew: (subscriptionId: string, outcome: "paid" | "fails") => ReadonlyArray<StripeEvent>
-  /** Sends events one after another, in the order given: late, twice or shuffled is how they are given. The statuses, null for none. */
+  /**
+   * Sends events sequentially in the given order, which can be late, repeated or shuffled. Returns the statuses, null
+   * for no response.
+   */
   readonly deliver: (
     events: ReadonlyArray<StripeEvent>,
     delivery: WebhookDelivery
   ) => Effect.Effect<ReadonlyArray<number | null>>
-  /** How long each call takes from now on, in milliseconds; who repeats one meanwhile is told that it is in work. */
+  /** Duration of later calls in milliseconds. A concurrent repetition receives 409. */
   readonly setResponseDelay: (milliseconds: number) => void
-  /** Forgets all idempotency keys, as the processor does after a day. */
+  /** Removes all idempotency keys, as the processor does after a day. */
   readonly forgetKeys: () => void
-  /** Lets its clock go ahead. */
+  /** Advances its clock. */
   readonly advanceClock: (seconds: number) => void
   /** Its clock, in epoch seconds. */
   readonly now: () => number
@@ -78,8 +81,8 @@ interface Answer {
 }
 
 /**
- * The card processor's API over real HTTP: it keeps what it is told, wants its key, honors idempotency keys, refuses what the
- * real one refuses, and misbehaves when told to. `GET` of a checkout's address shows a page, and `POST` to it pays.
+ * The card processor's API over HTTP. It stores objects, requires its key, honors idempotency keys, validates as the
+ * processor does, and has configurable faults. `GET` of a checkout URL returns a page, `POST` pays.
  */
 export const makeFakeStripe: Effect.Effect<FakeStripe, never, Scope.Scope> = Effect.gen(function* () {
   const secretKey = `sk_test_${randomBytes(24).toString("base64url")}`
@@ -114,7 +117,7 @@ export const makeFakeStripe: Effect.Effect<FakeStripe, never, Scope.Scope> = Eff
     body: { error: { type: "idempotency_error", message, ...rest } }
   })
 
-  /** A repeated idempotency key gets the first response again. */
+  /** A repeated idempotency key returns the first response. */
   const once = async (call: StripeRequest, query: URLSearchParams): Promise<Answer> => {
     const { takes } = state
     const key = call.headers["idempotency-key"]
@@ -186,7 +189,7 @@ export const makeFakeStripe: Effect.Effect<FakeStripe, never, Scope.Scope> = Eff
     send(response, answer)
   }
 
-  /** The hosted page, as little of it as a visitor needs. */
+  /** A minimal hosted page. */
   const page = (call: StripeRequest, response: ServerResponse) => {
     const found = books.sessions.get(call.path.slice("/c/pay/".length))?.object
     if (found === undefined || found.status !== "open") return void response.writeHead(404).end("This page is over.")

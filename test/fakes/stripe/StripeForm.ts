@@ -1,4 +1,4 @@
-/** A form-encoded body with its brackets read: `a[b][0][c]=x` is {a: {b: {"0": {c: "x"}}}}. Lists are objects by their indices. */
+/** A decoded form body: `a[b][0][c]=x` is {a: {b: {"0": {c: "x"}}}}. Lists are objects by index. */
 export interface StripeForm {
   readonly [name: string]: string | StripeForm
 }
@@ -37,11 +37,11 @@ export const findForm = (form: StripeForm, ...path: ReadonlyArray<string>): Stri
   return typeof found === "object" ? found : null
 }
 
-/** The entries of a list, in its order. */
+/** The entries of a list in order. */
 export const findList = (form: StripeForm, name: string): ReadonlyArray<StripeForm> =>
   Object.values(findForm(form, name) ?? {}).filter((entry) => typeof entry === "object")
 
-/** Metadata; an empty value takes its key away, which is how the processor does it. */
+/** Metadata; an empty value removes its key, as at the processor. */
 export const findMetadata = (form: StripeForm, ...path: ReadonlyArray<string>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(findForm(form, ...path) ?? {}).flatMap(([key, value]) =>

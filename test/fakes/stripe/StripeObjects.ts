@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 
 /*
- * The processor's objects, as far as anybody here reads them, in the shape of its API version of late 2026: the period of a
+ * The read fields of the processor's objects, in the shape of its API version of late 2026: the period of a
  * subscription is on its items, and an invoice names its subscription under `parent`.
  */
 
@@ -177,7 +177,7 @@ export interface StripeInvoice {
   readonly status: "paid" | "open"
 }
 
-/** The object of an event as of that moment. */
+/** The object of an event at that time. */
 export type StripeEventObject = StripeCheckoutSession | StripeSubscription | StripeInvoice | StripePaymentIntent
 
 export interface StripeEvent {
@@ -210,7 +210,7 @@ export const missingParameter = (param: string) =>
   invalid(400, `Missing required param: ${param}.`, { code: "parameter_missing", param })
 export const invalidParameter = (message: string, param?: string) =>
   invalid(400, message, param === undefined ? {} : { param })
-/** Unknown ids are 404 in the address and 400 among the parameters. */
+/** Unknown ids are 404 in the path and 400 in parameters. */
 export const unknownId = (what: string, id: string, param: string, status = 404) =>
   invalid(status, `No such ${what}: '${id}'`, { code: "resource_missing", param })
 export const makeCardError = (code: string, declineCode: string, intent: StripePaymentIntent | null) =>

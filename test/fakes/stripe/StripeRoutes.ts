@@ -10,10 +10,8 @@ import {
   unknownId
 } from "./StripeObjects.ts"
 
-/** A call as it arrives. */
 export interface StripeRequest {
   readonly method: string
-  /** Without the query. */
   readonly path: string
   readonly body: string
   readonly headers: IncomingHttpHeaders

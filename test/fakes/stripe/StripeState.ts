@@ -112,7 +112,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
     return found
   }
 
-  /** Gives the customer a card, as its own newest one. */
+  /** Adds a card to the customer, as its newest. */
   const saveCard = (customerId: string, behavior: CardBehavior = {}, isDefault = false): StripePaymentMethod => {
     const object: StripePaymentMethod = {
       id: makeStripeId("pm"),
@@ -175,7 +175,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
     return found
   }
 
-  /** The processor takes one currency a customer for what runs on. */
+  /** The processor allows one currency per customer with a subscription. */
   const refuseSecondCurrency = (customerId: string, currency: string) => {
     const other = [...subscriptions.values()].find(
       (one) => one.customer === customerId && !ended.has(one.status) && one.currency !== currency
@@ -302,7 +302,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
     return intent
   }
 
-  /** Charges a card that nobody is at, if it can be. */
+  /** Charges a card off-session if possible. */
   const confirm = (intent: StripePaymentIntent): StripePaymentIntent => {
     const method = intent.payment_method === null ? undefined : methods.get(intent.payment_method)
     if (method === undefined)
@@ -482,7 +482,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
     return events.slice(before)
   }
 
-  /** The outcome of a bank debit that was processing. */
+  /** Decides a processing bank debit. */
   const decideDebit = (intentId: string, outcome: "succeeds" | "fails"): StripePaymentIntent => {
     const intent = intents.get(intentId)
     if (intent?.status !== "processing") throw invalidParameter("This StripePaymentIntent is not processing.")
@@ -491,7 +491,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
     return intent
   }
 
-  /** The outcome of a delayed payment at a checkout, and its events. */
+  /** Decides a delayed payment of a checkout. Returns its events. */
   const decideCheckout = (id: string, outcome: "succeeds" | "fails"): ReadonlyArray<StripeEvent> => {
     const { object } = session(id)
     if (object.status !== "complete" || object.payment_status !== "unpaid")
@@ -587,7 +587,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
 
   const cancelSubscription = (id: string): StripeSubscription => {
     const found = subscription(id)
-    // One that has ended already is not there any more for whoever wants to end it.
+    // An ended subscription is not found.
     if (ended.has(found.status)) throw unknownId("subscription", id, "id")
     found.status = "canceled"
     found.canceled_at = now()
@@ -596,7 +596,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
     return found
   }
 
-  /** Ends what runs for the customer; whoever is gone already is not there any more. */
+  /** Cancels the customer's subscriptions and deletes the customer; a deleted one is not found. */
   const deleteCustomer = (id: string) => {
     const found = customer(id)
     if (found.deleted === true) throw unknownId("customer", id, "id")
@@ -606,7 +606,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
     return { id, object: "customer", deleted: true }
   }
 
-  /** The next month comes: its invoice is paid, or is not. */
+  /** Advances to the next month, whose invoice is paid or fails. */
   const renew = (id: string, outcome: "paid" | "fails"): ReadonlyArray<StripeEvent> => {
     const found = subscription(id)
     const before = events.length

@@ -6,17 +6,17 @@ export interface WebhookSigning {
   readonly secret: string
   /** Epoch seconds of the signature. */
   readonly at: number
-  /** A second secret, while one is being replaced. */
+  /** A second secret, during its rotation. */
   readonly alsoBy?: string
 }
 
-/** The header's value for these very bytes. */
+/** The signature header for these bytes. */
 export const signWebhook = (body: string, { alsoBy, at, secret }: WebhookSigning): string => {
   const by = (key: string) => `v1=${createHmac("sha256", key).update(`${at}.${body}`).digest("hex")}`
   return [`t=${at}`, by(secret), ...(alsoBy === undefined ? [] : [by(alsoBy)])].join(",")
 }
 
-/** Sends one event as the processor does; answers the status that it got, or null when there was no answer. */
+/** Sends an event as the processor does; returns the response's status, or null without a response. */
 export const sendWebhook = (
   event: StripeEvent,
   to: URL,

@@ -6,14 +6,13 @@ import { createWalletClient, type Hex, http, parseAbi, parseSignature, publicAct
 import { baseSepolia } from "viem/chains"
 import { listenLocally } from "../../support/LocalServer.ts"
 
-/** Fate of a paid request. */
 export type PaidServiceBehavior = "answer" | "settle and lose the answer" | "refuse the payment"
 
 export interface PaidService {
   readonly url: string
-  /** The payment header of every paid request. */
+  /** The payment headers of paid requests. */
   readonly payments: ReadonlyArray<string>
-  /** For the next paid requests, in order; then every one is answered. */
+  /** Behavior of the next paid requests, in order; later requests are answered. */
   readonly behave: (...next: ReadonlyArray<PaidServiceBehavior>) => Effect.Effect<void>
 }
 
@@ -54,7 +53,7 @@ const PaymentV1 = Schema.compose(
   )
 )
 
-/** A service that sells one answer by x402. Version 2 is read and written by another implementation of the protocol. */
+/** A service that sells one answer by x402. Another implementation of the protocol encodes and decodes version 2. */
 export const startPaidService = ({
   payTo,
   price,
@@ -81,7 +80,7 @@ export const startPaidService = ({
     /** The contract verifies the signature, the amount, the time and the nonce. */
     const settle = async ({ authorization, signature }: typeof Payload.Type) => {
       const { from, nonce, to, validAfter, validBefore, value } = authorization
-      if (to.toLowerCase() !== payTo.toLowerCase() || BigInt(value) !== price) throw new Error("another payment")
+      if (to.toLowerCase() !== payTo.toLowerCase() || BigInt(value) !== price) throw new Error("payment terms differ")
       const { r, s, v = 27n } = parseSignature(signature)
       const hash = await chain.writeContract({
         account: account ?? payTo,
@@ -91,7 +90,7 @@ export const startPaidService = ({
         args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, Number(v), r, s]
       })
       const { status } = await chain.waitForTransactionReceipt({ hash })
-      if (status !== "success") throw new Error("the transfer was reverted")
+      if (status !== "success") throw new Error("transfer reverted")
     }
 
     const server = createServer((request, response) => {

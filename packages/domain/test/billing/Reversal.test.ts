@@ -47,7 +47,7 @@ describe("readReversal", () => {
     assert.strictEqual(byInvoice.payment, "in_1")
   })
 
-  it("readReversal reads a dispute's money as gone until it is won, and an inquiry's as never gone", () => {
+  it("readReversal reads a dispute's money as withdrawn until it is won, and an inquiry's as never withdrawn", () => {
     const amountOf = (type: ReversalEventType, status: string) =>
       read(type, { id: "dp_1", charge: { id: "ch_1" }, payment_intent: null, amount: 500, status }).amount
     for (const status of ["needs_response", "under_review"])

@@ -27,7 +27,7 @@ describe("Readers of channels", () => {
     assert.deepStrictEqual(plan("ab", "aac", 5), { begin: "aac", end: "" })
   })
 
-  it("planReaders ends readers of an owner who holds all of them for another owner", () => {
+  it("planReaders ends readers of an owner who holds all of them, in favor of another owner", () => {
     assert.deepStrictEqual(plan("aaaa", "bbb", 4), { begin: "bb", end: "aa" })
     assert.deepStrictEqual(plan("aaab", "c", 4), { begin: "c", end: "a" })
   })

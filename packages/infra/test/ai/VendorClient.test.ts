@@ -152,7 +152,7 @@ describe("a reason", () => {
   })
 })
 
-describe("the time to come back", () => {
+describe("The Retry-After time", () => {
   it("readRetryAfter reads seconds, milliseconds and dates", () => {
     const after = (headers: Record<string, string>) => {
       const duration = readRetryAfter(Headers.fromInput(headers), Date.parse("Wed, 21 Oct 2026 07:28:00 GMT"))

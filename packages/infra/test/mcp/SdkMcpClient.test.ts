@@ -181,7 +181,7 @@ const answerCall = (
 }
 const toFrame = (message: string) => `data: ${message}\n\n`
 
-it.scopedLive("SdkMcpClient gives up a server that sends many requests of its own, and answers few of them", () =>
+it.scopedLive("SdkMcpClient disconnects a server that sends many requests, and answers few of them", () =>
   Effect.gen(function* () {
     let answered = 0
     let end = () => {}

@@ -6,8 +6,8 @@ import { Effect } from "effect"
 import { makeTcpProxy } from "../../../../test/support/TcpProxy.ts"
 import { freshDatabase } from "../../../../test/support/Databases.ts"
 
-describe("A pool whose database falls silent", () => {
-  it.scopedLive("A pool whose database falls silent fails its statements, and recovers with the database", () =>
+describe("A pool whose database stops responding", () => {
+  it.scopedLive("A pool whose database stops responding fails its statements, and recovers with the database", () =>
     Effect.gen(function* () {
       const door = yield* makeTcpProxy(yield* freshDatabase)
       const pool = PostgresPool.layer({

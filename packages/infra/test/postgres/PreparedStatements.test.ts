@@ -16,7 +16,7 @@ const prepared = Effect.flatMap(
 ).pipe(Effect.map((rows) => rows.map((row) => String(row["statement"]))))
 
 layer(OneConnection, { excludeTestServices: true })("A marked statement", (it) => {
-  it.effect("A marked statement is parsed once per connection, and others are not kept", () =>
+  it.effect("A marked statement is parsed once per connection, and others are not prepared", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       yield* sql`create table ports (id int primary key, name text)`

@@ -48,7 +48,7 @@ describe("DeferredCounts", () => {
     assert.isFalse(counts.admit("b"))
   })
 
-  it("DeferredCounts admits at most what the reported window has left, takes on their way included", async () => {
+  it("DeferredCounts admits at most the remainder of the reported window, pending takes included", async () => {
     const { counts, finish } = makeStore(5)
     await finish(counts.take("a"))
     const onTheWay = counts.take("a")
@@ -69,7 +69,7 @@ describe("DeferredCounts", () => {
     assert.strictEqual(consumed(), 4)
   })
 
-  it("DeferredCounts asks the store once for a burst of a new key", async () => {
+  it("DeferredCounts calls the store once for a burst of a new key", async () => {
     const { consumed, counts, finish } = makeStore(3)
     const burst = Array.from({ length: 3 }, () => counts.take("a"))
     await settle()

@@ -152,7 +152,7 @@ describe("readZip", () => {
       })
     )
 
-  it.effect("readZip rejects what is no archive", () =>
+  it.effect("readZip rejects a body that is not an archive", () =>
     Effect.gen(function* () {
       const { reason } = yield* Effect.flip(readZip(new TextEncoder().encode("no archive")))
       assert.match(reason, /^The zip archive cannot be used/)

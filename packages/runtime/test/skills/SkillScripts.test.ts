@@ -71,7 +71,7 @@ describe("runScript", () => {
   )
 
   for (const [script, reason] of failures)
-    it.live(`runScript tells why ${script} failed`, () =>
+    it.live(`runScript reports why ${script} failed`, () =>
       Effect.gen(function* () {
         const before = process.cpuUsage()
         const failure = yield* Effect.flip(run(script))

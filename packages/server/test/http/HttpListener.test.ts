@@ -104,7 +104,7 @@ describe("A listener with a client that stalls", () => {
     }).pipe(Effect.provide(answering({ request: minute, response: Duration.millis(300) })))
   )
 
-  it.scopedLive("A listener disconnects a client that goes on sending an answered request slowly", () =>
+  it.scopedLive("A listener disconnects a client that continues to send an answered request slowly", () =>
     Effect.gen(function* () {
       const port = yield* portOf
       const { socket } = yield* openConnection(port, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9000\r\n\r\n{")
@@ -224,7 +224,7 @@ describe("A listener that is offered an upgrade", () => {
       })
     )
 
-  it.scopedLive("A listener answers requests and handshakes in the order in which they came", () =>
+  it.scopedLive("A listener answers requests and handshakes in their order of arrival", () =>
     Effect.gen(function* () {
       const { port, release } = yield* serving()
       const held = "GET /held HTTP/1.1\r\nhost: a\r\n\r\n"
@@ -356,7 +356,7 @@ describe("A listener with pipelined requests", () => {
   )
 })
 
-describe("A listener whose client leaves", () => {
+describe("A listener whose client disconnects", () => {
   /** Answers at once, and `/held` never; records the paths whose requests have ended. */
   const recording = (answer: (request: ListenerRequest) => Effect.Effect<HttpServerResponse.HttpServerResponse>) =>
     Effect.gen(function* () {

@@ -11,7 +11,7 @@ const requestWith = (headers: Record<string, string>) =>
 const traceId = "0af7651916cd43dd8448eb211c80319c"
 const { close, open } = requestSpans(false)
 
-describe("what holds for all of a request", () => {
+describe("The span of a request", () => {
   it.effect("The context of a request has its services, which those of its handler's layer do not replace", () =>
     Effect.gen(function* () {
       yield* addServices(Context.make(Port, "Bergen"))

@@ -95,7 +95,7 @@ describe("setUp", () => {
     })
   )
 
-  it.scoped("setUp asks for missing values, again after a wrong answer", () =>
+  it.scoped("setUp prompts for missing values, again after an invalid one", () =>
     Effect.gen(function* () {
       const { read, run } = yield* fixtures
       const { ask, asked } = answering({

@@ -18,7 +18,7 @@ const run = (payload: unknown, isUp = true) =>
     return { removed, failure: outcome._tag === "Left" ? outcome.left._tag : null }
   })
 
-describe("the job that ends what a deleted account pays by card", () => {
+describe("The job that ends the card payments of a deleted account", () => {
   const payload = { customerIds: ["cus_1", "cus_2"] }
 
   it.effect("The job that removes card customers is idempotent", () =>

@@ -126,7 +126,7 @@ layer(Live, { excludeTestServices: true })("ApiKeyRepository", (it) => {
           onSome: (known) => (known.key.lastUsedAt === null ? "never" : DateTime.formatIso(known.key.lastUsedAt))
         })
       )
-      /** A use of another key that is written after the first, in a later batch. */
+      /** A use of another key, recorded after the first in a later batch. */
       const recorded = (at: DateTime.Utc) =>
         Effect.gen(function* () {
           const marker = yield* storeKey(user.id)

@@ -85,7 +85,7 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
   it.effect("ModelUsage writes the other records when the database rejects one", () =>
     Effect.gen(function* () {
       const { record } = yield* ModelUsage
-      // Negative tokens break the table's own rule.
+      // Negative tokens violate a check constraint.
       for (const promptTokens of [1, -1, 2])
         yield* record({ ...anyCall, model: "sandbox/odd", promptTokens, completionTokens: 0 })
       const rows = yield* eventually(recordedOf("sandbox/odd"), ({ length }) => length === 2)

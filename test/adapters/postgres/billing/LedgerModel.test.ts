@@ -42,7 +42,7 @@ describe("The model of an account", () => {
           assert.isAtLeast(used, 0)
           assert.isAtMost(used, model.dailyUnits)
         }
-        // Only money that goes back makes credits owed, or more of them.
+        // Only returned money makes credits owed, or increases the debt.
         if (model.credits < Math.min(0, before)) assert.strictEqual(what.is, "reverse")
       }
       model.releaseAll()
@@ -89,7 +89,7 @@ describe("The model of an account", () => {
 
 type Agents = ReadonlyMap<AgentId, AgentId>
 
-/** Agents of the user, by their names in the model. */
+/** Creates the model's agents for the user. */
 const insertAgents = (user: User) =>
   Effect.map(
     Effect.forEach(agentIds, (name) => Effect.map(insertAgent(user.id), ({ id }) => [name, id] as const)),
@@ -99,7 +99,7 @@ const insertAgents = (user: User) =>
 const byKey = (budgets: ReadonlyArray<Budget>) =>
   [...budgets].sort((one, other) => (`${one.agentId} ${one.period}` < `${other.agentId} ${other.period}` ? -1 : 1))
 
-/** The user's budgets, with the agents as the model names them. */
+/** The user's budgets, with the agents' names in the model. */
 const readBudgets = (user: User, agents: Agents) =>
   Effect.gen(function* () {
     const names = new Map([...agents].map(([name, id]) => [id, name]))
@@ -117,7 +117,7 @@ const addsUp = Effect.gen(function* () {
   assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
 })
 
-/** Does to a user what a history says, and answers as the model does. */
+/** Applies an operation of the model to a user; returns the model's kind of result. */
 const actor = (user: User, agents: Agents) => {
   const ids = new Map<string, ReservationId>()
   const agentNamed = (name: AgentId | null) => (name === null ? null : (agents.get(name) ?? null))

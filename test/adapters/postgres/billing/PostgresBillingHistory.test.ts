@@ -23,7 +23,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
         grant(user.id, Credits(1)),
         book({ ...paid, credits: Credits(5), cause: pack, amount: MinorUnits(500), kind: "purchase" }),
         Effect.flatMap(reserve(user, Units(70), "msg_1"), (id) => settle(Option.getOrThrow(id), Units(60))),
-        // None of these cost anything.
+        // None of these is charged.
         Effect.flatMap(reserve(user, Units(1), "msg_2"), (id) => release(Option.getOrThrow(id))),
         Effect.flatMap(reserve(user, Units(1), "msg_3"), (id) => settle(Option.getOrThrow(id), Units(0))),
         reserve(user, Units(1), "msg_4"),

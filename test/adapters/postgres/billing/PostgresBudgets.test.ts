@@ -73,7 +73,7 @@ layer(BillingServices, { excludeTestServices: true })("Budgets", (it) => {
           { concurrency: 2 }
         )
         assert.deepStrictEqual(yield* usedOf(user), [30], `round ${round}`)
-        // The next month has all units again, also for what was reserved before.
+        // A new month restores all units, also for earlier reservations.
         yield* TestClock.adjust("2 days")
         assert.deepStrictEqual(yield* usedOf(user), [0])
         yield* reserve(user, Units(30), "next month")
@@ -83,7 +83,7 @@ layer(BillingServices, { excludeTestServices: true })("Budgets", (it) => {
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
-  it.effect("Budgets count what a killed process had delivered, and nothing of the rest that it held", () =>
+  it.effect("Budgets count the deliveries of a killed process, and not the rest of its reservations", () =>
     Effect.gen(function* () {
       const { closeAbandoned, recordDeliveries } = yield* ReservationRepository
       const { reserve } = yield* UnitLedger

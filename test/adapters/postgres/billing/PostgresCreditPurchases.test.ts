@@ -70,7 +70,6 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       assert.strictEqual(outcomes.filter((outcome) => outcome === "reversed").length, 1)
       assert.deepInclude(yield* readBalance(user), { credits: Credits(-3) })
 
-      // Units returned by a call reduce the debt too.
       yield* settle(held, Units(0))
       assert.deepInclude(yield* readBalance(user), { credits: Credits(-2) })
       assert.deepInclude(yield* Effect.flip(reserve(user, Units(1), "more")), { remaining: Units(0) })
@@ -98,7 +97,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       yield* reverse(refundOf(cause, 300))
       assert.strictEqual(yield* reverse(refundOf(cause, 200)), "reversed-before")
       assert.strictEqual(yield* credits, 6.67)
-      // Refunded and disputed together are no more than was paid.
+      // Refunds and disputes together do not exceed the payment.
       yield* dispute(900, 1)
       assert.strictEqual(yield* credits, 0)
       yield* dispute(0, 2)
@@ -125,7 +124,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       yield* reverse(refundOf(cause))
       assert.deepInclude(yield* readBalance(user), { credits: Credits(-0.1) })
       const { findUsage } = yield* UnitLedger
-      // Of a larger plan something is left of the day.
+      // A larger plan leaves units of the day.
       assert.deepInclude(yield* findUsage({ ...user, plan: "solo" }), { remaining: Units(550) })
       yield* sql`update users set plan = 'solo' where id = ${user.id}`
       assert.isTrue(Option.isSome(yield* reserve({ ...user, plan: "solo" }, Units(550), "the rest of the day")))

@@ -9,7 +9,7 @@ import { BillingServices, refundOf } from "../../../support/billing/BillingServi
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import { Units, Credits, MinorUnits } from "@berth/domain/shared/Money"
 
-/** A user with credits, a settled call and one that still runs. */
+/** A user with credits, a settled call and an open one. */
 const customer = Effect.gen(function* () {
   const { reserve, settle } = yield* UnitLedger
   const { book } = yield* CreditPurchases
@@ -115,7 +115,7 @@ layer(BillingServices, { excludeTestServices: true })("LedgerAudit", (it) => {
         select credit_units::int as units from ledger_checkpoints where user_id = ${user.id}`
       assert.deepStrictEqual(checkpoint, { units: 485 })
       assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
-      // Closed entries are not read again: deleting them changes nothing.
+      // Closed entries are not read again: deleting them has no effect.
       yield* sql`delete from ledger_entries where user_id = ${user.id}`
       assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
       const now = yield* DateTime.now

@@ -80,7 +80,7 @@ const reserved = (user: User, units: number, cause: string) =>
   Effect.flatMap(UnitLedger, ({ reserve }) => Effect.map(reserve(user, Units(units), cause), Option.getOrThrow))
 
 const LedgerRow = Schema.Struct({ account: Schema.String, units: Schema.Int })
-/** The user's ledger by account; every transaction in it adds up to zero. */
+/** The user's ledger by account. Every transaction sums to zero. */
 const ledgerOf = (user: User) =>
   Effect.gen(function* () {
     const unbalanced = yield* sql`
@@ -184,7 +184,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
             Effect.repeat({ until: (rows) => rows.map((row) => row["lock"]).join() === expected.join() })
           )
         const lock = (name: string) => sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`
-        // Holds an insertion between the lock of the day and the check of the cause.
+        // Delays an insertion between the lock of the day and the check of the cause.
         yield* sql`
         create function await_gate() returns trigger language plpgsql as
         $$ begin perform pg_advisory_xact_lock_shared(hashtextextended('gate', 0)); return new; end $$`
@@ -243,7 +243,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     })
   )
 
-  it.effect("UnitLedger closes a reservation on what a transaction that it waited for has changed", () =>
+  it.effect("UnitLedger closes a reservation on the changes of a transaction that it waited for", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { extend, release, settle } = yield* UnitLedger
@@ -443,7 +443,8 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
         const { credits, used } = yield* balanceOf(user)
         assert.strictEqual(Math.round(used + 60 - credits * 100), spent)
 
-        // After all reservations are closed, the deliveries of those left are paid, and the ledger agrees with the balances.
+        // After all reservations are closed, the deliveries of disconnected callers are paid, and the ledger agrees
+        // with the balances.
         const later = DateTime.add(yield* DateTime.now, { hours: 1 })
         yield* (yield* UnitLedger).closeAbandoned(later)
         const after = yield* balanceOf(user)
@@ -531,7 +532,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     })
   )
 
-  it.effect("UnitLedger.closeAbandoned releases what a killed process held within a minute, once, and no more", () =>
+  it.effect("UnitLedger.closeAbandoned releases the reservations of a killed process once, within a minute", () =>
     Effect.gen(function* () {
       const { closeAbandoned } = yield* UnitLedger
       const repository = yield* ReservationRepository
@@ -581,7 +582,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       }).pipe(Effect.scoped)
   )
 
-  it.effect("UnitLedger.closeAbandoned settles what a killed process delivered, on the day of the reservation", () =>
+  it.effect("UnitLedger.closeAbandoned settles the deliveries of a killed process on the day of the reservation", () =>
     Effect.gen(function* () {
       const { closeAbandoned } = yield* UnitLedger
       const repository = yield* ReservationRepository
@@ -685,7 +686,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       yield* ledger.reserve(user, Units(4), "credits")
       assert.deepStrictEqual(yield* balanceOf(user), { used: 0, credits: 0.06 })
       yield* sql`update users set email_verified_at = now() where id = ${user.id}`
-      // The caller read the user before the confirmation: the stored one decides.
+      // The caller read the user before the verification; the stored state decides.
       yield* ledger.reserve(user, Units(50), "confirmed")
       assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.06 })
       yield* sql`update users set email_verified_at = null, plan = 'solo' where id = ${user.id}`

@@ -19,7 +19,7 @@ layer(Live, { excludeTestServices: true })("StoredResponses", (it) => {
       const { id: owner } = yield* insertUser()
       const name = yield* uniqueName("resp")
       const ids = Array.from({ length: 3 }, (_, index) => `${name}_${index}`)
-      // Compresses well: its size on disk is small.
+      // Compresses to a small size on disk.
       const input = [{ role: "user", content: "a".repeat(9 * 1024 * 1024) }]
       for (const [index, id] of ids.entries())
         yield* save(owner, { id, previousId: ids[index - 1] ?? null, input, output: [id], response: {} })
@@ -61,7 +61,7 @@ layer(Live, { excludeTestServices: true })("StoredResponses", (it) => {
         yield* save(user.id, { id: ids[index] ?? "", previousId: null, input: [], output: [], response: {} })
       yield* sql`update model_responses set created_at = created_at - interval '1 hour' where id = ${ids[0] ?? ""}`
       const longAgo = DateTime.unsafeMake("1900-01-01")
-      // Random texts, which no compression makes much smaller.
+      // Random texts, which compress badly.
       yield* sql`
         update model_responses set input = (
           select jsonb_agg(md5(random()::text)) from generate_series(1, 300)

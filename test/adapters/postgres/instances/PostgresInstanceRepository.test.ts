@@ -32,7 +32,7 @@ const Live = Layer.merge(PostgresInstanceRepository.layer, PostgresUserRepositor
 
 const databaseUrl = Effect.map(PgClient, ({ config }) => config.url ?? assert.fail("no URL"))
 
-/** A second process: its own pool and locks. */
+/** A second process with its own pool and locks. */
 const elsewhere = Effect.gen(function* () {
   const url = yield* databaseUrl
   const context = yield* Layer.build(

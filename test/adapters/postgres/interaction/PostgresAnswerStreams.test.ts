@@ -15,7 +15,6 @@ import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { eventually } from "../../../support/Eventually.ts"
 
-/** Of another process on the same database. */
 class OtherProcess extends Context.Tag("@berth/test/AnswerStreamsElsewhere")<
   OtherProcess,
   Context.Tag.Service<AnswerStreams>
@@ -213,7 +212,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     Effect.gen(function* () {
       const { flush, read } = yield* AnswerStreams
       const [good, bad] = yield* Effect.all([pendingMessage, pendingMessage])
-      // Numbers begin at 1, which the table checks.
+      // A check constraint requires numbers from 1.
       yield* publish(bad.id, numbered(["rejected"], 0))
       yield* publish(good.id, numbered(["a", "b"]))
       yield* flush(good.id)

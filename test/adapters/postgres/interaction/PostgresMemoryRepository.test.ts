@@ -25,7 +25,7 @@ const Live = Layer.mergeAll(
 
 const newYear = DateTime.unsafeMake(Date.UTC(2026, 0, 1))
 const day = (n: number) => DateTime.add(newYear, { days: n })
-/** Runs an effect as if this were the time. */
+/** Runs an effect at this time. */
 const on =
   (n: number) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -94,7 +94,7 @@ const turnOf = (sessionId: ChatSessionId, content: string, limits = { notes: 20,
     return { notes: notes.map(({ text }) => text), said: said.map(({ text }) => text), summary }
   })
 
-/** Said once, asked in other words of the same language; each among other texts of that language. */
+/** A statement, and a question in other words of the same language, among other texts of that language. */
 const languages: ReadonlyArray<readonly [string, string, string, string]> = [
   [
     "English",
@@ -177,7 +177,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       ])
       for (const empty of ["How are you? What is it?", "", "?!", "a b c"])
         assert.deepStrictEqual((yield* turnOf(later, empty)).said, [], empty)
-      // A search was asked for: words without meaning are better than none.
+      // An explicit search falls back to words without meaning.
       assert.include(yield* found(agent, "how are you"), "What is this? It is how you are doing the thing.")
     })
   )
@@ -235,7 +235,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     })
   )
 
-  it.effect("MemoryRepository keeps the summary that reaches furthest, and deletes it with its session", () =>
+  it.effect("MemoryRepository keeps the summary that covers the most messages, and deletes it with its session", () =>
     Effect.gen(function* () {
       const { saveSummary } = yield* MemoryRepository
       const { removeSessions } = yield* ConversationRepository
@@ -335,7 +335,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
         )
       )
       assert.lengthOf(yield* search(of(mine), "apple pear", 1_000), 15)
-      // An agent that is asked for in the name of another owner knows nothing, nor does an id that is none.
+      // An agent under another owner's id has no results, nor has an unknown id.
       assert.deepStrictEqual(yield* search({ agentId: stranger.id, userId: mine.ownerId }, "apple", 10), [])
       for (const agentId of ["", "' | '", "agt_' || 'x", "\\", "\u0000", `${stranger.id}' | '${stranger.id}`])
         assert.deepStrictEqual(yield* search({ agentId: AgentId.make(agentId), userId: mine.ownerId }, "apple", 10), [])

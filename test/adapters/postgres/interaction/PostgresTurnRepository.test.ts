@@ -28,7 +28,7 @@ const minute = (n: number) => DateTime.unsafeMake(Date.UTC(2026, 2, 1, 12, n))
 const inAMinute = Effect.map(DateTime.now, (now) => DateTime.add(now, { minutes: 1 }))
 const free = { reservation: Option.none(), ownKeysOnly: false }
 
-/** A turn that is not begun, of a new owner and agent. */
+/** A turn that has not begun, of a new owner and agent. */
 const newTurn = Effect.gen(function* () {
   const { id: userId } = yield* insertUser()
   const agent = yield* insertAgent(userId)
@@ -98,7 +98,7 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
     })
   )
 
-  it.effect("endCall replaces the estimate by the cost, and a failed call leaves only that it was begun", () =>
+  it.effect("endCall replaces the estimate by the cost, and a failed call keeps only its start", () =>
     Effect.gen(function* () {
       const { beginCall, end, endCall, find } = yield* TurnRepository
       const turn = yield* beginTurn
@@ -249,7 +249,6 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
     Effect.gen(function* () {
       const { begin, listAbandoned, renewLeases } = yield* TurnRepository
       const [started, renewed] = [yield* newTurn, yield* newTurn]
-      // The clock of the test context is at 1970.
       const slow = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, TestContext.TestContext)
       yield* slow(Effect.flatMap(inAMinute, (until) => begin(started, free, until)))
       yield* begin(renewed, free, yield* inAMinute)

@@ -24,7 +24,7 @@ const append = (agent: string, owner?: UserId) =>
 
 const agentOf = ({ payload }: OutboxEntry) => Schema.decodeUnknownSync(ProvisionAgentJob.payload)(payload).agentId
 
-/** Publishes everything there is, and answers for which agents. */
+/** Publishes all entries; returns their agents. */
 const drained = Effect.gen(function* () {
   const { relay } = yield* Outbox
   const seen: Array<string> = []
@@ -32,7 +32,7 @@ const drained = Effect.gen(function* () {
   return seen
 })
 
-/** As in another process. */
+/** The outbox of another process. */
 const elsewhere = (outbox = PostgresOutbox.layer) =>
   Effect.gen(function* () {
     const { config } = yield* PgClient
@@ -141,18 +141,18 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
     Effect.gen(function* () {
       const { awaitAppended } = yield* Outbox
       const { append } = yield* elsewhere()
-      // It never looks by itself.
+      // Polls hourly: in effect, it only listens.
       const patient = yield* elsewhere(PostgresOutbox.layerWith({ pollInterval: "1 hour" }))
       const listening = Effect.map(
         sql`select count(*)::int as count from pg_stat_activity where datname = current_database() and query like 'listen%'`,
         ([row]) => row?.["count"]
       )
-      // The listener's own greeting.
+      // The first notification of an established listener.
       yield* patient.awaitAppended
       yield* awaitAppended
       yield* eventually(listening, (count) => count === 2)
       const waiting = yield* Effect.fork(patient.awaitAppended)
-      // Entries of earlier tests may arrive late; the wait then ends without news.
+      // Entries of earlier tests can arrive late and end the wait.
       yield* Effect.repeat(Effect.timed(awaitAppended), {
         until: ([nothing]) => Duration.toMillis(nothing) > 900
       })
@@ -196,7 +196,7 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
         "agt_many_2",
         "agt_many_3"
       ])
-      // Nothing is settled: the first owner has no room, others have.
+      // Nothing is settled: the first owner's lane is full, others' are not.
       assert.strictEqual(yield* round, 0)
       yield* append("agt_late", one)
       yield* settle(running?.id ?? "")
@@ -204,7 +204,7 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
       yield* settle("unknown")
       assert.strictEqual(yield* round, 2)
       assert.sameMembers(left(), ["agt_late", "agt_many_4"])
-      // A job that was never settled stands in the way for a while only.
+      // A job that is never settled blocks its lane only for a limited time.
       yield* sql`update outbox set published_at = published_at - interval '16 minutes' where published_at is not null`
       assert.strictEqual(yield* round, maximumInFlightPerOwner)
       yield* sql`delete from outbox`

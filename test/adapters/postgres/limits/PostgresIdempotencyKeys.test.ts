@@ -26,7 +26,7 @@ const Live = Layer.mergeAll(
   PostgresTransaction.layer
 ).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
 
-/** Lets time pass: leases run by the database's clock, which no test can set. */
+/** Advances time: leases use the database's clock, which tests cannot set. */
 const pass = (time: Duration.DurationInput) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -191,7 +191,7 @@ layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
 layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
   const Outcome = Schema.Struct({ id: Schema.String, at: Schema.DateFromString })
 
-  /** A request's effect: it writes a row and answers with it, after `meanwhile`. */
+  /** The effect of a request: inserts a row and returns it after `meanwhile`. */
   const effect = (key: IdempotencyKey, meanwhile: Effect.Effect<void> = Effect.void) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
@@ -201,7 +201,7 @@ layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
       return { id, at: new Date(1_700_000_000_000) }
     })
 
-  /** Carries a request out as whoever has the claim. */
+  /** Executes a request with a claim. */
   const carryOut = (key: IdempotencyKey, claim: IdempotencyClaim, meanwhile?: Effect.Effect<void>) =>
     Effect.gen(function* () {
       const transaction = yield* Transaction

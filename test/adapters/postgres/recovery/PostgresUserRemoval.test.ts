@@ -45,7 +45,7 @@ const removal = (id: UserId, formerUser: string) =>
     return yield* run(users.remove(id, formerUser))
   })
 
-/** A user with a row in every table that refers to users. */
+/** A user with a row in every table that references users. */
 const userWithRowsEverywhere = Effect.gen(function* () {
   const user = yield* insertUser("Wanda")
   const tag = yield* uniqueName("x")
@@ -228,7 +228,7 @@ const tables = Effect.map(
   (rows) => rows.map(({ name }) => name)
 )
 
-/** Everything that is stored, table by table, as text. */
+/** All rows as text, by table. */
 const allRows = Effect.gen(function* () {
   const sql = yield* SqlClient
   const stored = new Map<string, string>()
@@ -313,7 +313,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
 
       const after = yield* allRows
       for (const [table, text] of after) {
-        // Ledger causes refer to the id of a deleted message, or to one that the card processor gave.
+        // Ledger causes contain the id of a deleted message, or one of the card processor.
         const isMoney = ["ledger_entries", "purchases", "purchase_reversals"].includes(table)
         const parts = isMoney ? [user.id, user.email] : mine
         if (table !== "deleted_users" && table !== "audit_entries")
@@ -347,7 +347,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
           }
         ]
       )
-      // Neither the name nor its records stand anywhere beside the id.
+      // Neither the name nor its records remain in any row besides the id.
       for (const [, text] of after)
         for (const line of text.split("\n")) assert.isFalse(line.includes(user.id) && line.includes("fmr_1"))
 

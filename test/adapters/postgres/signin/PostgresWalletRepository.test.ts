@@ -80,7 +80,7 @@ layer(Live, { excludeTestServices: true })("WalletRepository", (it) => {
         )
         yield* Deferred.await(held)
         const second = yield* Effect.forkDaemon(run(Effect.zipRight(holdToo, say("second"))))
-        // Others are not kept waiting.
+        // Others do not wait.
         yield* run(lockAddress(yield* newAddress))
         yield* Deferred.succeed(goOn, undefined)
         yield* Fiber.join(first)

@@ -45,7 +45,7 @@ const awaitMore = <E>(timeout: IdleTimeout<E>, source: ChunkSource<unknown, neve
 const silentSource = makeChunkSource(Stream.never)
 
 describe("IdleTimeout", () => {
-  it.scoped("IdleTimeout.open fails when no chunk comes within the first timeout, to the second", () =>
+  it.scoped("IdleTimeout.open fails exactly after the first timeout without a chunk", () =>
     Effect.gen(function* () {
       const timeout = yield* makeTimeout()
       assert.deepStrictEqual(yield* failureOf(timeout.open(Effect.never)), {

@@ -24,7 +24,7 @@ const anyRunning = fc.record({
   isPaid: fc.boolean()
 })
 
-describe("what a purchase is", () => {
+describe("The decision of a purchase", () => {
   it("decidePurchase sells no second plan and no change to another currency", () => {
     fc.assert(
       fc.property(anyPlan, fc.array(anyRunning, { maxLength: 4 }), (plan, all) => {
@@ -40,7 +40,7 @@ describe("what a purchase is", () => {
     )
   })
 
-  it("decidePurchase leads to the portal for a current or unpaid plan", () => {
+  it("decidePurchase redirects to the portal for a current or unpaid plan", () => {
     const tagOf = (plan: SoldPlanId, one: RunningSubscription) => decidePurchase({ kind: "plan", plan }, [one])._tag
     assert.strictEqual(tagOf("starter", running({})), "Manage")
     assert.strictEqual(tagOf("pro", running({ isPaid: false })), "Manage")

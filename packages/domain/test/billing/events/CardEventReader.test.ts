@@ -32,7 +32,7 @@ const soldOf = (fact: ReturnType<typeof read>) =>
 
 const item = (price: object, more: object = {}) => ({ items: { data: [{ price, ...more }] } })
 
-describe("What is read of a completed checkout", () => {
+describe("Reading a completed checkout", () => {
   const plan = { mode: "subscription", subscription: "sub_1", customer: "cus_1", payment_status: "paid" }
 
   it("A completed checkout contains the subscription, its plan, its payer and its owner", () => {
@@ -133,7 +133,7 @@ describe("What is read of a completed checkout", () => {
   })
 })
 
-describe("What is read of a subscription", () => {
+describe("Reading a subscription", () => {
   it("A subscription event has the plan of its charged price, before that of its metadata", () => {
     const metadata = { kind: "plan", plan: "solo" }
     assert.strictEqual(soldOf(updated({ ...item({ id: "price_label" }), metadata })), "label")
@@ -170,7 +170,7 @@ describe("What is read of a subscription", () => {
   })
 })
 
-describe("What is read of an invoice", () => {
+describe("Reading an invoice", () => {
   it("An invoice event names its subscription in the format of every API version", () => {
     for (const object of [
       { subscription: "sub_1" },

@@ -26,7 +26,7 @@ const factsOf = (events: ReadonlyArray<CardEvent>): ReadonlyArray<SubscriptionFa
         })
   )
 
-describe("What events of the card processor come to", () => {
+describe("The result of card events", () => {
   it("foldCardFacts returns the same state for any order and repetition of events", () => {
     FastCheck.assert(
       FastCheck.property(cardEventArrival, ({ arrived, history }) => {

@@ -51,7 +51,7 @@ const makeTasks = (answers: Partial<ModelAnswers["Type"]>, keys: ModelKeys = {})
     )
   )
 
-it.effect("AgentTasks.usesOwnKeys asks the AI layer only about callers with keys", () =>
+it.effect("AgentTasks.usesOwnKeys calls the AI layer only for callers with keys", () =>
   Effect.gen(function* () {
     const asked: Array<unknown> = []
     const answers = {

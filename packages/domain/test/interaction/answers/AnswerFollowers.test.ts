@@ -41,7 +41,7 @@ const makeAnswer = () => {
 
 const whole = [...Array.from({ length: 10 }, (_, at) => delta(at + 1)), { type: "failed", n: 11, reason: "broken" }]
 
-it.scoped("AnswerFollowers reads an answer once for all its readers, who receive every event behind theirs", () =>
+it.scoped("AnswerFollowers reads an answer once for all its readers, each from its own position", () =>
   Effect.gen(function* () {
     const alone = makeAnswer()
     const { follow } = yield* makeAnswerFollowers(alone)

@@ -72,7 +72,7 @@ describe("splitMarkdown", () => {
 })
 
 describe("translateMarkdown", () => {
-  it("translateMarkdown never yields what Telegram refuses, and no longer text", () => {
+  it("translateMarkdown always returns valid Telegram HTML, and no longer text", () => {
     check(
       FastCheck.property(markdown, (text) => {
         const checked = checkTelegramHtml(translateMarkdown(text))

@@ -101,7 +101,7 @@ describe("toContainerFigures", () => {
 })
 
 describe("EngineRequestRejected", () => {
-  it("EngineRequestRejected tells how to free a full disk", () => {
+  it("EngineRequestRejected explains how to free a full disk", () => {
     const error = new EngineRequestRejected({
       operation: "POST /containers/create",
       status: 500,

@@ -118,7 +118,7 @@ describe("ProcessInstanceDriver hardening", () => {
     hasAccounts
   )
 
-  test("ProcessInstanceDriver sends nothing to a server that an instance's link leads to", () =>
+  test("ProcessInstanceDriver sends nothing to a server behind an instance's symbolic link", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const driver = yield* open(directory)

@@ -60,7 +60,7 @@ it.scopedLive("WalletTools send the documented arguments of a call alone, with t
   })
 )
 
-it.scopedLive("WalletTools tell the model the backend's reason, and send each call once", () =>
+it.scopedLive("WalletTools report the backend's reason to the model, and send each call once", () =>
   Effect.gen(function* () {
     const refused = yield* makeTools(400, { error: "Wallet call failed", message: "The limit is exceeded." })
     const error = yield* Effect.flip(refused.run("send_usdc", { to: "0xab", amount: "1" }))
@@ -71,7 +71,7 @@ it.scopedLive("WalletTools tell the model the backend's reason, and send each ca
   })
 )
 
-it.scopedLive("A2aTools send what the model decides alone: the chain of the turn is not among it", () =>
+it.scopedLive("A2aTools send only the model's arguments, without the chain of the turn", () =>
   Effect.gen(function* () {
     const { received, run } = yield* makeTools(200, { text: "done" })
     const forged = { depth: 0, path: [], from: "agt_other", parentTurn: "msg_other", messageId: "msg_other" }
