@@ -22,6 +22,8 @@ export const consoleRestarts: SharedBerthPart = (it) => {
           yield* berth.ready
         })
       yield* visit({ baseURL: berth.webUrl.replace("127.0.0.1", "localhost") }, async ({ context, page }) => {
+        // The lease of a killed server ends first.
+        page.setDefaultTimeout(120_000)
         await context.request.post("/api/auth/callback/credentials", { data: person.account })
         await page.goto(`/dashboard/agents/${person.agentId}/chat`)
         const message = page.getByLabel("Message", { exact: true })
