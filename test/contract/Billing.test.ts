@@ -329,24 +329,22 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect(
-    "POST /api/billing keeps a more expensive plan until the paid period ends when a cheaper one is chosen",
-    () =>
-      Effect.gen(function* () {
-        const fake = yield* Processor
-        const one = yield* buyer
-        const checkout = (plan: string) => App.web(act(one.token, { action: "create-checkout", plan }))
-        fake.completeCheckout(String((yield* checkout("scale")).body["url"]))
-        const scheduled = yield* checkout("starter")
-        assert.strictEqual(scheduled.body["url"], "http://localhost:3000/dashboard", scheduled.text)
-        const [running] = [...fake.books.subscriptions.values()].filter(
-          ({ metadata }) => metadata["userId"] === one.user.id
-        )
-        const prices = () => running?.items.data.map(({ price }) => price.unit_amount)
-        assert.deepStrictEqual([running?.metadata["plan"], prices()], ["scale", [7_900]])
-        fake.books.renew(running?.id ?? "", "paid")
-        assert.deepStrictEqual([running?.metadata["plan"], prices()], ["starter", [1_900]])
-      })
+  it.effect("POST /api/billing keeps a plan until the paid period ends when a cheaper one is chosen", () =>
+    Effect.gen(function* () {
+      const fake = yield* Processor
+      const one = yield* buyer
+      const checkout = (plan: string) => App.web(act(one.token, { action: "create-checkout", plan }))
+      fake.completeCheckout(String((yield* checkout("scale")).body["url"]))
+      const scheduled = yield* checkout("starter")
+      assert.strictEqual(scheduled.body["url"], "http://localhost:3000/dashboard", scheduled.text)
+      const [running] = [...fake.books.subscriptions.values()].filter(
+        ({ metadata }) => metadata["userId"] === one.user.id
+      )
+      const prices = () => running?.items.data.map(({ price }) => price.unit_amount)
+      assert.deepStrictEqual([running?.metadata["plan"], prices()], ["scale", [7_900]])
+      fake.books.renew(running?.id ?? "", "paid")
+      assert.deepStrictEqual([running?.metadata["plan"], prices()], ["starter", [1_900]])
+    })
   )
 
   it.effect("POST /api/billing expires an older plan checkout, also of another currency, when a newer one starts", () =>

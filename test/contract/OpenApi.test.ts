@@ -432,34 +432,32 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
     })
   )
 
-  it.effect(
-    "The documentation's examples of requests are accepted, or rejected for the reason that they illustrate",
-    () =>
-      Effect.gen(function* () {
-        const { document } = yield* documentOf("web")
-        const refusals: Array<readonly [string, unknown]> = []
-        for (const { method, path } of apis.web) {
-          const json = operationOf(document, { method, path }).requestBody?.content["application/json"]?.example
-          if (json === undefined) continue
-          const owner = yield* createOwnerWithAgent()
-          const own = (text: string) =>
-            text.replaceAll("agt_01jn8z5t7v", owner.agent.id).replaceAll("chs_01jn8z5t7v", owner.conversation)
-          const target = path
-            .replace(/(?<=agents\/|a2a\/):(id|agentId)\b/, owner.agent.id)
-            .replace(":sessionId", owner.conversation)
-            .replace(":userId", owner.user.id)
-          const headers = { "content-type": "application/json", "a2a-version": "1.0" }
-          const answer = yield* App.web({ method, path: target, as: owner, body: own(JSON.stringify(json)), headers })
-          if (answer.status === 400) refusals.push([`${method} ${path}`, answer.body["code"]])
-        }
-        // Secrets and proofs, which an example cannot contain.
-        assert.deepStrictEqual(refusals, [
-          ["POST /api/auth/reset-password", "reset_token_invalid"],
-          ["POST /api/settings/wallets", "wallet_proof_rejected"],
-          ["POST /api/wallet/cdp", "private_key_invalid"],
-          ["POST /api/agents/:id/verify/webauthn", "verification_rejected"]
-        ])
-      })
+  it.effect("The documented request examples are accepted, or rejected for their documented reason", () =>
+    Effect.gen(function* () {
+      const { document } = yield* documentOf("web")
+      const refusals: Array<readonly [string, unknown]> = []
+      for (const { method, path } of apis.web) {
+        const json = operationOf(document, { method, path }).requestBody?.content["application/json"]?.example
+        if (json === undefined) continue
+        const owner = yield* createOwnerWithAgent()
+        const own = (text: string) =>
+          text.replaceAll("agt_01jn8z5t7v", owner.agent.id).replaceAll("chs_01jn8z5t7v", owner.conversation)
+        const target = path
+          .replace(/(?<=agents\/|a2a\/):(id|agentId)\b/, owner.agent.id)
+          .replace(":sessionId", owner.conversation)
+          .replace(":userId", owner.user.id)
+        const headers = { "content-type": "application/json", "a2a-version": "1.0" }
+        const answer = yield* App.web({ method, path: target, as: owner, body: own(JSON.stringify(json)), headers })
+        if (answer.status === 400) refusals.push([`${method} ${path}`, answer.body["code"]])
+      }
+      // Secrets and proofs, which an example cannot contain.
+      assert.deepStrictEqual(refusals, [
+        ["POST /api/auth/reset-password", "reset_token_invalid"],
+        ["POST /api/settings/wallets", "wallet_proof_rejected"],
+        ["POST /api/wallet/cdp", "private_key_invalid"],
+        ["POST /api/agents/:id/verify/webauthn", "verification_rejected"]
+      ])
+    })
   )
 
   it.effect("The documentation describes the request of every outbound event with its payload", () =>

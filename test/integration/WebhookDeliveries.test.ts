@@ -290,34 +290,32 @@ layer(Live, { excludeTestServices: true })("Webhook deliveries", (it) => {
     })
   )
 
-  it.scoped(
-    "Status 410 disables an endpoint with a mail; after it is enabled again, a replay delivers the missed events",
-    () =>
-      Effect.gen(function* () {
-        const endpoints = yield* WebhookEndpoints
-        const owner = yield* insertUser()
-        const { receipts, receiver, url } = yield* openReceiver(respondWith(410))
-        const { endpoint } = yield* subscribe(owner, url)
-        const since = yield* DateTime.now
-        yield* append(owner, 1)
-        yield* deliverDue
-        assert.deepInclude((yield* endpoints.list(owner))[0], { disabledReason: "gone" })
-        assert.strictEqual(yield* mailsTo(owner), 1)
-        yield* append(owner, 2)
-        yield* deliverDue
-        assert.lengthOf(receipts, 1)
-        receiver.respond = respondWith(200)
-        assert.strictEqual((yield* endpoints.enable(owner, endpoint.id)).disabledReason, null)
-        const range = { since, until: DateTime.add(yield* DateTime.now, { seconds: 1 }) }
-        assert.strictEqual(yield* endpoints.replay(owner, endpoint.id, range), 2)
-        yield* deliverDue
-        assert.deepStrictEqual(
-          (yield* logOf(owner, endpoint.id)).map(({ status }) => status),
-          ["delivered", "delivered"]
-        )
-        assert.strictEqual(yield* endpoints.replay(owner, endpoint.id, range), 0)
-        assert.strictEqual(yield* endpoints.replay(owner, endpoint.id, { ...range, failedOnly: false }), 2)
-      })
+  it.scoped("Status 410 disables an endpoint with a mail, and a replay delivers the missed events later", () =>
+    Effect.gen(function* () {
+      const endpoints = yield* WebhookEndpoints
+      const owner = yield* insertUser()
+      const { receipts, receiver, url } = yield* openReceiver(respondWith(410))
+      const { endpoint } = yield* subscribe(owner, url)
+      const since = yield* DateTime.now
+      yield* append(owner, 1)
+      yield* deliverDue
+      assert.deepInclude((yield* endpoints.list(owner))[0], { disabledReason: "gone" })
+      assert.strictEqual(yield* mailsTo(owner), 1)
+      yield* append(owner, 2)
+      yield* deliverDue
+      assert.lengthOf(receipts, 1)
+      receiver.respond = respondWith(200)
+      assert.strictEqual((yield* endpoints.enable(owner, endpoint.id)).disabledReason, null)
+      const range = { since, until: DateTime.add(yield* DateTime.now, { seconds: 1 }) }
+      assert.strictEqual(yield* endpoints.replay(owner, endpoint.id, range), 2)
+      yield* deliverDue
+      assert.deepStrictEqual(
+        (yield* logOf(owner, endpoint.id)).map(({ status }) => status),
+        ["delivered", "delivered"]
+      )
+      assert.strictEqual(yield* endpoints.replay(owner, endpoint.id, range), 0)
+      assert.strictEqual(yield* endpoints.replay(owner, endpoint.id, { ...range, failedOnly: false }), 2)
+    })
   )
 
   it.scoped("An endpoint that fails for five days is disabled with one mail; a success in between starts anew", () =>

@@ -178,7 +178,7 @@ const decodeKey = (given: object) =>
   Effect.mapError(Schema.decodeUnknown(NewApiKey)(given), ({ message }) => fail(message))
 const decodeKeyId = (given: string) => Effect.mapError(Schema.decode(ApiKeyId)(given), () => fail(`${given} is no id.`))
 
-/** A client with a session of its own, which ends with `use`. */
+/** A client with a separate session, which ends with `use`. */
 const withSession = <A, E, R>(use: (client: Client) => Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const { ask } = yield* Terminal

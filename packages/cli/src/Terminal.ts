@@ -1,6 +1,6 @@
 import { Context, Data, type Effect, type Option, type Redacted, Schema } from "effect"
 
-/** The command cannot go on; the message tells the user why. */
+/** The command cannot continue; the message gives the reason. */
 export class CommandFailed extends Data.TaggedError("CommandFailed")<{ readonly message: string }> {}
 
 export const StoredAccess = Schema.Struct({ url: Schema.String, key: Schema.String })

@@ -24,7 +24,7 @@ export const makeClient = ({ apiKey, baseUrl }: ClientOptions) =>
 
 export type Client = Effect.Effect.Success<ReturnType<typeof makeClient>>
 
-/** The service did not take a message, or its answer failed. */
+/** The service rejected a message, or its answer failed. */
 export class AnswerFailed extends Data.TaggedError("AnswerFailed")<{
   readonly code: string
   readonly message: string
@@ -37,7 +37,7 @@ export interface MessageToAgent {
   readonly sessionId?: string | undefined
 }
 
-/** A piece of the reply, or its end with the conversation to continue. */
+/** A delta of the reply, or its end with the conversation to continue. */
 export type ReplyEvent =
   | { readonly type: "delta"; readonly text: string }
   | { readonly type: "done"; readonly reply: string; readonly sessionId: string }
@@ -54,7 +54,7 @@ const toFailure = (text: string) =>
 const unreachable = () => new AnswerFailed({ code: "unreachable", message: "The service cannot be reached." })
 const isBrokenOff = new AnswerFailed({ code: "broken_off", message: "The answer broke off." })
 
-/** Events of other names, for example of tools, are no part of the reply. */
+/** Events of other names, for example of tools, are not part of the reply. */
 const replyEvents = new Set(["delta", "done", "error"])
 
 const toReplyEvent = (event: string, data: string): Effect.Effect<ReplyEvent, AnswerFailed> => {
@@ -72,7 +72,7 @@ const toReplyEvent = (event: string, data: string): Effect.Effect<ReplyEvent, An
   return toFailure(data)
 }
 
-/** Sends a message to an agent and reads its reply as it comes; the last event is `done`. */
+/** Sends a message to an agent and streams its reply; the last event is `done`. */
 export const streamReply = (
   { apiKey, baseUrl }: ClientOptions,
   message: MessageToAgent

@@ -6,7 +6,6 @@ import { type ModelAnswer, type ModelCallFailed, ModelClient } from "@berth/runt
 import { McpBackend } from "@berth/runtime/skills/mcp/McpBackend"
 import { Effect, Layer, type Stream } from "effect"
 
-/** An agent of these tests. */
 export const sampleAgent: RuntimeAgent = {
   id: AgentId.make("agt_1"),
   name: "Ada",
@@ -19,7 +18,7 @@ export const sampleAgent: RuntimeAgent = {
   contextWindow: 128_000
 }
 
-/** Models that answer each request with a stream. */
+/** Models that respond to each request with a stream. */
 export const fakeModels = (answer: (request: RuntimeModelRequest) => Stream.Stream<ModelAnswer, ModelCallFailed>) =>
   ModelClient.of({ answer: (request) => makeChunkSource(answer(request)) })
 

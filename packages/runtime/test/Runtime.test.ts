@@ -16,7 +16,7 @@ let program = ""
 
 const decodeAddress = Schema.decodeUnknownSync(Schema.parseJson(RuntimeAddress))
 
-/** The program as a process, as whoever starts it sees it. */
+/** The program as a process. */
 const start = (backend: FakeBackend, extra: Record<string, string> = {}) =>
   Effect.gen(function* () {
     const directory = yield* temporaryDirectory
@@ -224,7 +224,7 @@ describe("The runtime program", () => {
       child.kill("SIGTERM")
       assert.strictEqual(yield* Deferred.await(end), 0)
       const spans = backend.spans.map(({ span }) => span)
-      // One trace, from the asker to the model.
+      // One trace, from the caller to the model.
       assert.deepStrictEqual([...new Set(spans.map(({ traceId }) => traceId))], ["0af7651916cd43dd8448eb211c80319c"])
       assert.deepStrictEqual(
         backend.calls.map(({ traceparent }) => traceparent?.replace(/-[0-9a-f]{16}-/, "-*-")),

@@ -47,9 +47,9 @@ export const layer = Layer.effect(
       { name: "gateway token", revoke: instances.revokeGatewayToken },
       // A channel token reaches the agents, and the owner of a model key reads its calls at the provider.
       { name: "stored keys", revoke: vault.removeSince },
-      // The other party knows the key.
+      // The platform that created the wallet has the key.
       { name: "given wallet key", revoke: userWallets.removeGivenSince },
-      // Agents may have been told to spend.
+      // Agents may have been instructed to spend.
       { name: "spend limits", revoke: payments.revoke },
       // They send the owner's events to the other party.
       { name: "webhook endpoints", revoke: endpoints.removeSince },

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { InternalAuth } from "../http/InternalAuth.ts"
 import { BackendUnavailableBody } from "../instances/LifecycleErrorBodies.ts"
 
-/** Waits for the end of the turn. Idempotent by `messageId`; the turn goes on without the caller. */
+/** Waits for the end of the turn. Idempotent by `messageId`; the turn continues without the caller. */
 const answer = HttpApiEndpoint.post("answer", "/internal/channel-turns")
   .setPayload(ChannelTurn)
   .addSuccess(ChannelTurnOutcome)

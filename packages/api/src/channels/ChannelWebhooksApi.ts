@@ -8,7 +8,7 @@ import { WebhookMalformedBody, WebhookNotAuthenticBody } from "./ChannelErrorBod
 const path = Schema.Struct({ agentId: AgentId })
 const Received = Schema.Struct({ received: Schema.Literal(true) }).annotations({ identifier: "UpdateReceived" })
 
-/** The platform signs the body as it comes, so no schema reads it before the check. */
+/** The platform signs the raw body, so no schema reads it before the check. */
 const receive = <Platform extends MessagingPlatform>(platform: Platform, proof: string) =>
   HttpApiEndpoint.post(platform, `/api/webhooks/${platform}/:agentId`)
     .setPath(path)

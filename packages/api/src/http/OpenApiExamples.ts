@@ -9,7 +9,7 @@ export const itemsOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArra
 
 const exampleTime = "2026-03-01T12:00:00.000Z"
 
-/** Texts of members whose name tells more than their type. */
+/** Texts of members whose name is more specific than their type. */
 const namedTexts: ReadonlyArray<readonly [RegExp, string]> = [
   [/email/i, "ada@example.com"],
   [/At$|timestamp|periodEnd/, exampleTime],

@@ -23,7 +23,7 @@ const usualTurn = FastCheck.record({
   content: FastCheck.string()
 })
 
-/** Bodies of which many are right, and many are nearly so. */
+/** Bodies of which many are valid, and many almost valid. */
 const body = FastCheck.record(
   {
     messages: FastCheck.oneof(

@@ -22,7 +22,7 @@ const usual = {
 
 const odd = FastCheck.constantFrom<unknown>(null, undefined, "", 0, -1, 0.5, Number.NaN, 1e21, true, {}, [], [null])
 
-/** Bodies of which some are right, and many are nearly so. */
+/** Bodies of which some are valid, and many almost valid. */
 const body = FastCheck.record(
   {
     agentId: FastCheck.oneof(FastCheck.string(), odd),

@@ -12,7 +12,10 @@ import { UserId } from "../shared/UserId.ts"
 export const SpokenContent = Schema.Struct({ id: InboundId, platform: MessagingPlatform, content: InboundContent })
 export type SpokenContent = typeof SpokenContent.Type
 
-/** A message of a chat or a run to its agent. The id names the turn: the model is asked once per id. `repeats`: an unbegun turn of the message. `spoken`: replaces `message` by its transcript. */
+/**
+ * A message of a chat or a run to its agent. The id names the turn: the model is called once per id. `repeats`: an
+ * unbegun turn of the message. `spoken`: replaces `message` by its transcript.
+ */
 export const ChannelTurn = Schema.Struct({
   userId: UserId,
   agentId: AgentId,
@@ -31,8 +34,9 @@ export const ChannelTurn = Schema.Struct({
 export type ChannelTurn = typeof ChannelTurn.Type
 
 /**
- * `failed`: the model may have been asked. `unbegun`: it was not; to be repeated under another id. `refused`: neither, since
- * the owner has no units left or is suspended, the agent is not running, or no one transcribes the recording. `busy`: to be repeated under the same id.
+ * `failed`: the model may have been called. `unbegun`: it was not; to be repeated under another id. `refused`:
+ * neither, since the owner has no units left or is suspended, the agent is not running, or no one transcribes the
+ * recording. `busy`: to be repeated under the same id.
  */
 export const ChannelTurnOutcome = Schema.Union(
   Schema.Struct({ type: Schema.Literal("answered"), reply: Schema.String }),
@@ -41,7 +45,7 @@ export const ChannelTurnOutcome = Schema.Union(
 ).annotations({ identifier: "ChannelTurnOutcome" })
 export type ChannelTurnOutcome = typeof ChannelTurnOutcome.Type
 
-/** Turns of chats, which run in the backend: they go on when the worker that waits for them dies. */
+/** Turns of chats, which run in the backend: they continue when the waiting worker dies. */
 export class ChannelTurns extends Context.Tag("@berth/ChannelTurns")<
   ChannelTurns,
   {

@@ -108,7 +108,7 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
       return features.channels.includes(connection.platform) ? Option.none() : Option.some<RefusalCause>("plan")
     })
 
-    /** Asks the agent, and shows meanwhile that it is typing. */
+    /** Sends the message to the agent, and shows that it is typing. */
     const ask = Effect.fnUntraced(function* (work: ClaimedWork, channel: OpenChannel, message: InboundMessage) {
       const { agentId, platform } = message
       const userId = channel.connection.ownerId
@@ -175,7 +175,10 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
       return yield* reply(work, message, failureNotice, "answered")
     })
 
-    /** The channel is opened for every message: its secrets and its owner can change meanwhile. False when the channel is closed. */
+    /**
+     * The channel is opened for every message, since its secrets and its owner can change. False when the channel is
+     * closed.
+     */
     const workOn = (work: ClaimedWork): Effect.Effect<boolean> =>
       Effect.gen(function* () {
         const next = yield* chats.findWork(work.chat)

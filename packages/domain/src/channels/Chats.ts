@@ -58,7 +58,7 @@ export class Chats extends Context.Tag("@berth/Chats")<
     readonly hasWork: (chat: ChatKey) => Effect.Effect<boolean>
     /** Nothing is done for the chat before the pause ends. */
     readonly pause: (chat: ChatKey, pause: Duration.Duration) => Effect.Effect<void>
-    /** The message is asked again after the pause; `unbegun`: as another turn. */
+    /** The message is sent again after the pause; `unbegun`: as another turn. */
     readonly repeatLater: (
       message: InboundMessage,
       pause: Duration.Duration,

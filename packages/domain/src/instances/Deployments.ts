@@ -31,7 +31,7 @@ export class Deployments extends Effect.Service<Deployments>()("@berth/Deploymen
         onSome: (given) => configuration.change(owner, found, given)
       })
       const isNew = isUp(configured.status) ? false : yield* manager.activate(agentId)
-      // Read again: the owner may have stopped or deleted the agent meanwhile.
+      // Read again: the owner may have stopped or deleted the agent concurrently.
       const agent = yield* agents.find(owner.id, agentId)
       return { id: makeDeploymentId(agentId), agent, isNew, instance: yield* instances.describe(owner.id) }
     })

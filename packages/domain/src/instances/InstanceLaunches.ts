@@ -34,7 +34,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
     const shutdown = yield* InstanceShutdown
     const crashes = yield* CrashHistory
 
-    /** The caller holds the owner's lock, so no agent is added meanwhile that has files. */
+    /** The caller holds the owner's lock, so that no agent with files is added concurrently. */
     const removeDeletedAgents = (userId: UserId, owned: ReadonlyArray<Agent>) =>
       driver.removeOtherAgents(
         userId,

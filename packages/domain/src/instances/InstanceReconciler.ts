@@ -164,7 +164,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
       const [others, wanted] = Array.partition(rows.flat(), shouldBeUp)
       // First, because callers wait for them.
       yield* reconcileAll(wanted)
-      // Most of the others sleep: one request tells which ones do not.
+      // Most of the others sleep: one request lists those that do not.
       const running = new Set(yield* untilSuccess(driver.listRunning))
       yield* reconcileAll(others.filter((row) => running.has(row.userId) || !isStopRecorded(row)))
     }).pipe(Effect.forkScoped)

@@ -18,7 +18,7 @@ export class JobPermanentlyFailed extends Data.TaggedError("JobPermanentlyFailed
   }
 }
 
-/** The work goes on outside of the queue: the job runs again `after` a time. Takes no attempt. */
+/** The work continues outside of the queue: the job runs again `after` a time. Takes no attempt. */
 export class JobPostponed extends Data.TaggedError("JobPostponed")<{ readonly after: Duration.Duration }> {}
 
 /**
@@ -72,7 +72,7 @@ export interface ConsumeOptions {
   readonly drain: Duration.DurationInput
   /** Policy by the name of a job; `defaultRetryPolicy` when absent. */
   readonly retryPolicy?: (name: string) => JobRetryPolicy
-  /** Follows a run. Uninterruptible unless it says so; its interruption keeps the outcome of the run. */
+  /** Follows a run. Uninterruptible by default; its interruption keeps the outcome of the run. */
   readonly onExit?: (job: RunningJob, exit: Exit.Exit<void, unknown>) => Effect.Effect<void>
 }
 

@@ -66,7 +66,7 @@ const parseClaimant = (userId: string | undefined): Either.Either<Option.Option<
       })
 }
 
-/** Validates the form of a request; platforms and providers are not asked. */
+/** Validates the form of a request; platforms and providers are not called. */
 export const parseProvisioningRequest = (
   request: ProvisioningRequest
 ): Either.Either<ProvisioningOrder, ChannelTokenMissing | ProvisioningFieldInvalid> =>

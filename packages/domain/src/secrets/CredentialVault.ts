@@ -60,7 +60,7 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       return yield* repository.decrypt(userId, channelCredentialKeys)
     })
 
-    /** Stores a model key as it is; the provider is not asked. Joins the running transaction. */
+    /** Stores a model key without verifying it at the provider. Joins the running transaction. */
     const setModelKey = Effect.fn("CredentialVault.setModelKey")(function* (
       userId: UserId,
       key: ModelCredentialKey,

@@ -19,7 +19,7 @@ const formatUuid = (hash: string): string => {
 
 /**
  * Creates wallets at the developer platform. Every request makes a wallet of its own, except repetitions under one
- * `Idempotency-Key`: an email address proves nothing, so it leads to no earlier wallet.
+ * `Idempotency-Key`: an email address proves nothing, so it identifies no earlier wallet.
  */
 export class DeveloperWalletCreation extends Effect.Service<DeveloperWalletCreation>()(
   "@berth/DeveloperWalletCreation",

@@ -40,7 +40,7 @@ export const makeWebhookSecret = (token: Redacted.Redacted): Redacted.Redacted =
   return Redacted.make(`whsec_${Encoding.encodeBase64(bytes)}`)
 }
 
-/** Parses the address of an endpoint. The network it leads to is checked at each connection. */
+/** Parses the address of an endpoint. Its network is checked at each connection. */
 export const parseWebhookUrl = (
   text: string,
   { httpsOnly }: { readonly httpsOnly: boolean }

@@ -14,7 +14,10 @@ interface Task {
   readonly limit: number
 }
 
-/** Delegates along edges from a first agent, breadth first, as far as each chain and budget goes; returns the tasks. */
+/**
+ * Delegates along edges from a first agent, breadth first, within the limits of each chain and budget; returns the
+ * tasks.
+ */
 const run = (edges: ReadonlyArray<readonly [number, number, number]>, budget: number) => {
   const tasks: Array<Task> = []
   let waiting: ReadonlyArray<Task> = [{ chain: emptyChain, at: agent(0), limit: budget }]

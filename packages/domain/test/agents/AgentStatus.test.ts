@@ -2,7 +2,7 @@ import { type AgentLifecycleEvent, AgentStatus, isUp, transitionAgentStatus } fr
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Schema } from "effect"
 
-// The table of the specification, with the moves out of and into error that complete it; "-" is a refused move.
+// The table of the specification, completed with the transitions out of and into error; "-" is a rejected one.
 const statuses = ["provisioning", "running", "active", "stopped", "error"] as const
 const table: Record<AgentLifecycleEvent, ReadonlyArray<AgentStatus | "-">> = {
   deployed: ["running", "-", "-", "-", "-"],

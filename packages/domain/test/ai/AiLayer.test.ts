@@ -49,7 +49,7 @@ const fails = (provider: ProviderName, kind: ProviderFailed["kind"], retryAfter?
 
 type Script = (modelId: string, call: number) => Stream.Stream<ModelEvent<ProviderEnding>, ProviderFailed>
 
-/** A provider that answers by a script, and the ids it was called with. */
+/** A provider that answers by a script, and records the ids of its calls. */
 const provider = (name: ProviderName, script: Script, healthy: Effect.Effect<boolean> = Effect.succeed(true)) => {
   const calls: Array<string> = []
   const port: ModelProvider = {
@@ -98,7 +98,7 @@ const withAi = <A, E>(
 const streamAnswer = (ai: AiLayer, asked: ChatRequest) =>
   Stream.unwrapScoped(Effect.map(ai.open(asked), ({ read }) => streamFromReader(read)))
 
-/** Runs an effect that sleeps, with the clock moved on as far as it takes. */
+/** Runs an effect that sleeps, and advances the clock as required. */
 const letting = <A, E, R>(duration: Duration.DurationInput, effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const fiber = yield* Effect.fork(effect)

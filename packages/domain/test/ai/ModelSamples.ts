@@ -20,7 +20,6 @@ export const taskTypes = FastCheck.constantFrom(...TaskType.literals)
 
 const price = FastCheck.integer({ min: 0, max: 200_000 }).map((thousandths) => thousandths / 1000)
 
-/** Any model at all, with an id of its vendor. */
 export const modelArbitrary: FastCheck.Arbitrary<Model> = FastCheck.record({
   vendor: FastCheck.constantFrom("anthropic", "openai", "google", "groq", "sandbox", "qwen", "meta-llama"),
   name: FastCheck.stringMatching(/^[a-z]{1,4}(-\d(\.\d)?)?(:free)?$/),

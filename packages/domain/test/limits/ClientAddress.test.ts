@@ -10,7 +10,9 @@ const group = FastCheck.oneof(
 )
 const groups = (length: number) => FastCheck.array(group, { minLength: length, maxLength: length })
 
-/** One of the ways to write the groups: padded or not, upper or lower case, the run of zeros at `from` left out or not. */
+/**
+ * One of the notations of the groups: padded or not, upper or lower case, the run of zeros at `from` omitted or not.
+ */
 const written = (all: ReadonlyArray<number>, style: { padded: boolean; upper: boolean; from: number }): string => {
   const hex = all.map((value) => value.toString(16).padStart(style.padded ? 4 : 1, "0"))
   const run = all.slice(style.from).findIndex((value) => value !== 0)

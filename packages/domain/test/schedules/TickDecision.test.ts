@@ -23,7 +23,7 @@ const zones = [
   "Asia/Kathmandu"
 ]
 const expression = FastCheck.record({ cron: FastCheck.constantFrom(...crons), zone: FastCheck.constantFrom(...zones) })
-/** Within a day of a change of the clock, somewhere. */
+/** Within a day of a clock change in one of the zones. */
 const moment = FastCheck.tuple(
   FastCheck.constantFrom(
     "2026-03-08",

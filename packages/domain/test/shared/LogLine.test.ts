@@ -3,7 +3,6 @@ import { structuredLogger } from "@berth/domain/shared/LogLine"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Logger, Redacted } from "effect"
 
-/** Log lines of an effect. */
 const linesOf = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.gen(function* () {
     const lines: Array<Readonly<Record<string, unknown>>> = []

@@ -14,7 +14,7 @@ const makeStops = () => {
   }
 }
 
-/** Work that never ends, with the deferred of its begin and the events of its end. */
+/** Endless work, with a deferred for its start and the events of its end. */
 const makeEndlessWork = Effect.map(Deferred.make<void>(), (isRunning) => {
   const events: Array<string> = []
   const work = Deferred.succeed(isRunning, undefined).pipe(

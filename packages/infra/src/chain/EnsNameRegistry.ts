@@ -52,7 +52,7 @@ const isNormal = (name: string): boolean => {
   }
 }
 
-/** ENS through its universal resolver, which also asks wildcard and off-chain resolvers. */
+/** ENS through its universal resolver, which also queries wildcard and off-chain resolvers. */
 export const layer = (node: ChainNode): Layer.Layer<NameRegistry, never, OutboundClient> =>
   Layer.effect(
     NameRegistry,

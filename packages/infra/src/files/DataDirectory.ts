@@ -59,7 +59,7 @@ const readLayout = async (directory: string): Promise<string | undefined> => {
 /** Makes the service's data directory and marks its layout. Rejects when the directory has another layout. */
 export const makeDataDirectory = async (directory: string): Promise<void> => {
   await makePassableDirectory(directory)
-  // Listed before the layout is read: entries that another program makes meanwhile come after its layout file.
+  // Listed before the layout is read: entries that another program creates in the meantime follow its layout file.
   const entries = await readdir(directory)
   const layout = await readLayout(directory)
   if (layout === currentLayout) return

@@ -30,7 +30,7 @@ interface Observations {
 export interface InstanceChecksOptions<Running> {
   readonly list: () => ReadonlyArray<Running>
   readonly logOf: (running: Running) => InstanceLogFile.InstanceLogFiles
-  /** Ends an instance that must not go on. */
+  /** Ends an instance that must not continue. */
   readonly endWithReason: (running: Running, reason: string) => Effect.Effect<void>
   readonly client: RuntimeClient
 }

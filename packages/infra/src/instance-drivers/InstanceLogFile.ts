@@ -50,7 +50,7 @@ export const rotate = (directory: InstanceLogFiles): Effect.Effect<void, FileOpe
           const file = await open(unfinished, "wx", 0o600)
           try {
             await file.write(await bytes(directory.log, size - maximumLogBytes, maximumLogBytes))
-            // Lines appended meanwhile, bounded in case of a flood.
+            // Concurrently appended lines, bounded in case of a flood.
             await file.write(await bytes(directory.log, size, maximumLogBytes))
           } finally {
             await file.close()

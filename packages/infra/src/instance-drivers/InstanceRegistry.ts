@@ -58,7 +58,7 @@ export const make = <Running extends { readonly instance: RunningInstance }>(
       /** For an instance that has exited and left something to end. */
       endExited: (one: Running, ended: Effect.Effect<unknown, Error>, reason: string) =>
         end(one, ended, reason, `The instance exited: ${reason}`),
-      /** For an instance that must not go on. */
+      /** For an instance that must not continue. */
       endWithReason: (one: Running, ended: Effect.Effect<unknown, Error>, reason: string) =>
         end(one, ended, reason, `The instance was ended: ${reason}.`)
     }

@@ -6,9 +6,9 @@ import { openDedicatedConnection, type DatabaseConnectionLost } from "./Dedicate
  * Locks by name, one holder at a time over all processes, for work that lasts longer than a transaction should.
  *
  * They are PostgreSQL's session locks, and all that a process holds hang on one connection of its own: a holder costs
- * the pool nothing however long it takes, a process that is killed lets go the moment its socket closes, and no clock
- * decides who holds what, as with a lease. A connection that breaks takes the locks with it, so its holders are
- * interrupted. Within a process callers queue in memory; only the first of a name asks the database. Not re-entrant.
+ * the pool nothing however long it takes, a killed process releases them when its socket closes, and no clock decides
+ * who holds what, as with a lease. A connection that breaks takes the locks with it, so its holders are interrupted.
+ * Within a process callers queue in memory; only the first of a name asks the database. Not re-entrant.
  */
 export class AdvisoryLocks extends Context.Tag("@berth/infra/AdvisoryLocks")<
   AdvisoryLocks,

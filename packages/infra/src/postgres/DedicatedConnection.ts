@@ -14,7 +14,7 @@ export interface DedicatedConnection {
   /** Fails when either side has ended the connection. */
   readonly lost: Effect.Effect<never, DatabaseConnectionLost>
   readonly isLost: Effect.Effect<boolean>
-  /** Ends it at once, for an owner who knows better than the socket; what still waits for an answer fails. */
+  /** Ends it at once, on the owner's decision; pending requests fail. */
   readonly abort: (cause: unknown) => Effect.Effect<void>
   /** One after the other. */
   readonly query: (
@@ -23,7 +23,10 @@ export interface DedicatedConnection {
   ) => Effect.Effect<ReadonlyArray<unknown>, DatabaseConnectionLost>
 }
 
-/** A connection of one's own to the pool's database, for what belongs to a session: listening and session locks. A pooler in transaction mode in between breaks both. */
+/**
+ * A separate connection to the pool's database for session state: listening and session locks. A pooler in transaction
+ * mode breaks both.
+ */
 export const openDedicatedConnection = (
   purpose: string
 ): Effect.Effect<DedicatedConnection, DatabaseConnectionLost, PgClient | Scope.Scope> =>

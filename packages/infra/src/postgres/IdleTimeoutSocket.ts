@@ -27,7 +27,7 @@ export class IdleTimeoutSocket extends Socket {
       this.#stopTimer()
     })
     this.on("close", () => this.#stopTimer())
-    // It connects at once; a connection that is never made is silence, too.
+    // It connects immediately; the connection attempt counts as silence.
     this.#startTimer()
   }
 

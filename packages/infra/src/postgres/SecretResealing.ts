@@ -49,7 +49,7 @@ const resealColumn = (column: SealedColumn, keyId: string) =>
         where ${value} is not null and split_part(${value}, '.', 2) <> ${keyId} and ${sql.literal(column.id)} > ${from}
         order by 2 limit ${batchSize}`.pipe(decodeRows(SealedRow))
 
-    /** Compare-and-set: a value that a running program has replaced meanwhile stays. */
+    /** Compare-and-set: a value that a running program replaced concurrently stays. */
     const reseal = ({ context, place, sealed }: typeof SealedRow.Type) =>
       Effect.gen(function* () {
         const next = yield* box.seal(yield* box.open(sealed, context), context)

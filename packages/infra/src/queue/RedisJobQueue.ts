@@ -18,7 +18,7 @@ export const layer = (options: RedisJobQueueOptions): Layer.Layer<JobQueue, Queu
     url: Redacted.value(options.url),
     connectTimeout: 5000,
     retryStrategy: (times: number) => Math.min(times * 100, 2000),
-    // A replica rejects writes: after a failover the address leads to another server. 2 repeats the command there.
+    // A replica rejects writes: after a failover the address resolves to another server. 2 repeats the command there.
     reconnectOnError: (error: Error) => error.message.includes("READONLY") && 2,
     // Longer than the longest blocking command; else the end of a silent connection is found after minutes.
     socketTimeout: 30_000

@@ -132,7 +132,7 @@ describe("the shipped models", () => {
     for (const model of shippedModels) {
       assert.isAbove(model.inputCost, 0, model.id)
       assert.isAtLeast(model.outputCost, model.inputCost, model.id)
-      // Per token prices taken for ones per million, or the other way round, would be far outside.
+      // Confused units (per token, per million tokens) would be far outside.
       assert.isAbove(model.inputCost, 0.01, model.id)
       assert.isBelow(model.outputCost, 700, model.id)
       assert.isAbove(model.description.length, 10, model.id)
@@ -184,7 +184,7 @@ describe("tags", () => {
     ["meta-llama/llama-3.3-70b-instruct", 0.1, takesTools, "general creative tools"],
     ["mistralai/mistral-large-2512", 2, {}, "general analysis creative"],
     ["groq/openai/gpt-oss-120b", 0.15, reasons, "general analysis reasoning"],
-    // Variants and unknown vendors can be asked for, and found, but are not all-rounders.
+    // Variants and unknown vendors can be requested, but are not all-rounders.
     ["google/gemma-4-31b-it:free", 0, seesImages, "vision free"],
     ["deepseek/deepseek-r1:free", 0, { ...reasons, ...takesTools }, "reasoning tools free"],
     ["acme/wonder", 1, seesImages, "vision"],

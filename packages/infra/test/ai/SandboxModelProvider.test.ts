@@ -73,7 +73,7 @@ describe("The sandbox model's instructions", () => {
       makeSandboxReply([system("What you know from earlier:\n- The user's name is Jo"), user("Who am I?")]),
       "Your name is Jo."
     )
-    // The name of a thing of the user is not the user's name.
+    // The name of a user's thing is not the user's name.
     assert.include(
       makeSandboxReply([system("What you know from earlier:\n- my dog is called Rex"), user("Who am I?")]),
       "not told me"
@@ -174,7 +174,7 @@ describe("the sandbox model with tools", () => {
     ]
     for (const [said, name, given] of asked) {
       assert.deepStrictEqual(called(said), [name, given], said)
-      // One that is not on offer is not called.
+      // A tool that is not offered is not called.
       assert.isNull(called(said, []), said)
       assert.isNull(
         called(

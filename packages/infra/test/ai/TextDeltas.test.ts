@@ -4,7 +4,7 @@ import { OpenAiStreamEvent, readOpenAiDelta } from "@berth/infra/ai/openai/OpenA
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, FastCheck, Schema } from "effect"
 
-/** A member that is absent, null, or any JSON. */
+/** An absent member, null, or any JSON. */
 const anyMember = FastCheck.oneof(FastCheck.constant(undefined), FastCheck.constant(null), FastCheck.jsonValue())
 const text = FastCheck.oneof(FastCheck.string(), anyMember)
 

@@ -17,7 +17,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Chunk, Duration, Effect, Either, FastCheck, Fiber, Queue, Redacted, Stream, TestClock } from "effect"
 import { assertMatches } from "../../../../test/support/Matching.ts"
 
-/** A stage of a wire over a stream. */
+/** Applies a stage of a wire to a stream. */
 const over =
   <A, E, B, E2>(stage: (pull: ChunkSource<A, E>) => ChunkSource<B, E2>) =>
   (stream: Stream.Stream<A, E>) =>
@@ -303,7 +303,7 @@ describe("calls of tools", () => {
       gather({ id: "1", name: "a", arguments: "{" }, { arguments: "}" }, { id: "2", name: "b", arguments: "{}" }),
       two
     )
-    // The name again with every piece.
+    // Each part repeats the name.
     assert.deepStrictEqual(
       gather({ index: 0, id: "1", name: "a", arguments: "{" }, { index: 0, id: "1", name: "a", arguments: "}" }),
       [["a", "{}"]]

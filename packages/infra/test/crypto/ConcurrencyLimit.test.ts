@@ -3,7 +3,7 @@ import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailabl
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 
-/** Work that ends when the test says so, and counts how much of it has begun. */
+/** Work that the test ends, with a count of starts. */
 const makeWork = () => {
   const ends: Array<() => void> = []
   return {
@@ -24,7 +24,7 @@ describe("work turns", () => {
         yield* Fiber.interruptFork(leaving)
         yield* Effect.yieldNow()
       }
-      // The first leaver's work cannot be called back; the others never had a turn.
+      // The first caller's work cannot be interrupted; the others' never started.
       assert.strictEqual(work.begun(), 1)
       const staying = yield* Effect.forkDaemon(inTurn(() => Promise.resolve("done")))
       yield* Effect.yieldNow()
@@ -59,7 +59,7 @@ describe("work turns", () => {
     Effect.gen(function* () {
       const inTurn = yield* makeConcurrencyLimit({ maxConcurrent: 2, maxWaiting: 64 })
       const work = makeWork()
-      // Work cannot be interrupted: as a child it would hold up a test that fails before it is ended.
+      // Work is uninterruptible: as a child it would block a failing test.
       const call = Effect.forkDaemon(inTurn(work.begin))
       const first = yield* call
       const others = [yield* call, yield* call]

@@ -53,7 +53,7 @@ describe("The compile cache of the runtime", () => {
     "The built runtime starts from its compile cache at any memory limit",
     () =>
       Effect.gen(function* () {
-        // 20 MiB, and 32 where V8 compiles the program.
+        // 20 MiB, or 32 if V8 compiles the program.
         assert.isBelow(yield* measureStart(256), 26)
         assert.isBelow(yield* measureStart(4096), 26)
       })

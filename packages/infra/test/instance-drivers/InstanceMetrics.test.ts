@@ -17,7 +17,7 @@ const quick: RuntimeStats = {
 }
 const slow: RuntimeStats = { ...quick, lagP99Seconds: 0.04, lagMaximumSeconds: 0.25, utilization: 0.75 }
 
-/** Bodies by owner. An instance is not trusted to be right. */
+/** Bodies by owner. Instances are untrusted. */
 const bodies: Readonly<Record<string, string>> = {
   quick: JSON.stringify(quick),
   slow: JSON.stringify(slow),
@@ -80,7 +80,7 @@ describe("InstanceMetrics", () => {
       const own = (yield* lintMetrics(text)).filter((problem) => problem.startsWith("berth_"))
       assert.deepStrictEqual(own, [])
 
-      // Many readers cost the instances one reading in five seconds.
+      // Many readers cause one reading of the instances in five seconds.
       yield* read
       assert.lengthOf(asked, owners.length)
       owners.splice(1)

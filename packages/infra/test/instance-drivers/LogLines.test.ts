@@ -6,7 +6,7 @@ const at = (seconds: number) => new Date(seconds * 1000).toISOString()
 const line = (seconds: number, message: string, more: object = {}) =>
   `${JSON.stringify({ level: "info", timestamp: at(seconds), message, ...more })}\n`
 
-/** Good lines, broken ones and everything between. */
+/** Valid lines, malformed ones and everything between. */
 const anyLine = FastCheck.oneof(
   FastCheck.tuple(FastCheck.integer({ min: 0, max: 3 }), FastCheck.constantFrom("one", "two")).map(([when, what]) =>
     line(when, what)

@@ -9,7 +9,7 @@ import { type FakeMcpServerOptions, startFakeMcpServer } from "../../../../test/
 const secret = "Bearer sk-of-notes"
 const toText = (text: string) => ({ content: [{ type: "text" as const, text }] })
 
-/** A client that reaches loopback, or public addresses only, and a server. */
+/** A client that may reach loopback, or public addresses only, and a server. */
 const make = (options: FakeMcpServerOptions, { isAllowed = true } = {}) =>
   Effect.gen(function* () {
     const { requests, url } = yield* startFakeMcpServer(options)
@@ -163,7 +163,7 @@ it.scoped("SdkMcpClient gives up a server that is silent, before or within an an
 
 const idOf = (body: string) => /"id":(\d+)/.exec(body)?.[1]
 
-/** Answers the first call of a tool, after the initialization and its notification, with frames of an event stream. */
+/** Responds to the first tool call, after the initialization and its notification, with frames of an event stream. */
 const answerCall = (
   write: (response: ServerResponse, id: string | undefined) => void
 ): NonNullable<FakeMcpServerOptions["intercept"]> => {

@@ -9,7 +9,7 @@ const isWithin = (value: number, network: string, prefix: number) => {
   const base = network.split(".").reduce((sum, octet) => sum * 256 + Number(octet), 0)
   return Math.floor(value / 2 ** (32 - prefix)) === Math.floor(base / 2 ** (32 - prefix))
 }
-/** Written apart from the policy, by arithmetic. */
+/** Implemented independently of the policy, by arithmetic. */
 const isSpecial = (value: number) =>
   value >= 224 * 2 ** 24 ||
   (

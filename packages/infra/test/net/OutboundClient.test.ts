@@ -36,7 +36,7 @@ const call = (url: URL): OutboundRequest => ({
 })
 const named = (url: URL) => new URL(`http://receiver.example:${url.port}/`)
 
-/** Has 192.0.2.7 as the only address of `known.example`, and knows no other name. */
+/** Resolves only `known.example`, to 192.0.2.7. */
 const nameServer = Effect.acquireRelease(
   Effect.async<Socket>((resume) => {
     const socket = createSocket("udp4")

@@ -25,7 +25,7 @@ describe("A pool whose database stops responding", () => {
         yield* door.dropTraffic
         const error = yield* Effect.flip(sql`select 1`)
         assert.isTrue(isDatabaseOutage(error.cause), String(error.cause))
-        // New connections get no answer either.
+        // New connections get no response either.
         const unanswered = yield* Effect.flip(sql`select 1`)
         assert.isTrue(isDatabaseOutage(unanswered.cause), String(unanswered.cause))
         yield* door.acceptConnections

@@ -5,7 +5,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { freshDatabase } from "../../../../test/support/Databases.ts"
 
-/** One connection, so that what a statement left behind is there for the next. */
+/** One connection, which keeps the prepared statements. */
 const OneConnection = Layer.unwrapScoped(
   Effect.map(freshDatabase, (url) => PostgresPool.layer({ url, maxConnections: 1, applicationName: "test" }))
 )

@@ -5,7 +5,10 @@ import { setTimeout } from "node:timers"
 
 const opened = "Debugger listening"
 
-/** The standard error of a process that received SIGUSR1 after running the script, until its debugger opens, else for half a second. */
+/**
+ * The standard error of a process that received SIGUSR1 after running the script, until its debugger opens, otherwise
+ * for half a second.
+ */
 const signalProcess = (script: string, opens: boolean) =>
   new Promise<string>((resolve, reject) => {
     const program = `${script}; console.log("ready"); setInterval(() => undefined, 1000)`

@@ -8,7 +8,7 @@ import { freshDatabase } from "../../../../test/support/Databases.ts"
 
 const job = (id: string): NewJob => ({ id, queue: "tasks", name: "test", payload: {}, trace: null })
 
-/** From outside of the database, so that it does not count as one of its connections. */
+/** From another database, so that its connection is not counted. */
 const administer = (url: Redacted.Redacted, statement: string, parameters: ReadonlyArray<string> = []) =>
   Effect.promise(async () => {
     const elsewhere = new URL(Redacted.value(url))

@@ -8,7 +8,7 @@ import { afterEach, vi } from "vitest"
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A store with one window, whose reports come when they are released. */
+/** A store with one window, whose reports the test releases. */
 const makeStore = (count: number) => {
   let consumed = 0
   let releases: Array<() => void> = []
@@ -23,7 +23,7 @@ const makeStore = (count: number) => {
     for (const each of releases) each()
     releases = []
   }
-  /** Runs a take until the store has reported it. */
+  /** Completes a take when the store has reported it. */
   const finish = async (take: Promise<void>) => {
     await settle()
     release()
@@ -90,7 +90,7 @@ describe("DeferredCounts", () => {
     })
     const takeMany = () => Promise.allSettled(Array.from({ length: 10 }, () => counts.take("a")))
     const outcomes = await takeMany()
-    // The failure of the first take is the caller's to report; that take is counted.
+    // The caller reports the failure of the first take, which is counted.
     assert.instanceOf(outcomes[0]?.status === "rejected" ? outcomes[0].reason : undefined, Error)
     assert.deepStrictEqual(
       outcomes.slice(1).map(({ status }) => status),

@@ -21,7 +21,7 @@ const turn: Turn = {
   message: "hello"
 }
 
-/** A client of a runtime that answers every request as given. */
+/** A client of a runtime with this response to every request. */
 const clientOf = (respond: (response: ServerResponse) => void) =>
   Effect.gen(function* () {
     const url = yield* listenLocally(createServer((_, response) => respond(response)))
@@ -29,7 +29,7 @@ const clientOf = (respond: (response: ServerResponse) => void) =>
     return { client, runtime: { endpoint: url.origin, token: Redacted.make("t") } }
   })
 
-/** Writes without an end, as fast as the reader takes it. */
+/** Writes endlessly, as fast as the reader consumes. */
 const writeForever = (response: ServerResponse, text: string) => {
   const write = () => {
     if (response.destroyed) return

@@ -45,7 +45,7 @@ it("readSkillFile describes each error", () => {
   assert.include(fault(`${good}\nmetadata:\n  version: 1`), "metadata.version")
   assert.include(fault(`${good}\nallowed-tools: Bash(git:*)`), "allowed-tools")
   assert.include(fault(`${good}\nname: again`), "not YAML")
-  // Aliases of aliases, which would take all memory.
+  // Nested aliases, which would exhaust the memory.
   const bomb = [
     "a: &a [x,x,x,x,x,x,x,x,x]",
     ..."bcdefgh".split("").map((key, at) => `${key}: &${key} [${Array(9).fill(`*${"abcdefgh"[at]}`).join(",")}]`)

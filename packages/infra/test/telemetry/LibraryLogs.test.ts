@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { recordLogs } from "../../../../test/support/RecordedTelemetry.ts"
 
-/** The console that libraries write to. */
+/** The console of libraries. */
 const output = globalThis.console
 
 describe("LibraryLogs", () => {

@@ -2,7 +2,7 @@ import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FastCheck, Metric, MetricBoundaries } from "effect"
 
-/** Metrics are of the whole process, so every one here has a name of its own. */
+/** Metrics are global, so each test uses a new name. */
 let names = 0
 const fresh = (prefix: string) => `${prefix}_${++names}_test`
 

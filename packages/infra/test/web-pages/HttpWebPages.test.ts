@@ -15,7 +15,7 @@ const redirectTo =
   (response) =>
     response.writeHead(status, { location }).end()
 
-/** A web of hosts on this server, which the policy takes for public, and of hosts with the given addresses. */
+/** Hosts on this server, which the policy accepts as public, and hosts with the given addresses. */
 const makeWeb = (sites: Readonly<Record<string, Answer>>, elsewhere: Readonly<Record<string, string>> = {}) =>
   Effect.gen(function* () {
     const seen: Array<string> = []

@@ -4,7 +4,7 @@ import { Data, Deferred, Effect, Exit, FiberId, type Scope } from "effect"
 export class TurnLimitReached extends Data.TaggedError("TurnLimitReached")<object> {}
 
 export interface SessionQueue {
-  /** Enters the queue at once and leaves it with the scope. The returned effect waits for all earlier entries. */
+  /** Enters the queue immediately and leaves it with the scope. The returned effect waits for all earlier entries. */
   readonly join: (sessionId: string) => Effect.Effect<Effect.Effect<void>, TurnLimitReached, Scope.Scope>
 }
 

@@ -24,9 +24,9 @@ declare global {
   }
 }
 
-/** Processor time of a script. The runtime does nothing else meanwhile. */
+/** Processor time of a script, which blocks the runtime. */
 const timeLimit = Duration.seconds(2)
-/** Of a native function of the engine, which nothing else interrupts; longer, since a busy machine takes longer. */
+/** Limit of a native function of the engine, which cannot be interrupted otherwise; longer, for loaded machines. */
 const watchdogLimit = Duration.seconds(6)
 /** Pages of 64 KiB: 32 MiB, of which the engine takes half at its start. */
 const memoryPages = 512
@@ -76,7 +76,7 @@ const readProcessorMillis = () => {
   return (system + user) / 1000
 }
 
-/** `node:vm` is a watchdog here: it ends what runs too long inside of native functions of the engine. */
+/** `node:vm` as a watchdog: ends calls that run too long in native functions of the engine. */
 const execute = (engine: QuickJSWASMModule, code: SkillCode, source: string): unknown => {
   const runtime = engine.newRuntime()
   const end = readProcessorMillis() + Duration.toMillis(timeLimit)
@@ -93,7 +93,10 @@ const execute = (engine: QuickJSWASMModule, code: SkillCode, source: string): un
   return runInNewContext("evaluateMain()", { evaluateMain }, { timeout: Duration.toMillis(watchdogLimit) })
 }
 
-/** Runs a script in an engine of its own, whose memory ends with it: no files, no network, no environment, no timers. */
+/**
+ * Runs a script in a separate engine, whose memory is freed afterwards: no files, no network, no environment, no
+ * timers.
+ */
 export const runScript = Effect.fn("SkillScripts.run")(function* (code: SkillCode, tool: SkillTool, input: string) {
   const memory = new WebAssembly.Memory({ initial: memoryPages / 2, maximum: memoryPages })
   const engine = yield* Effect.promise(() =>

@@ -16,7 +16,7 @@ const request = {
   tools: []
 }
 
-/** Everything that comes of one call, with the reason at its end if it failed. */
+/** All events of a call, and the reason of its failure. */
 const outcome = (script: (call: BackendModelCall) => void, url?: string) =>
   Effect.gen(function* () {
     const backend = yield* makeFakeBackend
@@ -68,7 +68,7 @@ it.scopedLive("BackendModelClient accepts keep-alives as activity", () =>
       })
     )
     const call = yield* Deferred.await(begun)
-    // Twice as long as a silent stream would be waited for.
+    // Twice the idle timeout.
     yield* Effect.repeat(Effect.sync(call.comment), Schedule.spaced("100 millis").pipe(Schedule.upTo("6 seconds")))
     call.send({ type: "done", model: "m", provider: "p" })
     call.end()

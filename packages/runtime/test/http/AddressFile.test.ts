@@ -11,7 +11,7 @@ import { temporaryDirectory } from "../../../../test/support/TemporaryDirectorie
 
 const decode = Schema.decodeUnknownSync(Schema.parseJson(RuntimeAddress))
 
-/** An address that is written, and looked after often. */
+/** A published address with a short check interval. */
 const make = Effect.gen(function* () {
   const directory = yield* temporaryDirectory
   const lost = yield* Deferred.make<never, AddressFile.AddressFileLost>()

@@ -113,7 +113,7 @@ layer(runtime, { excludeTestServices: true })("The runtime's listener", (it) => 
       const read = Effect.flatMap(send(HttpClientRequest.get("/stats")), ({ text }) =>
         Schema.decode(Schema.parseJson(RuntimeStats))(text)
       )
-      /** Blocks the event loop, and lets the measuring timer tick by a request. */
+      /** Blocks the event loop, then serves a request so that the measuring timer ticks. */
       const block = Effect.zipRight(
         Effect.sync(() => {
           const end = performance.now() + 300

@@ -6,7 +6,7 @@ import { FastCheck } from "effect"
 const history = FastCheck.array(
   FastCheck.record({
     role: FastCheck.constantFrom("user" as const, "assistant" as const),
-    // An empty message has some too, for what stands around it.
+    // Even an empty message has tokens for its framing.
     tokens: FastCheck.integer({ min: 1, max: 3_000 })
   }),
   { maxLength: 60 }
@@ -26,7 +26,7 @@ it.prop(
     else if (said.length > 0) {
       assert.isAbove(count, 0)
       const kept = said.slice(count)
-      // Either there is room for some turns, or what cannot be helped takes it.
+      // Room remains for some turns unless the fixed part alone exceeds it.
       if (fixed + summary <= window * 0.3) assert.isAtMost(fixed + summary + sum(kept), window * 0.3)
       else assert.deepStrictEqual(kept, [])
       // The kept part begins with a user message if there is one.

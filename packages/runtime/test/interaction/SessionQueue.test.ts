@@ -2,7 +2,7 @@ import * as SessionQueue from "@berth/runtime/interaction/SessionQueue"
 import { assert, it } from "@effect/vitest"
 import { Effect, Exit, FastCheck, Fiber, Scope } from "effect"
 
-/** A place that was taken: when its turn has come, and how it is given up. */
+/** An entry of the queue: its turn, and its release. */
 const take = (queue: SessionQueue.SessionQueue, session: string) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
@@ -14,7 +14,7 @@ const take = (queue: SessionQueue.SessionQueue, session: string) =>
     }
   })
 
-/** Lets every fiber that can go on do so. */
+/** Lets every runnable fiber continue. */
 const settle = Effect.repeatN(Effect.yieldNow(), 20)
 
 it.effect.prop(
@@ -31,7 +31,7 @@ it.effect.prop(
         yield* places[leaver]?.giveUp ?? Effect.void
         const come = yield* Effect.forEach(places, (place) => place.come)
         const first = come.findIndex((_, at) => !gone.has(at))
-        // Of those who are still there, the first one's turn has come and no other's.
+        // Of the remaining entries, only the first has its turn.
         assert.deepStrictEqual(
           come.flatMap((its, at) => (its && !gone.has(at) ? [at] : [])),
           first === -1 ? [] : [first]

@@ -71,7 +71,7 @@ const skilled: RuntimeAgent = { ...sampleAgent, skills: [skill] }
 
 const answer = (agent: RuntimeAgent, turn: Turn) => streamFromOpened(answerTurn(agent, turn))
 
-/** The events of a turn, the reason when it failed, and what the model was asked. */
+/** The events of a turn, the reason of its failure, and the model requests. */
 const ask = (
   script: Script,
   agent: RuntimeAgent = skilled,
@@ -136,7 +136,7 @@ it.effect("TurnAnswer offers the tools of the agent's skills, and no others", ()
       ["read_skill", "shout", "flood", "hang"]
     )
     assert.include(read.requests[1]?.messages.at(-1)?.content, "Shout. Shout.")
-    // An agent cannot use what it was not given.
+    // An agent cannot use tools that it does not have.
     const other = yield* ask((_, at) => (at === 0 ? [call("shout", { text: "a" }), done] : [done]), sampleAgent)
     assert.include(other.requests[1]?.messages.at(-1)?.content, "no tool of that name")
   })
@@ -183,7 +183,7 @@ it.effect(
 
 const connected: RuntimeAgent = { ...skilled, hasMcpServers: true }
 const echo = { description: "Echoes.", parameters: { type: "object", properties: {} } }
-/** A server with the tools `notes__echo`, and one under the name of the agent's own tool `shout`. */
+/** A server with the tool `notes__echo`, and one with the name of the agent's own tool `shout`. */
 const listed = JSON.stringify([
   { server: "notes", tool: "echo", spec: { name: "notes__echo", ...echo } },
   { server: "notes", tool: "shout", spec: { name: "shout", ...echo } }
@@ -501,7 +501,7 @@ it.effect("TurnAnswer summarizes a long history in parts, and reports how far", 
             : [delta(`summary ${at}`), done]
           : [delta("hi"), done]
     const whole = yield* ask(script(-1), small, { history: long })
-    // Four calls at most; what they did not reach is left to later turns.
+    // At most four calls; later turns summarize the rest.
     assert.strictEqual(whole.requests.filter(isSummary).length, 4)
     assert.include(whole.requests[1]?.messages[1]?.content, "Summary of what went before:\nsummary 0")
     const upTo = (events: ReadonlyArray<TurnEvent | string>) =>

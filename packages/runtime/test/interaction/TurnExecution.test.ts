@@ -21,7 +21,6 @@ const turn = (sessionId: string) => ({
   message: "hello"
 })
 
-/** Turns of a runtime with a fake model, and its end. */
 const make = (answer: Parameters<typeof fakeModels>[0]) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()

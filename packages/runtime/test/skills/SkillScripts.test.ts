@@ -76,7 +76,7 @@ describe("runScript", () => {
         const before = process.cpuUsage()
         const failure = yield* Effect.flip(run(script))
         const { system, user } = process.cpuUsage(before)
-        // On a busy machine the watchdog ends a script that has used less.
+        // On a loaded machine the watchdog ends a script that has used less processor time.
         const isStarved = script === "endless.mjs" && system + user < 2_000_000
         assert.match(failure.reason, isStarved ? watchdog : reason)
       })

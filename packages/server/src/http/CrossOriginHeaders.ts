@@ -10,7 +10,7 @@ export const makeCrossOriginHeaders = ({ crossOrigin }: KnownRoute): Readonly<Re
         "access-control-expose-headers": crossOrigin.responseHeaders.join(", ")
       }
 
-/** The answer to a browser that asks beforehand. */
+/** The response to a preflight request. */
 export const makePreflightResponse = ({ crossOrigin }: Pick<KnownRoute, "crossOrigin">) =>
   HttpServerResponse.empty({
     status: 204,

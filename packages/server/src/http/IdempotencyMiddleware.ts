@@ -98,7 +98,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
     }
     type HeldKey = ReturnType<typeof hold>
 
-    /** Goes on to its end when the client leaves, whose request keeps its scope until then. */
+    /** Continues to its end after a disconnect; the request keeps its scope until then. */
     const runToEnd = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.uninterruptible(Effect.flatMap(FiberSet.run(detached)(Effect.interruptible(work)), Fiber.join))
 

@@ -27,7 +27,7 @@ const unread: RequestContent = {
   urlParamsBody: Effect.succeed([])
 }
 
-/** Node's parser refuses methods that it does not know; the route table refuses the others. */
+/** Node's parser rejects methods that it does not support; the route table rejects the others. */
 const isMethod = (method: string | undefined): method is HttpMethod.HttpMethod => method !== undefined
 
 /** A request of a listener. The pipeline sets its content once the route is known. */

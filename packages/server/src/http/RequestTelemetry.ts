@@ -38,7 +38,7 @@ const makeRequestMetrics = (labels: Labels) => {
   }
 }
 
-/** As many as there are routes, methods that Node knows, and statuses. */
+/** As many as there are routes, methods that Node supports, and statuses. */
 const metricsByLabels = new Map<string, ReturnType<typeof makeRequestMetrics>>()
 
 const metricsOf = (labels: Labels) => {

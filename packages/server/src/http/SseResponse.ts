@@ -58,7 +58,7 @@ const keepAlive = (sink: FrameSink) => {
   return Effect.forever(Effect.delay(check, keepAliveInterval))
 }
 
-/** Hot path: writes what has arrived at once, in the fiber of the request. */
+/** Hot path: writes available events immediately, in the fiber of the request. */
 const writeEvents = <A, E>(
   { encode, toLast }: EventFormat<A, E>,
   read: ChunkReader<A, E>,
@@ -73,7 +73,7 @@ const writeEvents = <A, E>(
     sink.writes += 1
     if (!response.write(text)) return Effect.zipRight(awaitDrain(response), next)
     const gap = sink.writes > unspacedWrites ? currentGap() : 0
-    // Deltas that arrive meanwhile are read together.
+    // Deltas that arrive during the pause are read together.
     return gap === 0 ? next : Effect.flatMap(Effect.sleep(Duration.millis(gap)), () => next)
   })
   return Effect.catchAll(next, (failure) => Effect.map(toLast(failure), (last) => void response.write(encode(last))))
@@ -138,7 +138,7 @@ const readWeight = (accept: string, type: string): number => {
   return quality === undefined ? 1 : Number(quality.slice(2)) || 0
 }
 
-/** Whether the client wants the answer as it comes: RFC 9110, section 12.5.1; of equal weights, events count. */
+/** Whether the client accepts an event stream: RFC 9110, section 12.5.1; of equal weights, events count. */
 export const acceptsEventStream = (accept: string | undefined): boolean => {
   if (accept === undefined || !/text\/event-stream/i.test(accept)) return false
   const weight = readWeight(accept, "text/event-stream")

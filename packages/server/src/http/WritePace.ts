@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks"
 
-/** Milliseconds between two writes of a stream under load; deltas that arrive meanwhile travel together. */
+/** Milliseconds between two writes of a stream under load; deltas that arrive in between are written together. */
 const maximumGapMs = 100
 /** Event loop utilization at which spacing begins, and at which the gap is longest. */
 const spacedFrom = 0.1

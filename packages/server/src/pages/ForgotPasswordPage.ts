@@ -3,7 +3,7 @@ import { type Html, html } from "./Html.ts"
 import { renderStatusLine } from "./Layout.ts"
 import { pagePaths } from "./PagePaths.ts"
 
-/** `/forgot-password`: asks for the link that resets a password. */
+/** `/forgot-password`: requests a password reset link. */
 export const renderForgotPasswordPage = (state: FormState): Html => html`
   <div class="narrow">
     <h1>Reset your password</h1>

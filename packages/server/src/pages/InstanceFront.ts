@@ -81,7 +81,7 @@ const makeInstanceFront = Effect.gen(function* () {
               : Effect.succeed(unauthorized)
           ),
         ScopeMissing: (error) => Effect.succeed(makeErrorResponse(ScopeMissingBody, error)),
-        // The owner was deleted meanwhile.
+        // The owner was deleted concurrently.
         InstanceNotFound: () => Effect.succeed(unauthorized)
       })
     )

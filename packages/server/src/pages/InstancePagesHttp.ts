@@ -19,7 +19,7 @@ import { makeCallbackQuery } from "./SignInSections.ts"
 
 const ticketPath = "/sign-in"
 
-/** The route of the web API that leads to a subdomain. */
+/** The route of the web API that redirects to a subdomain. */
 export const instanceTicketRoutes = [makePlainRoute("GET", instancePath)]
 
 /** The pages of instances' subdomains. */

@@ -146,8 +146,8 @@ export const renderWithScript = (action: string, content: Html): Html => html`
 `
 
 /**
- * Leads to another origin by the header `Refresh`, or by the link. No redirect: the policy `form-action` of the form that was
- * submitted would stop it.
+ * Opens another origin by the header `Refresh`, or by the link. Not a redirect: the `form-action` policy of the
+ * submitted form would block it.
  */
 export const makeOpeningResponse = (assets: Assets, what: string, { href }: URL) =>
   makePageResponse(

@@ -8,10 +8,10 @@ import { Effect, FastCheck } from "effect"
 const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value))
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
 
-/** A sound with something in it. */
+/** A sound with content. */
 const ogg = (rest: Uint8Array = new Uint8Array()) => Uint8Array.from([...new TextEncoder().encode("OggS"), ...rest])
 
-/** A form as Node writes it. */
+/** A form in Node's encoding. */
 const formOf = (
   fields: ReadonlyArray<readonly [string, string]>,
   file?: { readonly name: string; readonly bytes: Uint8Array; readonly type?: string; readonly field?: string }
@@ -32,7 +32,7 @@ const readBytes = (plugin: "tts" | "stt", type: string, body: Uint8Array) =>
 const read = (plugin: "tts" | "stt", value: unknown) => readBytes(plugin, "application/json", json(value))
 const readStt = ({ body, type }: { readonly type: string; readonly body: Uint8Array }) => readBytes("stt", type, body)
 
-/** The fields that a refusal names. */
+/** The fields that an error names. */
 const named = (failure: { readonly _tag: string }) =>
   "issues" in failure && Array.isArray(failure.issues)
     ? [...new Set(failure.issues.map((issue: { readonly path: ReadonlyArray<string> }) => issue.path.join(".")))]
@@ -174,7 +174,7 @@ describe("readMultipartForm", () => {
   it.effect("readMultipartForm rejects a truncated form", () =>
     Effect.gen(function* () {
       const { body, type } = yield* formOf([["model", "m"]], { name: "a.ogg", bytes: ogg() })
-      // The last bytes are the line break behind the end.
+      // The last bytes are the line break after the end.
       for (let length = 0; length < body.length - 4; length += 1) {
         assert.containSubset(
           yield* Effect.flip(readMultipartForm(type, body.subarray(0, length))),

@@ -20,7 +20,7 @@ const listener = (arrival: { readonly headers: Duration.Duration; readonly whole
     Layer.provide(UuidIdGenerator.layer)
   )
 
-/** A pipeline without rules. */
+/** A pipeline without middleware. */
 const serve = (
   answer: (
     request: ListenerRequest
@@ -125,7 +125,7 @@ describe("A listener with a client that stalls", () => {
   )
 })
 
-/** Answers each request with its path and body; `/held` waits until it may go on. */
+/** Responds to each request with its path and body; `/held` waits for the release. */
 const echo = (release: Deferred.Deferred<void>) =>
   serve((request) =>
     Effect.gen(function* () {
@@ -157,7 +157,7 @@ const serving = (drain: Duration.DurationInput = "30 seconds") =>
     }
   })
 
-/** A connection that stays open until its scope ends; `text` is what it has read. */
+/** A connection for the scope; `text` is the received text. */
 const openConnection = (port: number, bytes: string) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -357,7 +357,7 @@ describe("A listener with pipelined requests", () => {
 })
 
 describe("A listener whose client disconnects", () => {
-  /** Answers at once, and `/held` never; records the paths whose requests have ended. */
+  /** Responds immediately, to `/held` never; records the paths of ended requests. */
   const recording = (answer: (request: ListenerRequest) => Effect.Effect<HttpServerResponse.HttpServerResponse>) =>
     Effect.gen(function* () {
       const ended: Array<string> = []

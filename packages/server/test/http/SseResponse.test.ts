@@ -31,7 +31,7 @@ const isClosedAfter = (steps: number, reads: boolean) =>
       client.once("readable", () => resume(Effect.void))
     })
     if (reads) client.on("data", () => undefined)
-    // Lets the buffers of both sides fill, or the client read on, between the steps.
+    // Lets the buffers of both sides fill, or the client read, between the steps.
     const settle = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
     yield* Effect.repeatN(settle, 200)
     yield* Effect.repeatN(Effect.zipRight(TestClock.adjust("15 seconds"), Effect.repeatN(settle, 20)), steps - 1)

@@ -23,7 +23,7 @@ describe("resolveCallbackPath", () => {
       "https://berth.example//evil.example",
       "javascript:alert(1)",
       "https://berth.example:444/",
-      // Has the origin of what follows, and that as its path.
+      // Its origin is that of the rest, with the rest as its path.
       "blob:https://berth.example/pricing"
     ]
     for (const asked of elsewhere) assert.strictEqual(resolveCallbackPath(asked, appUrl), "/dashboard", asked)

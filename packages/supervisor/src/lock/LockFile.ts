@@ -44,7 +44,7 @@ const tryTake = (file: string) =>
     }
   })
 
-/** Several processes may find the same stale lock: a lock that was taken meanwhile is restored. */
+/** Several processes may find the same stale lock: a lock that was taken concurrently is restored. */
 const breakStale = (file: string) =>
   Effect.gen(function* () {
     const aside = `${file}.stale.${process.pid}`

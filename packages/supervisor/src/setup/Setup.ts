@@ -20,7 +20,7 @@ export interface SetupOptions {
   /** Settings of the command line. They override the environment, but not an existing `.env`. */
   readonly flags: Readonly<Record<string, string>>
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Asks a person; absent without a terminal. */
+  /** Prompts a user; absent without a terminal. */
   readonly ask: Option.Option<(question: string) => Effect.Effect<string, SetupAborted>>
   /** Directory of the programs. */
   readonly programs: string

@@ -48,7 +48,10 @@ const openTerminal = Effect.gen(function* () {
     })
 })
 
-/** `npm run setup`: asks on a terminal, else takes flags and the environment. Exit code 1 when nothing was written. */
+/**
+ * `npm run setup`: prompts on a terminal, otherwise reads flags and the environment. Exit code 1 when nothing was
+ * written.
+ */
 export const setupCommand = (args: ReadonlyArray<string>, programs: string) =>
   Effect.gen(function* () {
     const flags = yield* readFlags(args)

@@ -1,4 +1,4 @@
-/** A setting that setup reads from the environment, or asks for. */
+/** A setting that setup reads from the environment or prompts for. */
 export interface SetupQuestion {
   readonly name: string
   readonly text: string

@@ -6,7 +6,7 @@ import { forwardLines } from "../../src/programs/LineForwarding.ts"
 
 const chunks = fc.array(fc.string({ unit: fc.constantFrom("a", "ß", "🚢", "\n") }).map((it) => Buffer.from(it)))
 
-/** Cut anywhere, also in the middle of a character. */
+/** Split anywhere, even within a character. */
 const cut = (whole: Buffer, at: number) => [whole.subarray(0, at), whole.subarray(at)].filter((part) => part.length > 0)
 
 describe("forwardLines", () => {

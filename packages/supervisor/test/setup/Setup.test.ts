@@ -26,7 +26,7 @@ const fixtures = Effect.map(temporaryDirectory, (directory) => {
   }
 })
 
-/** Answers questions by the setting that they end with. */
+/** Answers questions by the setting at their end. */
 const answering = (answers: Readonly<Record<string, ReadonlyArray<string>>>) => {
   const left = new Map(Object.entries(answers).map(([name, given]) => [name, [...given]]))
   const asked: Array<string> = []
@@ -70,7 +70,7 @@ describe("setUp", () => {
       yield* run({ environment: minimal, flags: { SMTP_URL: "smtp://other" } })
       const text = readFileSync(file, "utf8")
       assert.isTrue(text.startsWith("# ours\nSECRETS_KEYS=\n"))
-      // Other readers of env files know no comments behind a value.
+      // Other readers of env files do not support comments after a value.
       assert.include(text, "\nSMTP_URL=smtp://mine\n")
       assert.containSubset(read(), {
         INTERNAL_API_KEY: "0123456789012345678901234567890123456789",

@@ -11,7 +11,7 @@ const retryOverdueEvents = Effect.flatMap(CardEventEffects, (effects) =>
   )
 )
 
-// A process can end between a charge and its booking; the card processor knows the result.
+// A process can end between a charge and its booking; the card processor has the result.
 const reconcileCharges = Effect.flatMap(SavedCardCharges, ({ reconcileOpenCharges }) => reconcileOpenCharges).pipe(
   Effect.tap((charges) =>
     charges > 0 ? Effect.logInfo("Open charges reconciled").pipe(Effect.annotateLogs({ charges })) : Effect.void

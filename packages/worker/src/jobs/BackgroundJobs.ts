@@ -15,8 +15,8 @@ export class BackgroundJobs extends Context.Tag("@berth/BackgroundJobs")<
   BackgroundJobs,
   {
     /**
-     * Runs the work of a job, which must be idempotent. Work that takes long goes on while the job waits in the queue, and the
-     * job's next run ends as the work did. That run starts the work again when its worker has died.
+     * Runs the work of a job, which must be idempotent. Long work continues while the job waits in the queue, and the
+     * job's next run has the result of the work. That run restarts the work if its worker has died.
      */
     readonly run: <E, R>(
       jobId: string,

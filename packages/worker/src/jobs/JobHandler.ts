@@ -9,7 +9,7 @@ export interface JobHandler<E, R> {
   readonly handle: (job: RunningJob) => Effect.Effect<void, E | JobUnsupported, R>
 }
 
-/** Decodes the payload of a job for `handle`. A payload of another shape waits for a worker that knows it. */
+/** Decodes the payload of a job for `handle`. A payload of another shape waits for a worker that supports it. */
 export const jobHandler = <A, I, E, R>(
   kind: JobKind<A, I>,
   handle: (payload: A, job: RunningJob) => Effect.Effect<void, E, R>
@@ -25,7 +25,7 @@ export const jobHandler = <A, I, E, R>(
     )
 })
 
-/** A handler whose work lasts as long as a model: it goes on without a slot of the queue. */
+/** A handler whose work lasts as long as a model: it continues without a slot of the queue. */
 export const backgroundJobHandler = <A, I, E, R>(
   kind: JobKind<A, I>,
   handle: (payload: A, job: RunningJob) => Effect.Effect<void, E, R>

@@ -5,7 +5,10 @@ import { runRecurringTask } from "../jobs/RecurringTask.ts"
 
 const every = "10 seconds"
 
-/** Records broadcasts at the provider, ends those whose encoder is gone and the streams of deleted agents, replaces expired keys, and deletes old files. */
+/**
+ * Records broadcasts at the provider, ends those without an encoder and the streams of deleted agents, replaces
+ * expired keys, and deletes old files.
+ */
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const origin = yield* LiveOrigin

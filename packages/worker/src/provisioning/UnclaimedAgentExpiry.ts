@@ -4,7 +4,7 @@ import { runRecurringTask } from "../jobs/RecurringTask.ts"
 
 const every = "1 minute"
 
-/** Stops and later removes agents that nobody claims. */
+/** Stops and later removes unclaimed agents. */
 export const layer = Layer.scopedDiscard(
   Effect.flatMap(UnclaimedExpiry, ({ run }) =>
     runRecurringTask("expiry of unclaimed agents", every, Effect.withTracerEnabled(run(), false))

@@ -12,7 +12,7 @@ const backOff = Schedule.exponential("200 millis").pipe(
 )
 
 interface DeliveryLoop<A, E, R> {
-  /** Attempts at once. They wait for receivers, without a share in the slots of the queues. */
+  /** Concurrent attempts. They wait for receivers, outside of the slots of the queues. */
   readonly slots: number
   readonly claim: (limit: number) => Effect.Effect<ReadonlyArray<A>, E, R>
   readonly attempt: (claimed: A) => Effect.Effect<void, E, R>

@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import { findHandler } from "../../src/jobs/JobHandlers.ts"
 import { unusedPorts } from "../jobs/UnusedPorts.ts"
 
-/** Runs the job over a card processor that is up or down; answers whom it removed. */
+/** Runs the job with an available or unavailable card processor; returns the removed customers. */
 const run = (payload: unknown, isUp = true) =>
   Effect.gen(function* () {
     const removed: Array<string> = []

@@ -5,7 +5,7 @@ import { Effect, Layer } from "effect"
 import { findHandler } from "../../src/jobs/JobHandlers.ts"
 import { unusedPorts } from "../jobs/UnusedPorts.ts"
 
-/** Runs a job; answers what it asked for. */
+/** Runs a job; returns its requests. */
 const run = (name: string, payload: unknown, outcome: Effect.Effect<void, CardEventUnreadable> = Effect.void) =>
   Effect.gen(function* () {
     const asked: Array<string> = []

@@ -5,7 +5,7 @@ import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import { IdempotencyErrors } from "../../limits/IdempotencyErrors.ts"
 import { SessionAuth } from "../../sessions/SessionAuth.ts"
 
-// An invalid query leads to the page with an error, so the schema accepts any.
+// An invalid query shows the page with an error, so the schema accepts any.
 const anyText = Schema.optional(Schema.Union(Schema.String, Schema.Array(Schema.String)))
 
 const leads = { status: 302 } as const

@@ -5,7 +5,7 @@ import { BillingSettings, findCreditPrices } from "../BillingSettings.ts"
 import { Checkouts } from "./Checkouts.ts"
 import { CheckoutPlanId, type Purchase } from "./Purchase.ts"
 
-/** The query value of `?error=<code>` of the page that a failed checkout leads to. */
+/** The query value of `?error=<code>` of the page that a failed checkout redirects to. */
 export const CheckoutErrorCode = Schema.Literal(
   "unknown_plan",
   "unknown_price",
@@ -27,7 +27,7 @@ const codes: Record<CheckoutFailure["_tag"], CheckoutErrorCode> = {
 
 const isCheckoutPlan = Schema.is(CheckoutPlanId)
 
-/** The checkout links of the pricing page. A link only leads to a page and never changes a plan. */
+/** The checkout links of the pricing page. A link only opens a page and never changes a plan. */
 export class CheckoutLinks extends Effect.Service<CheckoutLinks>()("@berth/CheckoutLinks", {
   effect: Effect.gen(function* () {
     const checkouts = yield* Checkouts

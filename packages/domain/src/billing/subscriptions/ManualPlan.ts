@@ -5,7 +5,7 @@ import type { Subscription } from "./Subscription.ts"
 /** A card pays for the plan: the card processor decides it until that subscription ends. */
 export class CardSubscriptionActive extends Data.TaggedError("CardSubscriptionActive")<object> {}
 
-/** A stored subscription; `byCard` tells whether the card processor has it. */
+/** A stored subscription; `byCard` is true if the card processor has it. */
 export type StoredSubscription = Pick<Subscription, "plan" | "status"> & { readonly byCard: boolean }
 
 const isRunning = ({ status }: Pick<Subscription, "status">): boolean => status !== "canceled"

@@ -63,7 +63,10 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
         Effect.onError(() => payments.release(claim))
       )
 
-    /** The run belongs to this service: it goes on when the caller leaves, and the answer is there for a repeat. */
+    /**
+     * The run belongs to this service: it continues after the caller's disconnect, and its answer is stored for a
+     * repetition.
+     */
     const start = (paid: PaidCall, call: MachineCall) =>
       Effect.gen(function* () {
         const events = yield* Mailbox.make<ModelDelta | CallResult, PaidCallError>()

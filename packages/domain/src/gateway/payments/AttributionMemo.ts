@@ -6,7 +6,7 @@ export type MemoBinding = "this challenge" | "another challenge" | "none"
 const digits = (bytes: number) => bytes * 2
 const length = digits(32)
 const version = "01"
-/** Where the client says who it is. */
+/** Members with the client's origin. */
 const client = { start: digits(15), end: digits(25) }
 
 const prefix = (keccak256: PaymentDigests["keccak256"]) => keccak256("mpp").slice(0, digits(4)) + version

@@ -3,8 +3,8 @@ export type JsonValue =
   string | number | boolean | null | ReadonlyArray<JsonValue> | { readonly [key: string]: JsonValue }
 
 /**
- * The one JSON text of a value by RFC 8785: members in the order of their names' UTF-16 units, no space. JavaScript writes
- * numbers and strings the way that RFC wants them.
+ * The one JSON text of a value by RFC 8785: members in the order of their names' UTF-16 units, no space. JavaScript
+ * writes numbers and strings as that RFC requires.
  */
 export const encodeCanonicalJson = (value: JsonValue): string => {
   if (Array.isArray(value)) return `[${value.map(encodeCanonicalJson).join(",")}]`

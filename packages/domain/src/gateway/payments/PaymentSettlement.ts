@@ -75,8 +75,8 @@ export class PaymentSettlement extends Effect.Service<PaymentSettlement>()("@ber
           const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
           const expected = { chainId: payments.chainId, now }
           const binding = yield* orReject(verifySignedTransaction(digests, challenge, expected, signed))
-          // Bytes that are on the chain are public; without a memo only unpublished bytes prove the payer, or a claim of
-          // this challenge that another request has made meanwhile.
+          // Bytes that are on the chain are public; without a memo only unpublished bytes prove the payer, or a claim
+          // of this challenge made by a concurrent request.
           if (binding === "none" && (yield* chain.find(signed.hash))._tag !== "Unknown") {
             const claimed = yield* redemptions.findTransaction(challenge.id)
             if (!Option.contains(claimed, signed.hash)) return yield* rejectPayment("memo is missing")

@@ -26,7 +26,7 @@ const saidIn = (message: ChatMessage): TaskText["history"] => {
     : [{ role, content }]
 }
 
-/** Reads a task from the messages of a chat: the last one says what to do. */
+/** Reads a task from the messages of a chat: the last one is the task. */
 export const parseTaskText = (messages: ReadonlyArray<ChatMessage>): Either.Either<TaskText, PluginInputInvalid> => {
   const context = messages
     .flatMap(({ content, role }) => (role === "system" && content.trim() !== "" ? [content.trim()] : []))
@@ -46,8 +46,8 @@ export const parseTaskText = (messages: ReadonlyArray<ChatMessage>): Either.Eith
 }
 
 /**
- * The task with its context in front of it. An agent's own system prompt is its owner's to write, so what a caller says in
- * system messages reaches the agent as a part of what it is asked.
+ * The task with its context in front of it. An agent's own system prompt is its owner's to write, so a caller's system
+ * messages reach the agent as a part of the task.
  */
 export const formatTaskWithContext = ({ context, task }: Pick<TaskText, "context" | "task">): string =>
   context === "" ? task : `Context of the task:\n${context}\n\nThe task:\n${task}`

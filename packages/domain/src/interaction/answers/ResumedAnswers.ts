@@ -22,7 +22,7 @@ export interface ResumedAnswer {
 /** Distinct answers of a user that requests resume at a time in this process. */
 const maximumResumedAnswers = 8
 
-/** Answers that a client goes on reading where it stopped, in any process. */
+/** Answers that a client continues to read in any process after a disconnect. */
 export class ResumedAnswers extends Effect.Service<ResumedAnswers>()("@berth/ResumedAnswers", {
   scoped: Effect.gen(function* () {
     const repository = yield* ConversationRepository

@@ -96,8 +96,8 @@ const endPoll = Schedule.spaced("250 millis")
 const pendingLimits = { session: 16, user: 64 }
 
 /**
- * Sends messages to agents. A message, its turn and the reservation of its first unit are stored together and settled with
- * the reply. A turn goes on when its client disconnects.
+ * Sends messages to agents. A message, its turn and the reservation of its first unit are stored together and settled
+ * with the reply. A turn continues when its client disconnects.
  */
 export class Conversations extends Effect.Service<Conversations>()("@berth/Conversations", {
   scoped: Effect.gen(function* () {

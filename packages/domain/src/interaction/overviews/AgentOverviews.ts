@@ -65,7 +65,7 @@ export class AgentOverviews extends Effect.Service<AgentOverviews>()("@berth/Age
           const isFirst = watcher.marks === null
           watcher.marks = now
           const agents = overviews.filter(({ agentId }) => wanted.includes(agentId))
-          // The stream can have ended meanwhile.
+          // The stream can have ended in the meantime.
           if (isFirst || agents.length > 0 || removed.length > 0) watcher.changes.unsafeOffer({ agents, removed })
         }
       })

@@ -51,7 +51,7 @@ export const findRunEnd = (outcome: ChannelTurnOutcome): Option.Option<RunEnd> =
     case "answered":
       return Option.some(ended("succeeded", null, outcome.reply))
     case "failed":
-    // A tool has run although no model was asked, so the turn is not repeated.
+    // A tool has run although no model was called, so the turn is not repeated.
     case "unbegun":
       return Option.some(ended("failed", outcome.reason))
     case "refused":

@@ -1,7 +1,7 @@
 import { Data, Duration, Effect, JSONSchema, ParseResult, Schema, SchemaAST } from "effect"
 import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
 
-/** The reason is a sentence that tells the model how to call better. */
+/** The reason is a sentence that explains the correct call to the model. */
 export class ToolFailed extends Data.TaggedError("ToolFailed")<{ readonly reason: string }> {}
 
 /** A tool of an agent; `Who` is the context that it runs for. */

@@ -70,7 +70,7 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
         )
       })
 
-    /** Sentence on a payment that cannot go on now. */
+    /** Sentence on a payment that cannot continue now. */
     const describeWait = ({ amount, id, reason, status }: WalletPayment) =>
       status === "pending"
         ? `The payment ${id} of ${formatUsdc(amount)} USDC waits for the owner's approval (POST /api/agents/:id/wallet-payments).`

@@ -36,11 +36,11 @@ const answer: ReadonlyArray<ModelEvent<ProviderEnding>> = [
 interface Scene {
   readonly keys: ReadonlyMap<UserId, ModelKeys>
   readonly models?: ReadonlyArray<Model>
-  /** The failure of calls with a key, or with the platform's; null for an answer. */
+  /** The failure of calls with this key, or with the platform's; null for success. */
   readonly fails?: (provider: string, key: string) => ProviderFailed["kind"] | null
 }
 
-/** The AI layer with OpenRouter as the platform's provider, and the calls that were made: `<provider> <key> <model>`. */
+/** The AI layer with OpenRouter as the platform's provider, and the recorded calls: `<provider> <key> <model>`. */
 const scene = ({ fails = () => null, keys, models = [opus, gpt, gemini] }: Scene) =>
   Effect.gen(function* () {
     const calls: Array<string> = []
@@ -203,7 +203,7 @@ describe("an owner's own keys", () => {
       })
       for (const _ of [1, 2, 3, 4, 5]) yield* Effect.flip(ask(ada))
       const tried = calls.length
-      // Left alone for a while.
+      // The key is skipped for a while.
       assertMatches(yield* Effect.flip(ask(ada)), { kind: "overloaded", ownKey: true })
       assert.lengthOf(calls, tried)
       assertMatches(yield* ask(bob), { ownKey: true })

@@ -9,7 +9,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 
 const [ada, bob] = [UserId.make("usr_ada"), UserId.make("usr_bob")]
 
-/** Credentials in memory, and what was read of them; `around` says what a read goes through. */
+/** Credentials in memory, and the recorded reads; `around` wraps each read. */
 const scene = (around: <A>(read: Effect.Effect<A>) => Effect.Effect<A> = (read) => read) =>
   Effect.gen(function* () {
     const kept = yield* Ref.make<ReadonlyMap<string, Redacted.Redacted>>(new Map())

@@ -92,7 +92,7 @@ describe("Reading a completed checkout", () => {
     })
     assert.deepStrictEqual(failed.failedAttempt, Option.some("req_1"))
     assert.isTrue(Option.isNone(failed.subscription) && Option.isNone(failed.credits) && !failed.isUnclear)
-    // The type of the event decides, also where the session claims to be paid.
+    // The type of the event decides, even if the session claims to be paid.
     assert.isTrue(Option.isNone(read("checkout.session.async_payment_failed", { id: "cs_1", ...plan }).subscription))
     assert.isTrue(Option.isNone(session({ ...plan, metadata }).failedAttempt))
   })

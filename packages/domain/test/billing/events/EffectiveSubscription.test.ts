@@ -23,7 +23,7 @@ const ended: CardEvent = {
   data: { object: { id: "sub_1", customer: "cus_1", status: "canceled" } }
 }
 
-/** The first user's plan and status after the events were applied in this order. */
+/** The first user's plan and status after these events in this order. */
 const after = (...events: ReadonlyArray<CardEvent>) => {
   const { apply, state } = makeInMemoryCardRecords()
   for (const event of events) apply(event)

@@ -26,7 +26,7 @@ const user = new User({
   createdAt: DateTime.unsafeMake(0)
 })
 
-/** The ledger's calls for a client that leaves while the units are reserved, or while the provider answers. */
+/** The ledger's calls for a client that disconnects while the units are reserved, or while the provider answers. */
 const leaveWhile = (moment: "reserving" | "calling") =>
   Effect.gen(function* () {
     const calls: Array<string> = []

@@ -104,7 +104,7 @@ it.effect("AgentTasks.run fails a task after five minutes and ends its model cal
     }
     const { run } = yield* makeTasks(answers)
     const task = run({ caller: Option.none(), messages: [{ role: "user", content: "hello" }] })
-    // As a request is read: by somebody whom nobody interrupts.
+    // Uninterruptible, as in a request handler.
     const reading = yield* Effect.forkDaemon(Effect.uninterruptible(Effect.flip(Stream.runDrain(task))))
     yield* Effect.repeat(Effect.zipRight(Effect.yieldNow(), Ref.get(open)), { until: (count) => count === 1 })
     yield* TestClock.adjust("299 seconds")

@@ -47,14 +47,14 @@ const quote = {
 
 interface RunOptions {
   readonly quoted?: Partial<typeof quote>
-  /** Units to which a reservation can be extended. */
+  /** Units up to which a reservation can be extended. */
   readonly balance?: number
   readonly unitLimit?: Units
-  /** Whether own keys answer, by model call; platform keys by default. */
+  /** Whether own keys answer, by model call. Default: platform keys. */
   readonly ownKeys?: (at: number) => boolean
 }
 
-/** The events of a run, its model requests, and the cost that it reported. */
+/** The events of a run, its model requests, and its reported cost. */
 const run = (
   script: Script,
   about: TaskText = task,

@@ -7,7 +7,7 @@ import { Chunk, Effect, Fiber, Stream, TestClock } from "effect"
 const id = MessageId.make("msg_1")
 const delta = (n: number): AnswerEvent => ({ type: "delta", n, text: `${n} ` })
 
-/** An answer that has one more delta per second and fails after ten. */
+/** An answer that grows by a delta per second and fails after ten. */
 const makeAnswer = () => {
   const state = { known: 0, reads: 0 }
   const read = (_: MessageId, after: number) =>

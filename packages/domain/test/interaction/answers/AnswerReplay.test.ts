@@ -42,7 +42,7 @@ const wholeOf = (all: ReadonlyArray<string>): ReadonlyArray<AnswerEvent> => [
 
 const pending: AnswerState = { state: "pending" }
 
-/** Successive snapshots: more deltas each time, the end with the last. */
+/** Successive snapshots with more deltas each; the last one has the end. */
 const readSnapshots = (all: ReadonlyArray<string>, known: ReadonlyArray<number>) => {
   let look = -1
   return (after: number) =>
@@ -107,7 +107,7 @@ describe("A followed answer", () => {
       computeAnswerStep({ deltas: pieces, state: { state: "failed", deltaCount: null, reason } }, 0).events,
       [...pieces, { type: "failed", n: 2, reason }]
     )
-    // The last deltas of a killed process can be delivered and never written.
+    // The last deltas of a killed process can be delivered without being written.
     assert.deepStrictEqual(
       computeAnswerStep({ deltas: [], state: { state: "failed", deltaCount: null, reason } }, 5).events,
       [{ type: "failed", n: 6, reason }]

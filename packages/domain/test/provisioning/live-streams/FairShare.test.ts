@@ -53,7 +53,7 @@ describe("A shared capacity", () => {
         if (mayTake) held.set(taker, own + 1)
       }
       const taken = [...held.values()].reduce((sum, one) => sum + one, 0)
-      // Each of the at most eleven holders takes at most its share when it comes, plus one.
+      // Each of the at most eleven holders takes at most its share at its arrival, plus one.
       assert.isAtMost(
         taken,
         capacity * (1 + Array.from({ length: 10 }, (_, n) => 1 / (n + 2)).reduce((a, b) => a + b)) + 11

@@ -7,7 +7,7 @@ import { Effect, Layer, Option, Redacted, Ref, TestClock } from "effect"
 
 const prefix = "sealed:"
 
-/** Seals by a prefix, so that a test can see what is in it. */
+/** Seals by adding a prefix, so that tests can read the content. */
 const box = Layer.succeed(SecretBox, {
   seal: (secret, context) => Effect.succeed(`${prefix}${context}:${Redacted.value(secret)}`),
   open: (sealed, context) =>

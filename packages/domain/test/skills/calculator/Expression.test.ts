@@ -67,7 +67,7 @@ it("evaluateExpression explains a failure in a sentence", () => {
   assert.include(value("1+".repeat(600) + "1"), "longer than 1000")
 })
 
-/** Decimals of a few digits with how many ten-thousandths they are. */
+/** Decimals of a few digits with their value in ten-thousandths. */
 const decimal = FastCheck.integer({ min: -99_999_999, max: 99_999_999 }).map((tenThousandths) => ({
   text: `(${(tenThousandths / 10_000).toFixed(4)})`,
   exact: BigInt(tenThousandths)

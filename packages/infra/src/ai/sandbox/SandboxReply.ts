@@ -24,7 +24,7 @@ const findLastMatch = (messages: ReadonlyArray<ChatMessage>, pattern: RegExp): s
     null
   )
 
-/** Whether a text states a fact that can be asked for later. */
+/** Whether a text states a fact that can be queried later. */
 export const statesFact = (text: string): boolean =>
   nameStatementPattern.test(text) || (rememberRequestPattern.test(text) && !recallQuestionPattern.test(text))
 

@@ -134,7 +134,7 @@ export const make = ({ client, containers, engine, running, volumes }: Container
       return instance
     })
 
-  /** The container to go on with, or none for a new one of the image. */
+  /** The container to continue with, or none for a new one of the image. */
   const inspectOwner = (spec: InstanceSpec, names: ContainerNames) =>
     Effect.gen(function* () {
       const { candidate, current } = yield* containers.find(names)

@@ -60,6 +60,6 @@ export class EngineUnsafe extends Data.TaggedError("EngineUnsafe")<{ readonly re
   }
 }
 
-/** Whether the engine itself does not work, whatever it was asked for. */
+/** Whether the engine itself fails, independent of the request. */
 export const isEngineFault = (error: EngineError | RuntimeImageMissing): boolean =>
   error._tag !== "EngineRequestRejected" || error.status >= 500

@@ -26,7 +26,7 @@ export interface RunningPodsOptions {
   readonly watch: PodWatch
 }
 
-/** Describes the end of a pod, with the line of its log that tells why. */
+/** Describes the end of a pod, with the line of its log that states why. */
 export const describePodEnd = (
   client: ClusterClient,
   { pod }: PodNames,

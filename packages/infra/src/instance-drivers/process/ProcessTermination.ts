@@ -21,7 +21,10 @@ const waitUntilGone = (pid: number, within: Duration.Duration): Effect.Effect<bo
     Effect.zipRight(Effect.sync(() => !isProcessAlive(pid)))
   )
 
-/** Kills all processes of an instance's own account. One system call signals all of them, so that none can fork meanwhile. */
+/**
+ * Kills all processes of an instance's own account. One system call signals all of them, so that none can fork in
+ * between.
+ */
 export const killAccount = (account: Option.Option<number>): Effect.Effect<void> =>
   Option.match(account, {
     onNone: () => Effect.void,

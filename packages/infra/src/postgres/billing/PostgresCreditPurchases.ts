@@ -150,7 +150,7 @@ const make = Effect.gen(function* () {
   }: Reversal): Effect.Effect<CreditReversalOutcome, SqlError> =>
     Effect.gen(function* () {
       const payment = toStorableText(reversal.payment)
-      // The lock of card events on this name: none of them joins it to a purchase meanwhile.
+      // The lock of card events on this name: none of them joins it to a purchase concurrently.
       yield* sql`select pg_advisory_xact_lock(hashtextextended(${`card ${payment}`}, 0))`
       yield* sql`
         insert into purchase_reversals as known ${sql.insert({ payment, source: toStorableText(source), amount, version })}

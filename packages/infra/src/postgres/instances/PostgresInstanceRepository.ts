@@ -48,7 +48,7 @@ const make = Effect.gen(function* () {
 
   const read = (userId: UserId) => sql`select ${columns} from instances where owner_id = ${toStorableText(userId)}`
 
-  /** The token in `column`, made if there is none: the first to write one wins, and everybody reads that one. */
+  /** The token in `column`, created if absent: the first write wins, and all read it. */
   const token = (column: "runtime_token_sealed" | "gateway_token_sealed", userId: UserId) =>
     Effect.gen(function* () {
       const context = `instances.${column}:${userId}`

@@ -68,7 +68,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
       sql`agent_id is not distinct from ${toStorableText(agentId)} and user_id is not distinct from ${userId}`
 
     const everywhere = sql``
-    /** A limit that a plan for all parameters knows too. */
+    /** A literal limit, which a generic plan uses too. */
     const literal = (limit: number) => sql.literal(String(limit))
     /** Of a row of chat_sessions. */
     const isFromOwner = sql`(${sql.in("chat_sessions.platform", originsOfOwner)} or from_owner)`
@@ -136,7 +136,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             )`
         }).pipe(sql.withTransaction, Effect.orDie)
       }),
-      // The id tells a task from a message whose conversation was deleted.
+      // The id distinguishes a task from a message whose conversation was deleted.
       findConversation: Effect.fn("MemoryRepository.findConversation")(function* ({
         agentId,
         turnId,

@@ -90,7 +90,7 @@ export const layer: Layer.Layer<WebhookEndpointRepository, never, SqlClient | Se
           if (isOver || previousSecretSealed === null) return [current]
           return [current, yield* box.open(previousSecretSealed, previousContext(id))]
         },
-        // An endpoint that was removed meanwhile signs nothing.
+        // An endpoint that was removed concurrently signs nothing.
         Effect.catchTag("NoSuchElementException", () => Effect.succeed([])),
         Effect.orDie
       ),

@@ -5,7 +5,7 @@ import { findOpenFence, splitMarkdown } from "../../../src/channels/MarkdownSpli
 import { translateMarkdown } from "../../../src/channels/telegram/TelegramHtml.ts"
 import { maximumTextLength, splitForTelegram } from "../../../src/channels/telegram/TelegramText.ts"
 
-/** Texts from pieces of Markdown, in and out of place. */
+/** Texts with Markdown syntax at valid and invalid positions. */
 const markdown = FastCheck.array(
   FastCheck.oneof(
     FastCheck.constantFrom(

@@ -58,7 +58,7 @@ describe("makeContainerProfile", () => {
   })
 })
 
-/** Each weakens or changes one setting. */
+/** Each one weakens or changes a setting. */
 const changes: ReadonlyArray<Partial<ContainerCreation["HostConfig"]>> = [
   { Privileged: true },
   { CapAdd: ["NET_ADMIN"] },

@@ -8,7 +8,7 @@ it.effect("closeHostPorts logs the error of iptables with its advice", () =>
     const logger = Logger.make(({ annotations, message }) => {
       logged.push([message, Option.getOrNull(HashMap.get(annotations, "error"))])
     })
-    // Longer than the name of a chain may be, so that no rule is added.
+    // Longer than a chain's name may be, so that no rule is added.
     yield* closeHostPorts({ bridge: "b".repeat(40), host: "127.0.0.1", port: 1 }).pipe(
       Effect.provide(Logger.replace(Logger.defaultLogger, logger))
     )

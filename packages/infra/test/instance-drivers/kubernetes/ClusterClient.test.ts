@@ -13,7 +13,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
 
-/** A client of a server that answers with the responses in turn, or not at all. */
+/** A client of a server that sends the given responses in order, then none. */
 const clientOf = (...responses: ReadonlyArray<{ readonly status: number; readonly body: object }>) => {
   const left = [...responses]
   return ClusterClient.make({

@@ -12,7 +12,6 @@ import { join } from "node:path"
 import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
 import { hasAccounts, open, owner, pidOf, recordOf, spec, test } from "./ProcessDriverFixture.ts"
 
-/** A process that is no instance. */
 const stranger = Effect.acquireRelease(
   Effect.sync(() => spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" })),
   (child) => Effect.sync(() => child.kill("SIGKILL"))
@@ -59,7 +58,7 @@ describe("ProcessInstanceDriver", () => {
       assert.deepStrictEqual(yield* driver.inspect(owner), Option.none())
       yield* driver.stop(owner)
       assert.isTrue(alive(other))
-      // Nor follows it out of its directory.
+      // Nor is a link out of the directory followed.
       yield* Effect.promise(() => symlink("/dev/zero", join(home, runtimeAddressFile)))
       assert.deepStrictEqual(yield* driver.inspect(owner), Option.none())
       yield* driver.start(spec)
@@ -215,7 +214,7 @@ describe("ProcessInstanceDriver", () => {
     hasAccounts
   )
 
-  /** The driver of a backend that does not run as root. */
+  /** The driver of a backend without root. */
   const openUnprivileged = (changes: Partial<ProcessInstanceDriver.ProcessInstanceDriverOptions>) =>
     Effect.acquireUseRelease(
       Effect.sync(() => {

@@ -10,7 +10,7 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 export const fileLimit = 1024 * 1024
 /** Files and folders of an agent, at most. */
 export const entryLimit = 1_000
-/** Bytes of a disk block, the smallest size of a file. */
+/** Size of a disk block, the minimum size of a file. */
 const blockSize = 4096
 
 export interface AgentFilesOptions {

@@ -1,14 +1,14 @@
 import { Either } from "effect"
 
-/** Folders in each other, the file included. */
+/** Maximum depth, the file included. */
 const maximumDepth = 8
-/** Bytes a name may have, as file systems have it. */
+/** Maximum bytes of a name, within the limits of file systems. */
 const maximumNameBytes = 200
 
-/** Characters that file systems or terminals take for something else. */
+/** Without characters that file systems or terminals interpret. */
 const isPlain = (name: string) => !/[\p{Cc}\\]/u.test(name) && name.isWellFormed()
 
-/** The names on the way to an agent's file, or a sentence that says why the path is none. Never leads out of its folder. */
+/** The segments of an agent's file path, or the reason why it is invalid. Stays within the agent's folder. */
 export const parseFilePath = (path: string): Either.Either<ReadonlyArray<string>, string> => {
   if (path.startsWith("/")) return Either.left("The path must be relative, without a / in front.")
   const names = path.split("/").filter((name) => name !== "" && name !== ".")

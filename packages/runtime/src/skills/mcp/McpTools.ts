@@ -10,7 +10,7 @@ const timeout = Duration.seconds(70)
 const decodeTools = Schema.decode(RuntimeMcpTools)
 const decodeArguments = Tool.decodeArguments(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 
-/** The tools of an agent's MCP servers, without those whose names are taken. A turn goes on without them. */
+/** The tools of an agent's MCP servers, without those whose names are taken. A turn continues without them. */
 export const listMcpTools = (agent: TurnAgent, taken: ReadonlyArray<AgentTool>) =>
   Effect.gen(function* () {
     const { call } = yield* McpBackend

@@ -9,7 +9,7 @@ export class WalletBackend extends Context.Tag("@berth/runtime/WalletBackend")<
   { readonly call: BackendCall<(typeof RuntimeWalletCall.Type)["call"]> }
 >() {}
 
-/** The backend's wallet route, which tells payments apart by the turn. */
+/** The backend's wallet route, which identifies payments by the turn. */
 export const layer = (access: BackendAccess) =>
   Layer.effect(
     WalletBackend,

@@ -35,7 +35,7 @@ it.scopedLive("AgentFiles stores files by agent", () =>
     ])
     assert.deepStrictEqual(yield* files.list(bob), [])
     assert.strictEqual(yield* reason(files.read(bob, "two")), "There is no such file.")
-    // Where the files lie, and nothing beside them.
+    // Confined to the agents' directory.
     assert.strictEqual(
       yield* io(() => readFile(join(directory, "agt_ada", "files", "notes", "one.md"), "utf8")),
       "second ☺"

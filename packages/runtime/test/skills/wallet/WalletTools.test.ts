@@ -13,7 +13,7 @@ import { sampleAgent } from "../../AgentSamples.ts"
 
 const turn = { ...sampleAgent, messageId: "msg_1" }
 
-/** The tools over a backend that gives this answer, with the requests that it has received. */
+/** The tools over a backend with this response, and its recorded requests. */
 const makeTools = (status: number, body: unknown) =>
   Effect.gen(function* () {
     const received: Array<readonly [string | undefined, string | undefined, unknown]> = []

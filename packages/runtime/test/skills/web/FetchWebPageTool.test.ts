@@ -8,7 +8,6 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 const url = new URL("https://example.com/page")
 const turn = { ...sampleAgent, messageId: "msg_1" }
 
-/** Runs the tool on a page. */
 const read = (body: Stream.Stream<Uint8Array, PageNotReadable>, contentType = "text/html", offset = 0) =>
   makeFetchWebPageTool({ open: () => Effect.succeed({ url, contentType, body }) }).run(
     JSON.stringify({ url: url.href, offset }),

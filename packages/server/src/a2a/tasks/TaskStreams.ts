@@ -29,8 +29,8 @@ interface Progress {
 }
 
 /**
- * The events of a task: the task, its text as it comes, and its end. Behind `last`, the task has the text before it. Deltas that
- * are gone, or that differ from the reply, are made good by the whole reply.
+ * The events of a task: the task, its streamed text, and its end. Behind `last`, the task has the text before it.
+ * Deltas that are gone, or that differ from the reply, are made good by the whole reply.
  */
 export const streamTask = (
   tasks: A2aTasks,
