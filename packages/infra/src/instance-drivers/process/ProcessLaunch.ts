@@ -11,7 +11,7 @@ import { probeInstance } from "./InstanceProbe.ts"
 import { type ProcessStartSettings, type ProcessStartFailure, startProcess } from "./ProcessStart.ts"
 import { accountOf } from "./ProcessRecord.ts"
 import { type ProcessStillRunning, terminateProcess } from "./ProcessTermination.ts"
-import { type RunningProcesses, terminateRegistered } from "./RunningProcesses.ts"
+import { removeSocketsOrLog, type RunningProcesses, terminateRegistered } from "./RunningProcesses.ts"
 import type * as RuntimeBundles from "./RuntimeBundles.ts"
 import * as StartSlots from "../StartSlots.ts"
 import { decideStart } from "./StartDecision.ts"
@@ -67,7 +67,9 @@ export const make = ({ bundles, processes, root, settings }: ProcessLaunchOption
   const startNew = (spec: InstanceSpec, directory: InstanceDirectory, bundle: RuntimeBundles.RuntimeBundle) =>
     Effect.gen(function* () {
       const { diskMb, memoryMb, owner } = spec
-      const started = startSlots.withPermits(1)(startProcess(settings, spec, directory, bundle))
+      const started = startSlots
+        .withPermits(1)(startProcess(settings, spec, directory, bundle))
+        .pipe(Effect.onError(() => removeSocketsOrLog(directory)))
       const { child, diskAtStart, instance, logOffset, startMark, uid } = yield* started
       const { pid } = child
       yield* Effect.logInfo("Instance started").pipe(Effect.annotateLogs({ userId: owner, pid }))

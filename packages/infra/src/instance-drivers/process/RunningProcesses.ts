@@ -1,8 +1,10 @@
 import type { RunningInstance } from "@berth/domain/instances/InstanceDriver"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Deferred, Effect, Option } from "effect"
+import { rm } from "node:fs/promises"
 import { isProcessAlive, readStartMark } from "../../process/ProcessIdentity.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
+import { tryFileOperation } from "../HostFiles.ts"
 import * as InstanceLogFile from "../InstanceLogFile.ts"
 import * as InstanceRegistry from "../InstanceRegistry.ts"
 import { type InstanceProbe, toRunningInstance } from "./InstanceProbe.ts"
@@ -14,16 +16,26 @@ import type { RunningProcess } from "./RunningProcess.ts"
 export const terminateRegistered = ({ pid, startMark, startedWith }: RunningProcess) =>
   terminateProcess(pid, startMark, accountOf(startedWith))
 
+/** Of an instance that has ended or did not start. The caller holds the owner's lock. */
+export const removeSocketsOrLog = ({ sockets }: InstanceDirectory) =>
+  tryFileOperation(`removing ${sockets}`, () => rm(sockets, { recursive: true, force: true })).pipe(
+    Effect.catchAll(({ message }) => Effect.logWarning("Sockets not removed", message))
+  )
+
 /** The processes of this driver, their exits, and one lock per owner. */
 export const make = Effect.gen(function* () {
   const scope = yield* Effect.scope
   const registry = yield* InstanceRegistry.make<RunningProcess>(({ directory }) => directory)
 
   /** Under the owner's lock, so that the next process of the account is not killed. */
-  const killLeft = ({ instance: { owner }, startedWith }: RunningProcess) =>
+  const removeLeft = ({ directory, instance: { owner }, startedWith }: RunningProcess) =>
     registry.withOwnerLock(
       owner,
-      Effect.suspend(() => (Option.isSome(registry.get(owner)) ? Effect.void : killAccount(accountOf(startedWith))))
+      Effect.suspend(() =>
+        Option.isSome(registry.get(owner))
+          ? Effect.void
+          : Effect.zipRight(killAccount(accountOf(startedWith)), removeSocketsOrLog(directory))
+      )
     )
 
   const handleExit = (process: RunningProcess, exit: Option.Option<ProcessExit>) =>
@@ -31,7 +43,7 @@ export const make = Effect.gen(function* () {
       const { directory, instance, logOffset } = process
       if (!registry.isRegistered(process)) return
       registry.unregister(instance.owner)
-      yield* Effect.forkIn(killLeft(process), scope)
+      yield* Effect.forkIn(removeLeft(process), scope)
       const reason = describeExit(exit, findExitMessage(yield* InstanceLogFile.readTail(directory, logOffset)))
       yield* registry.publishExit(process, reason)
     })

@@ -5,10 +5,22 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Option, Stream } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
-import { lchown, mkdir, open as openFile, readdir, readFile, readlink, rm, stat, symlink } from "node:fs/promises"
+import {
+  lchown,
+  mkdir,
+  open as openFile,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  writeFile
+} from "node:fs/promises"
 import { createServer, type Server } from "node:http"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { eventually } from "../../../../../test/support/Eventually.ts"
 import { bundleProgram, bundleRuntime } from "../../../../../test/support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
 import { hasAccounts, open, owner, pidOf, spec, test } from "./ProcessDriverFixture.ts"
@@ -164,7 +176,7 @@ describe("ProcessInstanceDriver hardening", () => {
     ]
   ] as const)
     test(
-      `ProcessInstanceDriver leaves no process of an instance's account after ${end}`,
+      `ProcessInstanceDriver leaves neither processes of an instance's account nor its sockets after ${end}`,
       () =>
         Effect.gen(function* () {
           const directory = yield* temporaryDirectory
@@ -182,9 +194,28 @@ describe("ProcessInstanceDriver hardening", () => {
           )
           yield* how(driver, yield* pidOf(directory))
           assert.strictEqual(yield* Fiber.join(ended).pipe(Effect.timeout("20 seconds")), "SIGKILL")
+          yield* eventually(
+            Effect.sync(() => existsSync(resolve(directory).sockets)),
+            (exist) => !exist,
+            { description: "the sockets to be removed" }
+          )
         }),
       hasAccounts
     )
+
+  test("ProcessInstanceDriver leaves no sockets of an instance that does not start", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const bundle = join(directory, "program", "runtime.mjs")
+      yield* Effect.promise(async () => {
+        await mkdir(dirname(bundle))
+        await writeFile(bundle, "process.exit(1)")
+      })
+      const instances = join(directory, "instances")
+      const driver = yield* open(instances, { bundle })
+      yield* Effect.flip(driver.start(spec))
+      assert.isFalse(existsSync(resolve(instances).sockets))
+    }))
 
   test("OrphanedInstances.end removes the sockets that killed instances left", () =>
     Effect.gen(function* () {
