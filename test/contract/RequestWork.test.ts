@@ -187,7 +187,7 @@ const prepare = Effect.gen(function* () {
         215,
         1
       ],
-      ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 107, 0],
+      ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 105, 0],
       [
         "POST /api/v1/gateway by card",
         plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),

@@ -92,7 +92,7 @@ const makeAnswer = Effect.gen(function* () {
       if (Either.isLeft(named) && named.left._tag === "PluginNotFound") return yield* named.left
       const payer = yield* identifyPayer(payment, user)
       // A machine payment has paid for the whole answer.
-      if (payer.method === "mpp") yield* FiberRef.set(currentCredentialWatch, Option.none())
+      if (payer.method === "mpp" && Option.isSome(user)) yield* FiberRef.set(currentCredentialWatch, Option.none())
       const plugin = yield* named
       yield* annotateSpan({ "gateway.plugin": plugin, "gateway.payment": payment.method })
       const call = yield* readCall(request, plugin, yield* content)

@@ -97,25 +97,25 @@ const makeServices = ({
   readonly site: Option.Option<InstanceSite>
   readonly found: ReturnType<RequestRouter["Type"]["find"]>
 }) => {
-  const own = Context.mergeAll(
-    Context.make(HttpServerRequest.HttpServerRequest, request),
-    Context.make(Scope.Scope, scope),
-    Context.make(Tracer.ParentSpan, span),
-    Context.make(Caller, caller),
-    Context.make(InstanceHost, site),
-    Context.make(RequiredScope, Option.match(route, { onNone: () => null, onSome: ({ scope }) => scope ?? null }))
-  )
-  if (found === undefined) return own
-  const { handler, params, searchParams } = found
-  return Context.mergeAll(
-    own,
-    Context.make(HttpServerRequest.ParsedSearchParams, searchParams),
-    Context.make(HttpRouter.RouteContext, {
+  // `Context.add` and `Context.mergeAll` copy all services.
+  const services = new Map<string, unknown>()
+  const add = <I, S>({ key }: Context.Tag<I, S>, service: NoInfer<S>) => services.set(key, service)
+  add(HttpServerRequest.HttpServerRequest, request)
+  add(Scope.Scope, scope)
+  add(Tracer.ParentSpan, span)
+  add(Caller, caller)
+  add(InstanceHost, site)
+  add(RequiredScope, Option.isSome(route) ? (route.value.scope ?? null) : null)
+  if (found !== undefined) {
+    const { handler, params, searchParams } = found
+    add(HttpServerRequest.ParsedSearchParams, searchParams)
+    add(HttpRouter.RouteContext, {
       [HttpRouter.RouteContextTypeId]: HttpRouter.RouteContextTypeId,
       route: HttpRouter.makeRoute(handler.method, handler.path, handler.handler),
       params
     })
-  )
+  }
+  return Context.unsafeMake<never>(services)
 }
 
 /** The routes of a host, and the origin whose pages may call them. */

@@ -1,11 +1,10 @@
-import { Either, Order, Schema } from "effect"
+import { Either, Order } from "effect"
 import { type Model, TaskType } from "./Model.ts"
 import { ModelsUnavailable } from "./ModelErrors.ts"
 
-const isTaskType = Schema.is(TaskType)
-
 /** Unknown and absent task types are general. */
-export const parseTaskType = (asked: string | null | undefined): TaskType => (isTaskType(asked) ? asked : "general")
+export const parseTaskType = (asked: string | null | undefined): TaskType =>
+  TaskType.literals.find((known) => known === asked) ?? "general"
 
 /** US dollars per million tokens of a conversation with three tokens in for each one out. */
 export const computeBlendedCost = (model: Pick<Model, "inputCost" | "outputCost">): number =>

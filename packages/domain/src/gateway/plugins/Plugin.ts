@@ -20,4 +20,4 @@ export const plugins: Readonly<Record<PluginId, Plugin>> = {
   stt: { name: "speech-to-text", streams: false }
 }
 
-export const isPluginId = Schema.is(PluginId)
+export const isPluginId = (name: string): name is PluginId => Object.hasOwn(plugins, name)
