@@ -96,13 +96,13 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
       for (const call of tries) {
         const answer = yield* gatewayCall({ as, ...call })
         assert.match(answer.headers["content-type"] ?? "", /^text\/event-stream/)
-        const told = parseEvents(answer)
+        const received = parseEvents(answer)
         assert.deepStrictEqual(
-          told.map(({ event }) => event),
+          received.map(({ event }) => event),
           ["delta", "delta", "done"]
         )
-        s.assertShape(told[0]?.data, { text: s.nonEmptyText })
-        s.assertShape(told[2]?.data, {
+        s.assertShape(received[0]?.data, { text: s.nonEmptyText })
+        s.assertShape(received[2]?.data, {
           plugin: s.equalTo("plugin" in call.json ? "agent" : "generate-text"),
           timestamp: s.recentTimestamp,
           payment: { method: s.equalTo("card"), receipt: s.equalTo(null) }
@@ -131,12 +131,12 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
           const answer = yield* withBehavior({ chat: () => chat })(gatewayCall({ as, headers, json: long }))
           assert.notInclude(answer.text, "hunter2")
           if (answer.status !== 500) {
-            const told = parseEvents(answer)
+            const received = parseEvents(answer)
             assert.deepStrictEqual(
-              told.map(({ event }) => event),
+              received.map(({ event }) => event),
               ["delta", "error"]
             )
-            s.assertShape(told[1]?.data, {
+            s.assertShape(received[1]?.data, {
               error: s.equalTo("internal"),
               message: s.nonEmptyText,
               code: s.equalTo("plugin_failed"),
@@ -144,7 +144,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
             })
           }
         }
-      yield* eventually(readUsedUnits(as), (used) => used === 2, { description: "two broken streams to be settled" })
+      yield* eventually(readUsedUnits(as), (used) => used === 2, { description: "two broken streams are settled" })
     })
   )
 
@@ -160,7 +160,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
           yield* model.left
         })
       )
-      yield* eventually(readUsedUnits(as), (used) => used === 1, { description: "what was used to be booked" })
+      yield* eventually(readUsedUnits(as), (used) => used === 1, { description: "the used units are settled" })
 
       yield* withPendingAnswer((model) =>
         Effect.gen(function* () {
@@ -171,7 +171,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
           yield* model.left
         })
       )
-      yield* eventually(readUsedUnits(as), (used) => used === 2, { description: "the prompt to be booked" })
+      yield* eventually(readUsedUnits(as), (used) => used === 2, { description: "the prompt is settled" })
 
       yield* withPendingAnswer(
         (model) =>
@@ -184,7 +184,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
         []
       )
       yield* eventually(readUsedUnits(as), (used) => used === 3, {
-        description: "the prompt to be booked when no output has arrived"
+        description: "the prompt is settled without output"
       })
     })
   )
@@ -348,7 +348,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
           yield* Fiber.interrupt(call)
         })
       )
-      yield* eventually(readUsedUnits(as), (used) => used === 29, { description: "the calls so far to be booked" })
+      yield* eventually(readUsedUnits(as), (used) => used === 29, { description: "the calls so far are settled" })
     })
   )
 

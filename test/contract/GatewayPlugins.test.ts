@@ -334,7 +334,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
             yield* model.left
           })
         )
-        yield* eventually(readUsedUnits(as), (used) => used === 1, { description: "what was used to be booked" })
+        yield* eventually(readUsedUnits(as), (used) => used === 1, { description: "the used units are settled" })
       })
     )
   }

@@ -54,10 +54,10 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
             .status,
           200
         )
-        const told = (yield* logLines).filter(
+        const logged = (yield* logLines).filter(
           (line) => line.includes(path) && line.includes(`"userId":"${owner.user.id}"`)
         )
-        assert.strictEqual(told.length, 1)
+        assert.strictEqual(logged.length, 1)
 
         const claims = (key: string, id: string) =>
           App.backend({

@@ -75,20 +75,20 @@ const streamWholeAnswer = (owner: App.SignedIn, path: string) =>
   })
 
 /** A message whose answer waits for `go` after its first events. */
-const startAnswer = (owner: App.SignedIn, told = 3) =>
+const startAnswer = (owner: App.SignedIn, storedCount = 3) =>
   Effect.gen(function* () {
     const { withBehavior } = yield* AgentManagerTest
     const go = yield* Deferred.make<void>()
     const chat = () =>
-      Stream.fromIterable(whole.slice(0, told)).pipe(
+      Stream.fromIterable(whole.slice(0, storedCount)).pipe(
         Stream.concat(Stream.execute(Deferred.await(go))),
-        Stream.concat(Stream.fromIterable(whole.slice(told)))
+        Stream.concat(Stream.fromIterable(whole.slice(storedCount)))
       )
     const client = yield* Effect.forkDaemon(withBehavior({ chat })(postMessage(owner, "/api/agent")))
     const [row] = yield* eventually(
       sql<{ messageId: string }>`
         select message_id from answer_events join messages on messages.id = message_id
-        where user_id = ${owner.user.id} group by 1 having sum(answer_events.delta_count) >= ${told}`,
+        where user_id = ${owner.user.id} group by 1 having sum(answer_events.delta_count) >= ${storedCount}`,
       (rows) => rows.length === 1
     )
     return { id: MessageId.make(row?.messageId ?? ""), client, finish: Deferred.succeed(go, undefined) }

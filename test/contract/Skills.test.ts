@@ -39,7 +39,7 @@ layer(App.shared, { excludeTestServices: true })("An agent's skills", (it) => {
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro")
       const { calls } = yield* AgentManagerTest
-      const told = Effect.map(calls, (all) =>
+      const reported = Effect.map(calls, (all) =>
         all.filter(({ method, target }) => method === "reconfigure" && target === owner.user.id)
       )
       assert.deepStrictEqual(yield* skillsOf(owner), { time: false, calculator: false, files: false })
@@ -52,7 +52,7 @@ layer(App.shared, { excludeTestServices: true })("An agent's skills", (it) => {
       assert.strictEqual((yield* toggle(owner, "files", false)).status, 200)
       assert.strictEqual((yield* toggle(owner, "files", false)).status, 200)
       assert.deepStrictEqual(yield* skillsOf(owner), { time: true, calculator: false, files: false })
-      assert.lengthOf(yield* told, 5)
+      assert.lengthOf(yield* reported, 5)
       // One job repeats the changes to the instance, in the owner's lane.
       const jobs = yield* sql`
         select lane from outbox where name = ${ReconfigureInstanceJob.name} and payload->>'userId' = ${owner.user.id}`

@@ -181,7 +181,7 @@ export const agentTasks: SharedBerthPart = (outer) =>
         yield* eventually(
           Effect.sync(() => upstream.abandonedRequests()),
           (now) => now > left,
-          { description: "the call upstream to be given up", timeout: waitLimit }
+          { description: "the upstream call is abandoned", timeout: waitLimit }
         )
         assert.strictEqual(yield* answerOf(Option.some(person.user), "Still there?"), "You said: Still there?")
       })

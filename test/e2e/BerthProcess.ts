@@ -72,7 +72,7 @@ export class BerthStartFailed extends Data.TaggedError("BerthStartFailed")<{
 export const repeatUntil = <E, R>(
   question: Effect.Effect<boolean, E, R>,
   limit: Duration.DurationInput = "60 seconds"
-) => Effect.asVoid(Effect.orDie(eventually(question, (yes) => yes, { description: "a yes", timeout: limit })))
+) => Effect.asVoid(Effect.orDie(eventually(question, (yes) => yes, { description: "the condition", timeout: limit })))
 
 /** Variables of any shell, so that settings of the test run do not reach the programs. */
 export const makeShellEnvironment = () =>

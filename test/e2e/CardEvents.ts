@@ -76,12 +76,12 @@ export const cardEvents: SharedBerthPart = (it) => {
           subscription_data: { metadata }
         })
       )
-      const told = cards.completeCheckout(session.url ?? "").toReversed()
+      const sent = cards.completeCheckout(session.url ?? "").toReversed()
       const { worker } = yield* berth.pids
-      yield* deliver([...told, ...told])
+      yield* deliver([...sent, ...sent])
       process.kill(worker, "SIGKILL")
       yield* repeatUntil(Effect.sync(() => !isProcessAlive(worker)))
-      yield* deliver(told)
+      yield* deliver(sent)
       yield* untilPlan(person, "solo")
       yield* untilApplied
 
@@ -98,7 +98,7 @@ export const cardEvents: SharedBerthPart = (it) => {
       yield* Effect.promise(() => stripe.subscriptions.cancel(id))
       yield* deliver(cards.events.filter(({ type }) => type === "customer.subscription.deleted"))
       yield* untilPlan(person, "free")
-      yield* deliver(told)
+      yield* deliver(sent)
       yield* untilApplied
       assert.containSubset(yield* person.raw("POST", "/api/agents/provision", { body: { name: "Eve" } }), {
         status: 402

@@ -133,7 +133,7 @@ const beginChat = (person: SignedUpClient, message: string, pieces: ReadonlyArra
     yield* eventually(
       Effect.sync(() => ({ asked: upstream.received.length - before, told: told.length })),
       (so) => so.asked > 0 && so.told >= pieces.length,
-      { description: `"${message}" to be asked upstream and told in ${pieces.length} pieces`, timeout: waitLimit }
+      { description: `"${message}" reached the upstream and has ${pieces.length} deltas`, timeout: waitLimit }
     )
     return { told, end: Fiber.join(fiber) }
   })
@@ -278,7 +278,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
         Effect.sync(() => upstream.abandonedRequests()),
         (now) => now > left,
         {
-          description: `the call upstream to be given up (${left} were before)`,
+          description: `the upstream call is abandoned (${left} were before)`,
           timeout: waitLimit
         }
       )
@@ -312,7 +312,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
         ([person, moment]) =>
           Effect.gen(function* () {
             const born = readRuntimePid(berth.place.dataDirectory, person.userId)
-            yield* eventually(born, Option.isSome, { description: "a process to be recorded", timeout: waitLimit })
+            yield* eventually(born, Option.isSome, { description: "a process is recorded", timeout: waitLimit })
             yield* Effect.sleep(moment)
             yield* kill(Option.getOrThrow(yield* born))
           }),
@@ -391,7 +391,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       yield* eventually(
         person.raw("GET", `/api/agents/${id}/wallet-payments`),
         ({ body }) => memberAt(body, "payments", "0", "status") === "confirmed",
-        { description: "the payment to be confirmed", timeout: waitLimit }
+        { description: "the payment is confirmed", timeout: waitLimit }
       )
       assert.strictEqual(new Set(yield* node.sent).size, 1)
       assert.deepStrictEqual([yield* chain.countMined(address), yield* chain.balanceOf(payee)], [1, 1_250_000n])
@@ -426,7 +426,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
         ]),
         ([agent, instance, processes]) =>
           agent === "stopped" && instance.status === "stopped" && processes.length === 0,
-        { description: "the stop to be finished", timeout: waitLimit }
+        { description: "the stop is finished", timeout: waitLimit }
       )
       yield* eventually(
         Effect.all([started.statusOf(started.agentId), listRuntimeProcesses(started.userId)]),
@@ -505,7 +505,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       const first = yield* beginChat(silent, "Never begun", [])
       const second = yield* beginChat(half, "Half answered", ["Half ", "of "])
       yield* eventually(Records.countStoredDeltas(half.userId), (count) => count === 2, {
-        description: "the pieces of the half answer to be stored",
+        description: "the deltas of the partial answer are stored",
         timeout: waitLimit
       })
       const task = yield* beginTask(client, "A task at a killed server")

@@ -119,7 +119,7 @@ export const gateway: SharedBerthPart = (it) => {
       upstream.respondWith({ type: "break-off", pieces: ["Half ", "a "], by: "hanging" })
       const streamed = yield* Effect.fork(Effect.exit(Stream.runDrain(reader.events(path, { ...call, stream: true }))))
       yield* eventually(Records.readDeliveredUnits(reader.userId), (units) => units === 1, {
-        description: "the cost of the stream so far",
+        description: "the streamed cost",
         timeout: "60 seconds"
       })
 
@@ -132,7 +132,7 @@ export const gateway: SharedBerthPart = (it) => {
       yield* eventually(
         Effect.sync(() => chats(upstream)),
         (so) => so >= seen + 2,
-        { description: "both calls to reach the model", timeout: "60 seconds" }
+        { description: "both model calls", timeout: "60 seconds" }
       )
       const { server } = yield* berth.pids
       process.kill(server, "SIGKILL")

@@ -215,7 +215,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         Records.readMessageAccounts(person.userId),
         ({ answered, used }) => answered === 1 && used === 1,
         {
-          description: "the answer to be kept and paid"
+          description: "the answer is stored and settled"
         }
       )
       assert.containSubset(yield* person.raw("GET", "/api/chat"), { body: { count: 2 } })

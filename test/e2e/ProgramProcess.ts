@@ -66,7 +66,7 @@ export const run = (
       Effect.orElseSucceed(() => false)
     )
     showLogsOnFailure(`${name} ${child.pid}`, () => said.join(""))
-    const ready = eventually(isReady, (yes) => yes, { description: `the ${name} to be ready`, timeout: "90 seconds" })
+    const ready = eventually(isReady, (yes) => yes, { description: `the ${name} is ready`, timeout: "90 seconds" })
     yield* Effect.raceFirst(Effect.orDie(ready), Effect.zipRight(Deferred.await(gone), failed))
     return {
       pid: child.pid ?? 0,

@@ -77,7 +77,7 @@ const program = (name: "server" | "worker", environment: Readonly<Record<string,
       child.stderr.setEncoding("utf8").on("data", (text: string) => said.push(text))
       child.once("exit", () => Deferred.unsafeDone(gone, Effect.void))
       running = { child, gone }
-      const ready = eventually(isReady, (yes) => yes, { description: `the ${name} to be ready`, timeout: "90 seconds" })
+      const ready = eventually(isReady, (yes) => yes, { description: `the ${name} is ready`, timeout: "90 seconds" })
       const over = Effect.zipRight(Deferred.await(gone), Effect.dieMessage(`the ${name} ended`))
       yield* Effect.raceFirst(Effect.interruptible(ready), Effect.interruptible(over))
     }).pipe(Effect.orDie)
@@ -144,18 +144,18 @@ const ownerWithRunningAgent = Effect.gen(function* () {
 
 const begin = (person: SignedUpClient, message: string) =>
   Effect.gen(function* () {
-    const told: Array<StreamedEvent> = []
+    const received: Array<StreamedEvent> = []
     const fiber = yield* Effect.forkDaemon(
       Effect.exit(
-        Stream.runForEach(person.events("/api/agent", { message }), (event) => Effect.sync(() => told.push(event)))
+        Stream.runForEach(person.events("/api/agent", { message }), (event) => Effect.sync(() => received.push(event)))
       )
     )
-    return { told, fiber }
+    return { received, fiber }
   })
 
-const twoPieces = (told: ReadonlyArray<StreamedEvent>) =>
+const twoPieces = (received: ReadonlyArray<StreamedEvent>) =>
   eventually(
-    Effect.sync(() => told),
+    Effect.sync(() => received),
     (so) => so.length >= 2,
     { description: "two pieces of an answer" }
   )
@@ -198,19 +198,19 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
       const { upstream } = yield* Service
       const person = yield* ownerWithRunningAgent
       upstream.respondWith({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
-      const { fiber, told } = yield* begin(person, "Tell!")
-      yield* twoPieces(told)
-      const rest = yield* Effect.forkDaemon(resumed(person.other, told[0]?.id))
-      const whole = yield* Effect.forkDaemon(resumed(person.other, told[0]?.id?.replace(/\d+$/, "0")))
+      const { fiber, received } = yield* begin(person, "Tell!")
+      yield* twoPieces(received)
+      const rest = yield* Effect.forkDaemon(resumed(person.other, received[0]?.id))
+      const whole = yield* Effect.forkDaemon(resumed(person.other, received[0]?.id?.replace(/\d+$/, "0")))
       // The fake model never ends that answer; stopping the instance does, which settles the output so far.
       yield* person.raw("POST", `/api/instance/${person.userId}/stop`)
       yield* Fiber.join(fiber)
       assert.deepStrictEqual(
-        told.map(({ event }) => event),
+        received.map(({ event }) => event),
         ["delta", "delta", "error"]
       )
-      assert.deepStrictEqual(withoutTraces(yield* Fiber.join(rest)), withoutTraces(told.slice(1)))
-      assert.deepStrictEqual(withoutTraces(yield* Fiber.join(whole)), withoutTraces(told))
+      assert.deepStrictEqual(withoutTraces(yield* Fiber.join(rest)), withoutTraces(received.slice(1)))
+      assert.deepStrictEqual(withoutTraces(yield* Fiber.join(whole)), withoutTraces(received))
       yield* costs(person.userId, 0, 1, 1)
     })
   )
@@ -220,15 +220,15 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
     Effect.fn(function* () {
       const { webs } = yield* Service
       const person = yield* ownerWithRunningAgent
-      const { fiber, told } = yield* begin(person, "A message of some words")
+      const { fiber, received } = yield* begin(person, "A message of some words")
       yield* Fiber.join(fiber)
-      assert.strictEqual(told.at(-1)?.event, "done")
-      for (const [index, { id }] of told.entries()) {
-        assert.deepStrictEqual(yield* resumed(index % 2 === 0 ? person.other : person, id), told.slice(index + 1))
+      assert.strictEqual(received.at(-1)?.event, "done")
+      for (const [index, { id }] of received.entries()) {
+        assert.deepStrictEqual(yield* resumed(index % 2 === 0 ? person.other : person, id), received.slice(index + 1))
       }
       yield* Effect.forEach(webs, ({ kill }) => kill)
       yield* Effect.forEach(webs, ({ start }) => start, { concurrency: "unbounded" })
-      assert.deepStrictEqual(yield* resumed(person.other, told[0]?.id), told.slice(1))
+      assert.deepStrictEqual(yield* resumed(person.other, received[0]?.id), received.slice(1))
       yield* costs(person.userId, 1, 0)
     })
   )
@@ -239,19 +239,19 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
       const { upstream, webs } = yield* Service
       const person = yield* ownerWithRunningAgent
       upstream.respondWith({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
-      const { fiber, told } = yield* begin(person, "Tell!")
-      yield* twoPieces(told)
+      const { fiber, received } = yield* begin(person, "Tell!")
+      yield* twoPieces(received)
       yield* eventually(Records.countStoredDeltas(person.userId), (count) => count === 2, {
-        description: "both pieces to be stored"
+        description: "both deltas are stored"
       })
       yield* webs[0].kill
       yield* Fiber.join(fiber)
-      const heard = yield* resumed(person.other, told[0]?.id)
+      const resumedEvents = yield* resumed(person.other, received[0]?.id)
       // Deltas that were not stored are lost; none is delivered twice.
-      const [last, ...before] = heard.toReversed()
+      const [last, ...before] = resumedEvents.toReversed()
       assert.containSubset(last, { event: "error", data: { code: "message_unanswered" } })
-      for (const event of before) assert.deepInclude(told, event)
-      assert.isTrue(heard.every(({ id }) => id !== told[0]?.id))
+      for (const event of before) assert.deepInclude(received, event)
+      assert.isTrue(resumedEvents.every(({ id }) => id !== received[0]?.id))
       yield* costs(person.userId, 0, 1, 1)
       yield* webs[0].start
       const { reply, sessionId } = yield* person.chat("And now?")

@@ -22,7 +22,7 @@ const start = (backend: FakeBackend, extra: Record<string, string> = {}) =>
     const directory = yield* temporaryDirectory
     const socket = join(yield* temporaryDirectory, "s")
     const end = yield* Deferred.make<number | null>()
-    const said: Array<string> = []
+    const output: Array<string> = []
     const child = yield* Effect.acquireRelease(
       Effect.sync(() => {
         const env = {
@@ -33,14 +33,14 @@ const start = (backend: FakeBackend, extra: Record<string, string> = {}) =>
           ...extra
         }
         const process_ = spawn(process.execPath, ["--max-semi-space-size=1", "--optimize-for-size", program], { env })
-        process_.stdout.on("data", (chunk) => said.push(String(chunk)))
-        process_.stderr.on("data", (chunk) => said.push(String(chunk)))
+        process_.stdout.on("data", (chunk) => output.push(String(chunk)))
+        process_.stderr.on("data", (chunk) => output.push(String(chunk)))
         process_.once("exit", (code) => Deferred.unsafeDone(end, Effect.succeed(code)))
         return process_
       }),
       (process_) => Effect.sync(() => process_.kill("SIGKILL"))
     )
-    return { child, directory, end, log: () => said.join("") }
+    return { child, directory, end, log: () => output.join("") }
   })
 
 const listening = (directory: string) =>

@@ -42,8 +42,8 @@ test("AddressFile contains the runtime's address until its end", () =>
   Effect.gen(function* () {
     const { directory, end, file, socket } = yield* make
     assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), [runtimeAddressFile])
-    const said = decode(yield* Effect.promise(() => readFile(file, "utf8")))
-    assert.deepStrictEqual(said, { pid: 7, socket, runtimeVersion: "1.2.3", startedAt: 42 })
+    const published = decode(yield* Effect.promise(() => readFile(file, "utf8")))
+    assert.deepStrictEqual(published, { pid: 7, socket, runtimeVersion: "1.2.3", startedAt: 42 })
     const { mode } = yield* Effect.promise(() => stat(socket))
     assert.strictEqual((mode & 0o777).toString(8), "600")
     yield* end

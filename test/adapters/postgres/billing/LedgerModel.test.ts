@@ -66,11 +66,11 @@ describe("The model of an account", () => {
       FastCheck.array(FastCheck.nat(), { minLength: 24, maxLength: 24 })
     ],
     ([booked, reversed, spent, lots]) => {
-      const told: ReadonlyArray<LedgerOperation> = [
+      const operations: ReadonlyArray<LedgerOperation> = [
         ...booked.map((cause) => ({ is: "book" as const, cause, units: 0, amount: 0, kind: "purchase" as const })),
         ...reversed
       ]
-      const shuffled = [...told, ...told]
+      const shuffled = [...operations, ...operations]
         .map((what, n) => ({ what, lot: lots[n] ?? 0 }))
         .sort((one, other) => one.lot - other.lot)
         .map(({ what }) => what)
@@ -81,7 +81,7 @@ describe("The model of an account", () => {
         model.apply({ is: "settle", cause: "call 1", units: spent })
         return { credits: model.credits, balances: computeBalances(model.entries) }
       }
-      assert.deepStrictEqual(endOf(shuffled), endOf(told))
+      assert.deepStrictEqual(endOf(shuffled), endOf(operations))
     },
     { fastCheck: { numRuns: 2000 } }
   )
@@ -218,9 +218,9 @@ layer(BillingServices, { excludeTestServices: true })("An account in the databas
         yield* addsUp
         for (const { units, usedUnits } of yield* readBudgets(user, agents)) assert.isAtMost(usedUnits, units)
         // The result of purchases and refunds depends on neither their order nor their number.
-        const told = timeless.flat().filter(({ is }) => is === "book" || is === "reverse")
+        const operations = timeless.flat().filter(({ is }) => is === "book" || is === "reverse")
         const model = new LedgerModel()
-        for (const what of told) model.apply(what)
+        for (const what of operations) model.apply(what)
         const { grants, purchases } = yield* readLedger(user)
         const expected = computeBalances(model.entries)
         assert.deepEqual({ grants, purchases }, { grants: expected.grants, purchases: expected.purchases })

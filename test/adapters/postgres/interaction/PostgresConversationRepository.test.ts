@@ -145,18 +145,18 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     Effect.gen(function* () {
       const { findSession, isNext } = yield* ConversationRepository
       const { session, user } = yield* conversation
-      const said = yield* Effect.forEach(
+      const appended = yield* Effect.forEach(
         Array.from({ length: 20 }, (_, n) => `message ${n}`),
         (content) => say(session, content),
         { concurrency: "unbounded" }
       )
-      const seqs = said.map(({ seq }) => seq).sort((a, b) => a - b)
+      const seqs = appended.map(({ seq }) => seq).sort((a, b) => a - b)
       assert.deepStrictEqual(
         seqs,
         Array.from({ length: 20 }, (_, n) => 2 * n + 1)
       )
       assert.strictEqual(Option.getOrThrow(yield* findSession(user.id, session.id)).messageCount, 20)
-      const next = yield* Effect.filter(said, isNext)
+      const next = yield* Effect.filter(appended, isNext)
       assert.deepStrictEqual(
         next.map(({ seq }) => seq),
         [1]

@@ -243,8 +243,8 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       const [session, other] = [yield* openSession(agent), yield* openSession(agent)]
       const summary = Effect.map(turnOf(session, ""), (turn) => turn.summary)
       assert.deepStrictEqual(yield* summary, Option.none())
-      const told = [4, 12, 8, 12, 2].map((upToSeq) => saveSummary(session, { text: `up to ${upToSeq}`, upToSeq }))
-      yield* Effect.all(told, { concurrency: "unbounded" })
+      const writes = [4, 12, 8, 12, 2].map((upToSeq) => saveSummary(session, { text: `up to ${upToSeq}`, upToSeq }))
+      yield* Effect.all(writes, { concurrency: "unbounded" })
       assert.deepStrictEqual(yield* summary, Option.some({ text: "up to 12", upToSeq: 12 }))
       yield* saveSummary(session, { text: "the same again", upToSeq: 12 })
       assert.deepStrictEqual(yield* summary, Option.some({ text: "up to 12", upToSeq: 12 }))
