@@ -118,4 +118,15 @@ describe("TokenGate", () => {
       assert.strictEqual(yield* asked, 0)
     })
   )
+
+  it.effect("TokenGate grants access with Layers of its two ports", () =>
+    Effect.gen(function* () {
+      const gate = yield* TokenGate
+      assert.isTrue((yield* gate.check(one)).hasAccess)
+    }).pipe(
+      Effect.provide(TokenGate.Default),
+      Effect.provide(Layer.succeed(TokenBalances, { balanceOf: () => Effect.succeed(token.minBalance) })),
+      Effect.provide(Layer.succeed(GatingSettings, { token: Option.some(token), rpcEndpoint: "https://node.example" }))
+    )
+  )
 })
