@@ -1,18 +1,13 @@
 import { Digests } from "@berth/domain/secrets/Digests"
+import { oncePerObject } from "@berth/domain/shared/ObjectMemo"
 import { Layer, Redacted } from "effect"
-import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from "node:crypto"
+import { createHmac, createSecretKey, hash, timingSafeEqual } from "node:crypto"
 import { keccak256, toHex } from "viem"
 
 const sha256 = (data: string | Uint8Array) => hash("sha256", data, "buffer")
 
 /** Importing a key takes as long as the HMAC of a short text. */
-const importedKeys = new WeakMap<Redacted.Redacted, KeyObject>()
-
-const importKey = (secret: Redacted.Redacted): KeyObject => {
-  const known = importedKeys.get(secret) ?? createSecretKey(Redacted.value(secret), "utf8")
-  importedKeys.set(secret, known)
-  return known
-}
+const importKey = oncePerObject((secret: Redacted.Redacted) => createSecretKey(Redacted.value(secret), "utf8"))
 
 /** Keccak comes from viem: OpenSSL has only the later SHA-3. */
 export const digests: Digests["Type"] = {

@@ -2,7 +2,8 @@ import { CrossOrigin, type CrossOriginAccess } from "@berth/api/http/CrossOrigin
 import { GroupErrorMembers } from "@berth/api/http/ErrorBody"
 import { RequiredScope } from "@berth/api/sessions/RequiredScope"
 import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
-import { HttpApi, type HttpApiGroup } from "@effect/platform"
+import { oncePerObject } from "@berth/domain/shared/ObjectMemo"
+import { HttpApi } from "@effect/platform"
 import { Context, Option } from "effect"
 
 /** Properties of a route that apply before its handler runs. */
@@ -26,15 +27,8 @@ export interface KnownRoute {
   readonly crossOrigin?: CrossOriginAccess | null
 }
 
-/** Contracts are read once: it takes a twentieth of the processor time of loading the program. */
-const routesOf = new WeakMap<object, ReadonlyArray<KnownRoute>>()
-
-/** Returns every endpoint of a contract. */
-export const listRoutes = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
-  api: HttpApi.HttpApi<Id, Groups, E, R>
-): ReadonlyArray<KnownRoute> => {
-  const known = routesOf.get(api)
-  if (known !== undefined) return known
+/** Every endpoint of a contract; read once, since it takes a twentieth of the processor time of loading the program. */
+export const listRoutes = oncePerObject((api: HttpApi.HttpApi.AnyWithProps): ReadonlyArray<KnownRoute> => {
   const routes: Array<KnownRoute> = []
   HttpApi.reflect(api, {
     onGroup: () => undefined,
@@ -50,9 +44,8 @@ export const listRoutes = <Id extends string, Groups extends HttpApiGroup.HttpAp
       })
     }
   })
-  routesOf.set(api, routes)
   return routes
-}
+})
 
 export const makePlainRoute = (method: string, path: string): KnownRoute => ({
   method,
@@ -72,22 +65,10 @@ interface Candidate {
 
 const literals = ({ pattern }: Candidate) => pattern.filter((segment) => !segment.startsWith(":")).length
 
-/** Made once for a table, because every request reads it. */
-const oncePerTable = <A>(make: (table: ReadonlyArray<KnownRoute>) => A) => {
-  const made = new WeakMap<ReadonlyArray<KnownRoute>, { readonly value: A }>()
-  return (table: ReadonlyArray<KnownRoute>): A => {
-    const known = made.get(table)
-    if (known !== undefined) return known.value
-    const value = make(table)
-    made.set(table, { value })
-    return value
-  }
-}
-
 const isLiteral = ({ path }: KnownRoute) => !path.includes("/:")
 
 /** Routes by segment count, best match first. */
-const indexOf = oncePerTable((table): ReadonlyMap<number, ReadonlyArray<Candidate>> => {
+const indexOf = oncePerObject((table: ReadonlyArray<KnownRoute>): ReadonlyMap<number, ReadonlyArray<Candidate>> => {
   const candidates = table.map((route) => ({ route, pattern: segmentsOf(route.path) }))
   return new Map(
     [...new Set(candidates.map(({ pattern }) => pattern.length))].map((length) => [
@@ -119,8 +100,8 @@ export const findRoutes = (table: ReadonlyArray<KnownRoute>, path: string): Read
 }
 
 /** Routes without parameters by method and path: most requests. The first of two routes counts, as in the search. */
-const literalIndexOf = oncePerTable(
-  (table) =>
+const literalIndexOf = oncePerObject(
+  (table: ReadonlyArray<KnownRoute>) =>
     new Map(
       table
         .filter(isLiteral)
@@ -148,8 +129,9 @@ const searchErrorMembers = (table: ReadonlyArray<KnownRoute>, path: string): Kno
   findRoutes(table, path)[0]?.errorMembers ?? {}
 
 /** Members by path without parameters. */
-const literalErrorMembersOf = oncePerTable(
-  (table) => new Map(table.filter(isLiteral).map(({ path }) => [path, searchErrorMembers(table, path)]))
+const literalErrorMembersOf = oncePerObject(
+  (table: ReadonlyArray<KnownRoute>) =>
+    new Map(table.filter(isLiteral).map(({ path }) => [path, searchErrorMembers(table, path)]))
 )
 
 /** Returns the additional members of error bodies at a path. */

@@ -1,7 +1,8 @@
+import { oncePerObject } from "../../shared/ObjectMemo.ts"
 import type { Model, ProviderName } from "../models/Model.ts"
 import { listModelProviders } from "../models/ModelRoutes.ts"
 
-const cache = new WeakMap<ReadonlyArray<Model>, Map<string, ReadonlyArray<Model>>>()
+const catalogsOf = oncePerObject((_: ReadonlyArray<Model>) => new Map<string, ReadonlyArray<Model>>())
 
 const runWith = (models: ReadonlyArray<Model>, own: ReadonlySet<ProviderName>): ReadonlyArray<Model> =>
   models.map((model) => {
@@ -12,8 +13,7 @@ const runWith = (models: ReadonlyArray<Model>, own: ReadonlySet<ProviderName>): 
 /** The catalog with the models that own keys run, at their providers. The same array for the same catalog and providers. */
 export const applyOwnKeys = (models: ReadonlyArray<Model>, own: ReadonlySet<ProviderName>): ReadonlyArray<Model> => {
   if (own.size === 0) return models
-  const known = cache.get(models) ?? new Map<string, ReadonlyArray<Model>>()
-  cache.set(models, known)
+  const known = catalogsOf(models)
   const key = [...own].sort().join(" ")
   const assembled = known.get(key) ?? runWith(models, own)
   known.set(key, assembled)

@@ -1,4 +1,5 @@
 import { Either, Option } from "effect"
+import { oncePerObject } from "../../shared/ObjectMemo.ts"
 import type { Model } from "./Model.ts"
 import type { ModelsUnavailable } from "./ModelErrors.ts"
 import { parseModelName } from "./ModelRoutes.ts"
@@ -18,15 +19,9 @@ const readings: ReadonlyArray<(modelId: string) => string> = [
   (id) => spelling(parseModelName(id))
 ]
 
-type Index = ReadonlyArray<ReadonlyMap<string, Model>>
-
-const indexes = new WeakMap<ReadonlyArray<Model>, Index>()
-
 /** The models by each spelling; of several with the same one, the first available. */
-const indexOf = (models: ReadonlyArray<Model>): Index => {
-  const known = indexes.get(models)
-  if (known !== undefined) return known
-  const index = readings.map((read) => {
+const indexOf = oncePerObject((models: ReadonlyArray<Model>): ReadonlyArray<ReadonlyMap<string, Model>> =>
+  readings.map((read) => {
     const byText = new Map<string, Model>()
     for (const model of models) {
       const text = read(model.id)
@@ -35,9 +30,7 @@ const indexOf = (models: ReadonlyArray<Model>): Index => {
     }
     return byText
   })
-  indexes.set(models, index)
-  return index
-}
+)
 
 /** The model with an id, with the vendor or without, in any spelling. Of several vendors' the first available one. */
 export const findModel = (models: ReadonlyArray<Model>, asked: string): Option.Option<Model> => {

@@ -1,4 +1,5 @@
 import { Either, Order } from "effect"
+import { oncePerObject } from "../../shared/ObjectMemo.ts"
 import { type Model, TaskType } from "./Model.ts"
 import { ModelsUnavailable } from "./ModelErrors.ts"
 
@@ -55,12 +56,11 @@ const rankingFor = (taskType: TaskType): Order.Order<Model> => {
 }
 
 // Cached by the catalog's array, which is replaced when the catalog changes.
-const rankings = new WeakMap<ReadonlyArray<Model>, Map<TaskType, ReadonlyArray<Model>>>()
+const rankingsOf = oncePerObject((_: ReadonlyArray<Model>) => new Map<TaskType, ReadonlyArray<Model>>())
 
 /** The models for a task, the best first. */
 export const rankModels = (models: ReadonlyArray<Model>, taskType: TaskType): ReadonlyArray<Model> => {
-  const known = rankings.get(models) ?? new Map<TaskType, ReadonlyArray<Model>>()
-  rankings.set(models, known)
+  const known = rankingsOf(models)
   const ranked = known.get(taskType) ?? [...models].sort(rankingFor(taskType))
   known.set(taskType, ranked)
   return ranked
@@ -72,14 +72,10 @@ export const preferToolModels = (ranked: ReadonlyArray<Model>): ReadonlyArray<Mo
 
 export const supportsImages = ({ tags }: Model): boolean => tags.includes("vision")
 
-const visionModels = new WeakMap<ReadonlyArray<Model>, ReadonlyArray<Model>>()
-
 /** The models with image input; the same array for the same catalog. */
-export const filterVisionModels = (models: ReadonlyArray<Model>): ReadonlyArray<Model> => {
-  const known = visionModels.get(models) ?? models.filter(supportsImages)
-  visionModels.set(models, known)
-  return known
-}
+export const filterVisionModels = oncePerObject((models: ReadonlyArray<Model>): ReadonlyArray<Model> =>
+  models.filter(supportsImages)
+)
 
 /** The best available model for a task; `withTools` excludes models known not to accept tools. */
 export const selectModel = (

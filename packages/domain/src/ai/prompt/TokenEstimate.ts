@@ -1,3 +1,4 @@
+import { oncePerObject } from "../../shared/ObjectMemo.ts"
 import type { ChatMessage, ChatOptions, ToolSpec } from "../chat/ModelChat.ts"
 
 // Roles and separators around a message, and around a tool or a tool call.
@@ -127,21 +128,12 @@ const tokensOf = (message: ChatMessage): number => {
   }
 }
 
-/** Keeps the estimate of a list: a gateway call needs that of its prompt up to seven times, and a pass over 1 MiB takes milliseconds. */
-const oncePerList = <A extends ReadonlyArray<unknown>>(estimate: (list: A) => number) => {
-  const known = new WeakMap<A, number>()
-  return (list: A): number => {
-    const tokens = known.get(list) ?? estimate(list)
-    known.set(list, tokens)
-    return tokens
-  }
-}
-
-const estimateMessageTokens = oncePerList((messages: ReadonlyArray<ChatMessage>) =>
+// Kept: a gateway call needs the estimate of its prompt up to seven times, and a pass over 1 MiB takes milliseconds.
+const estimateMessageTokens = oncePerObject((messages: ReadonlyArray<ChatMessage>) =>
   messages.reduce((sum, message) => sum + tokensOf(message), 0)
 )
 
-const estimateToolTokens = oncePerList((tools: ReadonlyArray<ToolSpec>) =>
+const estimateToolTokens = oncePerObject((tools: ReadonlyArray<ToolSpec>) =>
   tools.reduce(
     (sum, { description, name, parameters }) =>
       sum + tokensAroundTool + estimateTokens(name + description + JSON.stringify(parameters)),

@@ -1,5 +1,6 @@
 import { DateTime, Duration, Encoding, Option, Schema } from "effect"
 import type { WalletAddress } from "../../chain/WalletAddress.ts"
+import { oncePerObject } from "../../shared/ObjectMemo.ts"
 import { encodeCanonicalJson } from "./CanonicalJson.ts"
 import type { PaidRequest } from "./PaidRequest.ts"
 import type { PaymentDigests } from "./PaymentDigests.ts"
@@ -84,11 +85,10 @@ const encoded = (value: Parameters<typeof encodeCanonicalJson>[0]) =>
 
 /** Requests by price, of which there are few; cleared when callers make many. */
 const maximumKnownRequests = 1_000
-const knownRequests = new WeakMap<PaymentTerms, Map<bigint, string>>()
+const requestsOf = oncePerObject((_: PaymentTerms) => new Map<bigint, string>())
 
 const encodeRequest = (terms: PaymentTerms, amount: bigint): string => {
-  const known = knownRequests.get(terms) ?? new Map<bigint, string>()
-  knownRequests.set(terms, known)
+  const known = requestsOf(terms)
   const found = known.get(amount)
   if (found !== undefined) return found
   const { chainId, currency, recipient } = terms

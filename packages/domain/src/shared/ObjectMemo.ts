@@ -1,0 +1,11 @@
+/** Computes the result of a function once per object, as long as the object lives. */
+export const oncePerObject = <K extends object, A extends NonNullable<unknown>>(compute: (key: K) => A) => {
+  const results = new WeakMap<K, A>()
+  return (key: K): A => {
+    const known = results.get(key)
+    if (known !== undefined) return known
+    const result = compute(key)
+    results.set(key, result)
+    return result
+  }
+}
