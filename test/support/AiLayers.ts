@@ -3,8 +3,8 @@ import { AiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { OwnerKeys, type ModelKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { ModelCatalog } from "@berth/domain/ai/models/ModelProviders"
-import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { UserId } from "@berth/domain/shared/UserId"
+import * as IdGeneratorTest from "@berth/infra/crypto/IdGeneratorTest"
 import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
 import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
@@ -68,7 +68,7 @@ export const buildAiLayer = (
           }),
           Layer.succeed(OwnerKeys, { find: (userId) => Effect.succeed(keysOf(userId)) }),
           Layer.mock(ModelUsage, { record: (call) => Effect.sync(() => void recorded.push(call)) }),
-          Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_1` as const) })
+          IdGeneratorTest.layer
         ])
       )
     )

@@ -1,12 +1,12 @@
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
-import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { TurnSettings, unusedTurn } from "@berth/domain/interaction/turns/TurnPricing"
 import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
 import { UsdMicros } from "@berth/domain/shared/Money"
 import { Transaction } from "@berth/domain/persistence/Transaction"
+import * as IdGeneratorTest from "@berth/infra/crypto/IdGeneratorTest"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option, Ref, TestClock } from "effect"
 import * as AbandonedTurnRecovery from "../../src/interaction/AbandonedTurnRecovery.ts"
@@ -70,7 +70,7 @@ describe("AbandonedTurnRecovery", () => {
                 state: { state: "pending" }
               })
           }),
-          Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_7` as const) }),
+          IdGeneratorTest.layer,
           Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 }),
           Layer.succeed(Transaction, {
             run: (effect) => Effect.zipLeft(Effect.zipRight(record("begin"), effect), record("commit"))
