@@ -76,9 +76,12 @@ const remove = (sessionId: string, key: string) =>
 /** Text that one frame shows at most, so that a fast answer never blocks the page. */
 const frameCharacters = 2_000
 
-/** Resolves with the next frame; a hidden page has none. */
+/** Resolves with the next frame, or after 200 ms: a page that is or becomes hidden has none. */
 const nextFrame = () =>
-  new Promise<unknown>((resolve) => (document.hidden ? setTimeout(resolve, 200) : requestAnimationFrame(resolve)))
+  new Promise<unknown>((resolve) => {
+    requestAnimationFrame(resolve)
+    setTimeout(resolve, 200)
+  })
 
 let lastKey = 0
 
