@@ -1,7 +1,7 @@
 import { DateTime, Duration, Effect, Option, type Redacted } from "effect"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { Digests, hashSecret } from "../secrets/Digests.ts"
-import { currentTime } from "../shared/CurrentTime.ts"
+import { currentTime } from "../shared/HotPath.ts"
 import { withExportedSpan } from "../shared/SpanExport.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import { Caller } from "./Caller.ts"

@@ -1,5 +1,5 @@
 import { Effect, Scope } from "effect"
-import { useService } from "./ServiceUse.ts"
+import { useService } from "./HotPath.ts"
 
 /**
  * Hot path: acquires a resource until the scope closes. `Effect.acquireRelease` captures and compares the fiber's state, which

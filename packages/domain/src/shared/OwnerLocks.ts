@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { UserId } from "./UserId.ts"
 
-/** Serializes the calls for one owner in this process, in their order. */
+/** Serializes the calls for one owner in this process, in their order. `RcMap` would let a later call pass the first one. */
 export const make = Effect.sync(() => {
   const locks = new Map<UserId, { readonly semaphore: Effect.Semaphore; calls: number }>()
 

@@ -1,4 +1,4 @@
-import { provideDirectly, scopedDirectly } from "@berth/domain/shared/DirectScope"
+import { provideDirectly, scopedDirectly } from "@berth/domain/shared/HotPath"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Deferred, Effect, Exit, Fiber, Option, Scope } from "effect"
 

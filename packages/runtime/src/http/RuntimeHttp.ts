@@ -1,7 +1,7 @@
 import { RuntimeConfiguration, RuntimePaths } from "@berth/api/runtime/RuntimeContract"
 import { RuntimeErrors } from "@berth/api/runtime/RuntimeErrors"
 import { Turn } from "@berth/domain/instances/AgentRuntime"
-import { scopedDirectly } from "@berth/domain/shared/DirectScope"
+import { scopedDirectly } from "@berth/domain/shared/HotPath"
 import { Cause, Context, Effect, FiberId, Layer, Option, type Redacted, Runtime } from "effect"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"

@@ -1,7 +1,7 @@
 import type { RuntimeTurnEvent } from "@berth/api/runtime/RuntimeContract"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { logInfoWith } from "@berth/domain/shared/AnnotatedLog"
-import { provideDirectly, scopedDirectly } from "@berth/domain/shared/DirectScope"
+import { provideDirectly, scopedDirectly } from "@berth/domain/shared/HotPath"
 import type { ToolFailed } from "@berth/domain/skills/tools/Tool"
 import { forEachBatch } from "@berth/domain/ai/streams/ChunkSource"
 import { Cause, Context, Data, Effect, Either, FiberRef, HashMap } from "effect"

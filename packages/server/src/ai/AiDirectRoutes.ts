@@ -1,4 +1,4 @@
-import { useService } from "@berth/domain/shared/ServiceUse"
+import { useService } from "@berth/domain/shared/HotPath"
 import { HttpServerRequest } from "@effect/platform"
 import { Effect, Option } from "effect"
 import type { DirectAnswer, DirectRoutes, RequestHandler } from "../http/DirectRoutes.ts"

@@ -8,7 +8,7 @@ import type { ApiKeyProof, GatewayTokenProof } from "@berth/domain/sessions/Prin
 import type { Session, SessionId } from "@berth/domain/sessions/Session"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { Sessions } from "@berth/domain/sessions/Sessions"
-import { useService } from "@berth/domain/shared/ServiceUse"
+import { useService } from "@berth/domain/shared/HotPath"
 import type { User } from "@berth/domain/shared/User"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { HttpServerRequest } from "@effect/platform"

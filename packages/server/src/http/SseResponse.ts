@@ -1,5 +1,5 @@
 import { acquireScoped } from "@berth/domain/shared/AcquireScoped"
-import { scopedDirectly } from "@berth/domain/shared/DirectScope"
+import { scopedDirectly } from "@berth/domain/shared/HotPath"
 import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import type { ChunkReader } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"

@@ -10,7 +10,7 @@ import type { TurnBudgetExhausted, TurnNotInProgress } from "@berth/domain/inter
 import { type TurnModelEvent, TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
 import type { RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
 import { Caller } from "@berth/domain/sessions/Caller"
-import { useService } from "@berth/domain/shared/ServiceUse"
+import { useService } from "@berth/domain/shared/HotPath"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { HttpApiBuilder, HttpServerRequest, type HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema, type Scope } from "effect"

@@ -22,7 +22,7 @@ import type { ChatCompletion, ChatOpening, ChatRequest } from "./ChatRequest.ts"
 import { makeCircuitBreakers } from "./CircuitBreakers.ts"
 import { ModelUsage } from "./ModelUsage.ts"
 import { makeProviderActivities } from "./ProviderActivities.ts"
-import { useService } from "../../shared/ServiceUse.ts"
+import { useService } from "../../shared/HotPath.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 export type ChatError = MessagesMissing | ModelNotFound | ModelsUnavailable | ProviderFailed

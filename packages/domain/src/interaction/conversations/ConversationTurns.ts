@@ -25,7 +25,7 @@ import { ConversationRepository, type MessageFailure } from "./ConversationRepos
 import { fitHistory } from "./HistoryWindow.ts"
 import * as TurnQueue from "./TurnQueue.ts"
 import { logInfoWith } from "../../shared/AnnotatedLog.ts"
-import { scopedDirectly } from "../../shared/DirectScope.ts"
+import { scopedDirectly } from "../../shared/HotPath.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 const failureRetry = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 seconds"))

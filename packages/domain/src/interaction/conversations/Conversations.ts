@@ -181,8 +181,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
 
     const accept = Effect.fnUntraced(function* <E>(user: User, toSend: MessageToStore, stored: Stored<E> | undefined) {
       // One message of a user at a time: each would wait for the lock of the user's messages in a connection of its own.
-      const paid = stored === undefined ? withOwnerLock(user.id, storePaid(user, toSend)) : Effect.succeedNone
-      const message = yield* paid
+      const message = stored === undefined ? yield* withOwnerLock(user.id, storePaid(user, toSend)) : Option.none()
       return Option.isSome(message) ? message.value : yield* acceptInSteps(user, toSend, stored)
     })
 

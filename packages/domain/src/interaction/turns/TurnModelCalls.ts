@@ -1,6 +1,6 @@
 import { Context, Duration, Effect, Option, Scope } from "effect"
 import { acquireScoped } from "../../shared/AcquireScoped.ts"
-import { provideDirectly } from "../../shared/DirectScope.ts"
+import { provideDirectly } from "../../shared/HotPath.ts"
 import { AiLayer } from "../../ai/AiLayer.ts"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { ChatError, OpenChat } from "../../ai/calls/ModelChatCalls.ts"

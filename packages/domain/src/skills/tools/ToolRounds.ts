@@ -4,7 +4,7 @@ import type { ChatMessage, ToolCall, ToolSpec } from "../../ai/chat/ModelChat.ts
 import { computePromptBudget, estimateSerializedToolTokens } from "../../ai/prompt/PromptBudget.ts"
 import { type ChunkBatch, type ChunkSource, makeSingleChunkSource } from "../../ai/streams/ChunkSource.ts"
 import type { ModelDelta, ModelEvent } from "../../ai/streams/ModelEvent.ts"
-import { provideDirectly } from "../../shared/DirectScope.ts"
+import { provideDirectly } from "../../shared/HotPath.ts"
 import type { ToolActivity } from "./ToolActivity.ts"
 import { runTool, makeToolMessage, type ToolResult } from "./ToolExecution.ts"
 import type { Tool } from "./Tool.ts"

@@ -1,5 +1,5 @@
 import { makeWakeup } from "@berth/domain/ai/streams/ChunkSource"
-import { useService } from "@berth/domain/shared/ServiceUse"
+import { useService } from "@berth/domain/shared/HotPath"
 import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import { Headers } from "@effect/platform"
 import { Effect, Scope } from "effect"

@@ -1,5 +1,5 @@
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
-import { currentTime } from "@berth/domain/shared/CurrentTime"
+import { currentTime } from "@berth/domain/shared/HotPath"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer } from "effect"
 import { makeBatchWriter } from "../BatchWriter.ts"

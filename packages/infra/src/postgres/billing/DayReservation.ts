@@ -1,6 +1,6 @@
 import type { ReservationRequest } from "@berth/domain/billing/units/ReservationRepository"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import { currentTime } from "@berth/domain/shared/CurrentTime"
+import { currentTime } from "@berth/domain/shared/HotPath"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Context, DateTime, Effect, Layer } from "effect"
 

@@ -1,7 +1,7 @@
 import type { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { roundUpUnits } from "@berth/domain/billing/units/UnitSplit"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import { currentTime } from "@berth/domain/shared/CurrentTime"
+import { currentTime } from "@berth/domain/shared/HotPath"
 import { noUnits, type Units } from "@berth/domain/shared/Money"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, DateTime, Effect, Metric, Option, Schema } from "effect"
