@@ -11,7 +11,10 @@ export interface A2aSender {
   readonly agentIds: ReadonlyArray<string>
 }
 
-/** Whether a sender may write to an agent: its owner always, others by the agent's list of users and agents. */
+/**
+ * Returns whether a sender may message an agent: its owner always; others if the agent's allow list names the user or
+ * the agent.
+ */
 export const isSenderAllowed = (receiver: A2aReceiver, sender: A2aSender): boolean =>
   receiver.ownerId === sender.ownerId ||
   receiver.allow.includes(sender.ownerId) ||

@@ -8,20 +8,20 @@ import { A2aCallFailed } from "./A2aErrors.ts"
 import { type A2aMode, type A2aPriority, findSenderReason } from "./A2aMessage.ts"
 import { A2aMessages, type SendingTurn } from "./A2aMessages.ts"
 
-/** The skill with which an agent sends messages itself. */
+/** Skill that sends a message to another agent. */
 export const sendingSkill = "a2a-send"
 
-/** Time that a turn waits for the reply of another agent. */
+/** Timeout of a turn that waits for the reply of another agent. */
 const replyWait = "100 seconds"
 
-/** A message as a model asks for it. `to`: an id or a name. */
+/** A message requested by a model. `to`: an id or a name. */
 export interface AgentMessageCall {
   readonly to: string
   readonly mode: A2aMode
   readonly message: string
   readonly priority?: A2aPriority | undefined
   readonly budgetUnits?: number | undefined
-  /** An offered skill that runs instead of the receiver's model. */
+  /** Offered skill to run instead of the receiver's model. */
   readonly skill?: string | undefined
   readonly tool?: string | undefined
   readonly arguments?: Readonly<Record<string, unknown>> | undefined
@@ -29,7 +29,7 @@ export interface AgentMessageCall {
 
 const failed = (reason: string) => new A2aCallFailed({ reason })
 
-/** Calls of the skill `a2a-send`, answered by texts for the model. */
+/** Executes calls of the skill `a2a-send`; results are texts for the model. */
 export class A2aCalls extends Effect.Service<A2aCalls>()("@berth/A2aCalls", {
   effect: Effect.gen(function* () {
     const agents = yield* AgentLifecycle
@@ -64,13 +64,13 @@ export class A2aCalls extends Effect.Service<A2aCalls>()("@berth/A2aCalls", {
         .join("\n")
     })
 
-    /** Other owners choose the names of their agents, so these are found by id only. */
+    /** Agents of other owners are found by id only, since those owners choose the names. */
     const findReceiver = Effect.fnUntraced(function* (turn: SendingTurn, to: string) {
       const found = yield* messages.listReachable(turn)
       const named = found.filter(({ id, isOwn, name }) => id === to || (isOwn && name === to))
       const [only] = named
       if (only !== undefined && named.length === 1) return only
-      // An agent beyond the list, or one that does not exist: the message decides.
+      // Not listed or nonexistent: sending the message reports the error.
       if (named.length === 0) return { id: AgentId.make(to), name: to }
       return yield* failed("Several agents have this name: use the id.")
     })

@@ -17,7 +17,7 @@ const decodeCall = Schema.decodeUnknown(DelegatedCall)
 type End = Parameters<A2aRepository["Type"]["finish"]>[1]
 const ended = (status: End["status"], reason: string): End => ({ status, reason, reply: null })
 
-/** Gives messages to their receivers. Idempotent: the turn of a message happens once, and its outcome is stored once. */
+/** Delivers messages to their receivers. Idempotent: each message has one turn and one stored outcome. */
 export class A2aDelivery extends Effect.Service<A2aDelivery>()("@berth/A2aDelivery", {
   effect: Effect.gen(function* () {
     const repository = yield* A2aRepository
@@ -53,7 +53,7 @@ export class A2aDelivery extends Effect.Service<A2aDelivery>()("@berth/A2aDelive
       return ended(end.state === "failed" ? "failed" : "refused", end.reason ?? "No reason is known.")
     })
 
-    /** Stores the outcome and returns the rest of the budget, both once. */
+    /** Stores the outcome and returns the unused budget. Idempotent. */
     const finish = Effect.fnUntraced(function* (id: A2aMessageId, end: End) {
       const finished = yield* transaction.run(
         Effect.tap(repository.finish(id, end), (ended) =>
@@ -83,7 +83,7 @@ export class A2aDelivery extends Effect.Service<A2aDelivery>()("@berth/A2aDelive
       yield* finish(id, end)
     })
 
-    /** Ends messages whose jobs have been lost, which would count as in progress for good. */
+    /** Fails messages whose jobs are lost; they would count as in progress forever. */
     const failLost = Effect.fn("A2aDelivery.failLost")(function* () {
       const lost = ended("failed", "The job of the message was lost.")
       yield* Effect.forEach(

@@ -5,8 +5,8 @@ import { A2aMessageId, type A2aPriority } from "./A2aMessage.ts"
 const payload = Schema.Struct({ id: A2aMessageId })
 
 /**
- * Gives a message to its receiver. A turn that waits for the next message of its chain must not wait for its own slot, so the
- * levels take turns apart, and urgent messages apart from others.
+ * Delivers a message. Levels have separate turn slots, since a turn that waits for the next message of its chain must
+ * not wait for its own slot; urgent messages have separate slots too.
  */
 export const makeDeliverA2aMessageJob = (level: number, priority: A2aPriority) =>
   ({

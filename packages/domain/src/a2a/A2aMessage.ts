@@ -14,11 +14,11 @@ export type A2aMessageId = typeof A2aMessageId.Type
 export const A2aMode = Schema.Literal("request", "notify", "delegate").annotations({ identifier: "A2aMode" })
 export type A2aMode = typeof A2aMode.Type
 
-/** A `high` message does not wait for `normal` ones. */
+/** A `high` message does not queue behind `normal` messages. */
 export const A2aPriority = Schema.Literal("normal", "high").annotations({ identifier: "A2aPriority" })
 export type A2aPriority = typeof A2aPriority.Type
 
-/** `waiting` is in progress. `refused`: the receiver was not asked. */
+/** `waiting`: in progress. `refused`: the receiver ran no turn. */
 export const A2aStatus = Schema.Literal("waiting", "answered", "failed", "refused", "expired").annotations({
   identifier: "A2aStatus"
 })
@@ -30,7 +30,7 @@ const external = Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{1,128}$/)).anno
 
 const fields = {
   version: Schema.Literal("1.0"),
-  /** Chosen by the sender; names the message among the sender's. */
+  /** Chosen by the sender; unique among the sender's messages. */
   messageId: external,
   from: AgentId,
   to: AgentId,
@@ -57,25 +57,25 @@ export const DelegatedCall = Schema.Struct({
   arguments: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 })
 
-/** Most characters of a payload as JSON. */
+/** Maximum characters of a payload as JSON. */
 export const maximumPayloadLength = 16_000
 
-/** Messages in progress at once: of a sender, so that one cannot flood others, and to a receiver. */
+/** Maximum messages in progress: per sender, so that one sender cannot flood the others, and per receiver. */
 export const maximumInProgress = { sender: 16, receiver: 64 }
 
-/** Ended messages are kept for this time. */
+/** Retention of ended messages. */
 export const a2aRetention = "30 days"
 
-/** The place of a message in its chain, as the service recorded it. */
+/** Position of a message in its chain, as recorded by the service. */
 export interface A2aLink {
   /** Id of the first message. */
   readonly chainId: A2aMessageId
   readonly chain: MessageChain
-  /** That of the message or of its chain, whichever is earlier. */
+  /** Expiry of the message or of its chain, whichever is earlier. */
   readonly expiresAt: DateTime.Utc | null
-  /** The turn in which the sender sent it; null for a message from outside. */
+  /** The sender's turn that sent the message; null for a message from outside. */
   readonly parentTurn: string | null
-  /** The most units that the message and those that follow from it may cost; null without a budget. */
+  /** Maximum units of the message and of all messages that follow from it; null without a budget. */
   readonly budgetUnits: number | null
 }
 
@@ -83,17 +83,17 @@ export interface A2aLink {
 export interface A2aMessage extends A2aLink {
   readonly id: A2aMessageId
   readonly envelope: A2aEnvelope
-  /** Units of the message and of those that follow from it; null until the end. */
+  /** Units of the message and of all messages that follow from it; null until the end. */
   readonly usedUnits: number | null
   /** Whether sender and receiver have different owners. */
   readonly isForeign: boolean
   readonly status: A2aStatus
   /** The reply of the agent, or the result of the skill. */
   readonly reply: string | null
-  /** Why there is no reply. */
+  /** Reason for a missing reply. */
   readonly reason: string | null
   readonly createdAt: DateTime.Utc
-  /** Null while it is in progress. */
+  /** Null while the message is in progress. */
   readonly endedAt: DateTime.Utc | null
 }
 
@@ -116,13 +116,13 @@ export interface A2aSettings {
 
 const suffixOf = (id: string) => id.slice(id.indexOf("_") + 1)
 
-/** The turn in which the receiver reads a message: the same at every attempt. */
+/** The receiver's turn for a message; the same for every attempt. */
 export const makeA2aTurnId = (id: A2aMessageId): MessageId => MessageId.make(`msg_${suffixOf(id)}`)
 
-/** The message that a turn would belong to if another agent had begun it. */
+/** Inverse of `makeA2aTurnId`. The message exists only if another agent began the turn. */
 export const makeIdOfTurn = (turnId: string): A2aMessageId => A2aMessageId.make(`a2a_${suffixOf(turnId)}`)
 
-/** The message as the receiving model reads it. The sender is named by the service, not by the text. */
+/** Formats a message for the receiving model. The sender is named by the service, not by the text. */
 export const formatForAgent = ({
   budgetUnits,
   envelope,
@@ -134,17 +134,17 @@ export const formatForAgent = ({
   return `Message from the agent ${JSON.stringify(senderName)} (${from})${budget}:\n\n${text}`
 }
 
-/** Reasons that an owner reads about another owner's agent: nothing about its account. */
+/** Reasons shown to another owner; they reveal nothing about the account of the agent. */
 const foreignReasons: Partial<Record<A2aStatus, string>> = {
   refused: "The agent does not take messages at the moment.",
   failed: "The agent could not answer."
 }
 
-/** The reason as the sender may read it. */
+/** Returns the reason in the form that the sender may read. */
 export const findSenderReason = ({ isForeign, reason, status }: A2aMessage): string | null =>
   isForeign ? (foreignReasons[status] ?? reason) : reason
 
-/** The reply as a message of the receiver; null where there is none. */
+/** Returns the reply as a message of the receiver; null without a reply. */
 export const makeA2aReply = (message: A2aMessage): A2aEnvelope | null => {
   const { budgetUnits, chain, endedAt, envelope, id, reply, usedUnits } = message
   const { from, messageId, mode, to } = envelope

@@ -45,19 +45,19 @@ import {
 const decodeCall = Schema.decodeUnknown(DelegatedCall)
 
 const replyPoll = Schedule.spaced("200 millis")
-/** Time that a caller waits for a reply; the message goes on after it. */
+/** Maximum wait of a caller for a reply; the message continues afterwards. */
 const replyWait = "20 seconds"
 
-/** A turn in which an agent sends. */
+/** The turn of a sending agent. */
 export type SendingTurn = Parameters<TurnBudgets["share"]>[0]
 
-/** The message that a new one follows, and the turn in which it is sent, as far as they are recorded. */
+/** The preceding message and the sending turn, where they are recorded. */
 interface A2aOrigin {
   readonly before: Option.Option<A2aMessage>
   readonly turnId: string | null
 }
 
-/** A message does not outlive the one that it follows. */
+/** A message expires no later than the message that it follows. */
 const findExpiry = ({ expiresAt }: A2aEnvelope, ofChain: Option.Option<DateTime.Utc>): DateTime.Utc | null => {
   const [earliest = null] = [...Option.toArray(Option.fromNullable(expiresAt)), ...Option.toArray(ofChain)].toSorted(
     DateTime.Order
@@ -65,7 +65,7 @@ const findExpiry = ({ expiresAt }: A2aEnvelope, ofChain: Option.Option<DateTime.
   return earliest
 }
 
-/** Messages between agents: accepted here, given to their receivers by a job. */
+/** Messages between agents: accepted here, delivered by a job. */
 export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessages", {
   effect: Effect.gen(function* () {
     const agents = yield* AgentLifecycle
@@ -78,7 +78,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
     const transaction = yield* Transaction
     const ids = yield* IdGenerator
 
-    /** The receiver with its owner. To a sender that it does not allow it does not exist. */
+    /** Returns the receiver with its owner. A receiver that does not allow the sender is not found. */
     const findReceiver = Effect.fnUntraced(function* (sender: Agent, to: AgentId) {
       const receiver = yield* Effect.mapError(yield* agents.find(to), () => new AgentNotFound())
       const { allow, skills } = yield* repository.readSettings(receiver.id)
@@ -128,7 +128,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
         })
     })
 
-    /** The chain of a new message. The statement of a sender can only shorten the recorded one. */
+    /** Returns the chain of a new message. Claims of the sender can only shorten the recorded chain. */
     const findChain = Effect.fnUntraced(function* ({ delegation, from, to }: A2aEnvelope, { before }: A2aOrigin) {
       const stated = yield* extendChain(delegation ?? emptyChain, { from, to })
       return Option.isNone(before)
@@ -139,7 +139,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
     const findSent = (from: AgentId, messageId: string) =>
       Effect.map(repository.findSent(from, messageId), Option.getOrThrow)
 
-    /** Takes the budget of a message off the limit of the turn that sends it. */
+    /** Takes the budget of a message from the limit of the turn that sends it. */
     const shareBudget = (id: A2aMessageId, sender: Agent, { delegation }: A2aEnvelope, { turnId }: A2aOrigin) =>
       Effect.gen(function* () {
         const wanted = delegation === undefined ? undefined : Units(delegation.budgetUnits)
@@ -161,7 +161,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
       yield* Effect.annotateCurrentSpan({ "a2a.from": from, "a2a.to": to, "a2a.mode": mode })
       const found = yield* findReceiver(sender, to)
       const known = yield* repository.findSent(from, messageId)
-      // A repeated message is known also after it has expired.
+      // A repeated message is recognized even after its expiry.
       if (Option.isNone(known)) yield* validate(envelope, yield* DateTime.now)
       const chain = Option.isSome(known) ? known.value.chain : yield* findChain(envelope, origin)
       if (Option.isNone(known) && skill !== undefined) yield* validateSkill(envelope, skill, found)
@@ -189,7 +189,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
       return yield* findSent(from, messageId)
     })
 
-    /** Waits for the outcome, at most for `atMost`; a message that is still `waiting` goes on. */
+    /** Waits at most `atMost` for the outcome; a message that is still `waiting` continues. */
     const awaitOutcome = Effect.fn("A2aMessages.awaitOutcome")(function* (
       { envelope: { from, messageId } }: A2aMessage,
       atMost: Duration.DurationInput
@@ -201,8 +201,8 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
     })
 
     /**
-     * Accepts a message; idempotent by sender and `messageId`. `byInstance`: by a credential of the sender's instance, whose
-     * messages follow the one that the sender is answering. Waits for the reply, except of `notify`.
+     * Accepts a message; idempotent by sender and `messageId`. `byInstance`: authenticated by the sender's instance, so
+     * the message follows the one that the sender is answering. Waits for the reply except in mode `notify`.
      */
     const send = Effect.fn("A2aMessages.send")(function* (
       caller: User,
@@ -221,7 +221,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
       return envelope.mode === "notify" ? message : yield* awaitOutcome(message, replyWait)
     })
 
-    /** Accepts a message that an agent sends in a turn in progress: it follows the message of that turn, if another agent sent it. */
+    /** Accepts a message from a turn in progress. It follows the message of that turn if another agent sent it. */
     const sendInTurn = Effect.fn("A2aMessages.sendInTurn")(function* (
       { agentId, turnId, userId }: SendingTurn,
       given: Pick<A2aEnvelope, "to" | "mode" | "payload" | "skill" | "priority"> & {
@@ -249,7 +249,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
       return yield* accept(sender, envelope, { before, turnId })
     })
 
-    /** Agents that the agent of a turn may write to, with the skills that they offer. */
+    /** Lists the agents that the agent of a turn may message, with their offered skills. */
     const listReachable = Effect.fn("A2aMessages.listReachable")(({ agentId, userId }: SendingTurn) =>
       repository.listReachable(agentId, userId)
     )
@@ -259,14 +259,14 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
     )
     const readSettings = Effect.fn("A2aMessages.readSettings")((agent: Agent) => repository.readSettings(agent.id))
 
-    /** Replaces the owners and agents that may write to the agent. Those of its owner always may. */
+    /** Replaces the allowed owners and agents. Senders of the same owner are always allowed. */
     const allow = Effect.fn("A2aMessages.allow")(function* (agent: Agent, given: ReadonlyArray<string>) {
       const allow = [...new Set(given)]
       yield* repository.writeSettings(agent.id, { allow })
       return allow
     })
 
-    /** Replaces the offered skills. One that the agent may not use any more is not offered. */
+    /** Replaces the offered skills. A skill that the agent may no longer use is not offered. */
     const offer = Effect.fn("A2aMessages.offer")(function* (owner: User, agent: Agent, given: ReadonlyArray<string>) {
       const known = new Set((yield* configuration.listSkills(owner, agent)).map(({ skill }) => skill.id))
       const skills = [...new Set(given)]

@@ -15,13 +15,12 @@ import type {
 export type A2aAcceptance = "accepted" | "known" | "conflict" | "full" | "chain-full"
 
 export interface A2aLimits {
-  /** Messages in progress. */
   readonly sender: number
   readonly receiver: number
   readonly chain: number
 }
 
-/** An agent that another one may write to. */
+/** An agent that another agent may message. */
 export interface ReachableAgent {
   readonly id: AgentId
   readonly name: string
@@ -29,7 +28,7 @@ export interface ReachableAgent {
   readonly skills: ReadonlyArray<string>
 }
 
-/** The part of a message's budget that goes back to the turn in which it was sent. */
+/** Unused budget of a message, returned to the turn that sent it. */
 export interface BudgetRest {
   readonly parentTurn: string
   readonly units: Units
@@ -39,15 +38,19 @@ export class A2aRepository extends Context.Tag("@berth/A2aRepository")<
   A2aRepository,
   {
     readonly readSettings: (agentId: AgentId) => Effect.Effect<A2aSettings>
-    /** Absent members stay. */
+    /** Absent members remain unchanged. */
     readonly writeSettings: (agentId: AgentId, changes: Partial<A2aSettings>) => Effect.Effect<void>
-    /** Agents of the owner allow no senders of other owners and offer no skills from now on. */
+    /** Removes the allow lists and the offered skills of the owner's agents. */
     readonly removeSettings: (ownerId: UserId) => Effect.Effect<void>
-    /** Agents of the owner, then those that allow the agent or its owner, each by name; without the agent itself. */
+    /**
+     * Agents of the owner, then agents that allow the agent or its owner, each group by name. Excludes the agent
+     * itself.
+     */
     readonly listReachable: (agentId: AgentId, ownerId: UserId) => Effect.Effect<ReadonlyArray<ReachableAgent>>
     /**
-     * Stores a message under the sender's id. `known`: an equal one is stored. `full`: a limit of messages in progress is
-     * reached, exactly also under concurrent messages of a sender; `chain-full`: that of its chain. Joins the running transaction.
+     * Stores a message under the sender's id. `known`: an equal message is stored. `full`: a limit of messages in
+     * progress is reached; exact under concurrent messages of a sender. `chain-full`: the limit of the chain. Joins the
+     * running transaction.
      */
     readonly insert: (
       id: A2aMessageId,
@@ -57,7 +60,7 @@ export class A2aRepository extends Context.Tag("@berth/A2aRepository")<
     /** Joins the transaction that stored the message. */
     readonly setBudget: (id: A2aMessageId, units: Units) => Effect.Effect<void>
     readonly find: (id: A2aMessageId) => Effect.Effect<Option.Option<A2aMessage>>
-    /** Of the messages that the agent is answering, the one with the longest chain. */
+    /** The message with the longest chain among those that the agent is answering. */
     readonly findAnswered: (agentId: AgentId) => Effect.Effect<Option.Option<A2aMessage>>
     readonly findSent: (from: AgentId, messageId: string) => Effect.Effect<Option.Option<A2aMessage>>
     /** Messages to and from the agent, newest first. */
@@ -65,9 +68,9 @@ export class A2aRepository extends Context.Tag("@berth/A2aRepository")<
       agentId: AgentId,
       page: { readonly limit: number; readonly offset: number }
     ) => Effect.Effect<{ readonly messages: ReadonlyArray<A2aMessage>; readonly total: number }>
-    /** None when the message has ended or is gone. */
+    /** None for an ended or deleted message. */
     readonly findInProgress: (id: A2aMessageId) => Effect.Effect<Option.Option<StartedMessage>>
-    /** Stores the outcome and its cost once; none when it is stored already. Joins the running transaction. */
+    /** Stores the outcome and its cost; none if an outcome is stored. Joins the running transaction. */
     readonly finish: (
       id: A2aMessageId,
       end: {

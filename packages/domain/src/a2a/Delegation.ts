@@ -2,17 +2,17 @@ import { Either, Schema } from "effect"
 import { AgentId } from "../shared/AgentId.ts"
 import { DelegationRefused } from "./A2aErrors.ts"
 
-/** Messages in a row. */
+/** Maximum length of a chain. */
 export const maximumDepth = 5
 
-/** Messages of a chain, over all its branches. */
+/** Maximum messages of a chain, over all branches. */
 export const maximumChainMessages = 64
 
-/** Units of a delegation: at most, and of one that names none. */
+/** Units of a delegation: maximum and default. */
 export const maximumBudgetUnits = 10_000
 export const defaultBudgetUnits = 10
 
-/** A chain of delegations: its length, the agents that have delegated, the first one first, and the units left to it. */
+/** A chain of delegations: its length, the delegating agents in order, and the remaining units. */
 export const Delegation = Schema.Struct({
   depth: Schema.Int,
   path: Schema.Array(AgentId),
@@ -20,13 +20,16 @@ export const Delegation = Schema.Struct({
 }).annotations({ identifier: "A2aDelegation" })
 export type Delegation = typeof Delegation.Type
 
-/** The level of a message and the senders up to it, the first one first. */
+/** Level of a message and its senders in order. */
 export type MessageChain = Pick<Delegation, "depth" | "path">
 
-/** The chain of a sender that no message has reached. */
+/** Chain of a sender that answers no message. */
 export const emptyChain: MessageChain = { depth: 0, path: [] }
 
-/** The chain of a message that follows `before`. A sender that the path does not end with joins it. Refuses loops and long chains. */
+/**
+ * Returns the chain of a message that follows `before`. Appends the sender unless the path ends with it. Rejects loops
+ * and long chains.
+ */
 export const extendChain = (
   { depth, path }: MessageChain,
   { from, to }: { readonly from: AgentId; readonly to: AgentId }
@@ -40,7 +43,7 @@ export const extendChain = (
   return Either.right({ depth: level, path: senders })
 }
 
-/** The chain that the receiver's own messages follow. */
+/** Returns the chain that messages of the receiver follow. */
 export const continueChain = ({ depth, path }: MessageChain, receiver: AgentId): MessageChain => ({
   depth: depth + 1,
   path: [...path, receiver]

@@ -16,7 +16,7 @@ export class CurrentPasswordIncorrect extends Data.TaggedError("CurrentPasswordI
 /** Another transaction holds rows of the account; the deletion is retried. */
 export class AccountInUse extends Data.TaggedError("AccountInUse")<object> {}
 
-/** Returns all fields, or every problem of them. */
+/** Returns all fields, or all of their problems. */
 export const requireFields = <const Fields extends Record<string, Either.Either<unknown, AccountFieldProblem>>>(
   fields: Fields
 ) => {

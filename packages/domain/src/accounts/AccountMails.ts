@@ -3,9 +3,7 @@ import { mailedTokenLifetimes } from "./mailed-tokens/MailedToken.ts"
 import type { MailDraft } from "../mail/MailOutbox.ts"
 import type { Email } from "../shared/Email.ts"
 
-/*
- * Account mails contain no text that a user wrote: anyone can register with another person's address.
- */
+/* Account mails contain no text written by users, since anyone can register with another person's address. */
 
 export const makeMailLink = (appUrl: URL, path: string, token: Redacted.Redacted) =>
   `${appUrl.origin}${path}?token=${encodeURIComponent(Redacted.value(token))}`

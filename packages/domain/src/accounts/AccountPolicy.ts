@@ -24,13 +24,13 @@ export class AccountPolicy extends Context.Tag("@berth/AccountPolicy")<
 
 type SyntheticDomains = Pick<AccountPolicy["Type"], "walletEmailDomain" | "socialEmailDomain" | "unclaimedEmailDomain">
 
-/** Whether Berth derived the address itself: no mail arrives there. */
+/** Whether Berth generated the address; it receives no mail. */
 export const isSyntheticEmail = (email: Email, policy: SyntheticDomains): boolean =>
   [policy.walletEmailDomain, policy.socialEmailDomain, policy.unclaimedEmailDomain].some((domain) =>
     isInDomain(email, domain)
   )
 
-/** An address that a person may give to an account. */
+/** Parses an address that a person may give to an account. */
 export const parseAccountEmail = (text: string, policy: SyntheticDomains): Either.Either<Email, EmailInvalid> =>
   Either.fromOption(
     Option.filter(parseEmail(text), (email) => !isSyntheticEmail(email, policy)),

@@ -1,13 +1,13 @@
 import { Context } from "effect"
 import type { User } from "../shared/User.ts"
 
-/** The administrators: users whose address is in `ADMIN_EMAILS`. */
+/** Administrators: users whose address is in `ADMIN_EMAILS`. */
 export class Administrators extends Context.Tag("@berth/Administrators")<
   Administrators,
   { readonly includes: (user: User) => boolean }
 >() {}
 
-/** Compares case-insensitively. With `verifiedOnly` (production), an unverified address makes no administrator. */
+/** Compares case-insensitively. With `verifiedOnly` (production), an unverified address grants no administration. */
 export const makeAdministrators = (options: {
   readonly emails: ReadonlyArray<string>
   readonly verifiedOnly: boolean

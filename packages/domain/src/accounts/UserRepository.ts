@@ -39,7 +39,7 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
     readonly findPasswordHashForUpdate: (id: UserId) => Effect.Effect<Option.Option<string>>
     /** Locks the user until the running transaction ends. */
     readonly findByEmailForUpdate: (email: Email) => Effect.Effect<Option.Option<User>>
-    /** Removes a password that was set at `since` or later. */
+    /** Removes a password that was set at or after `since`. */
     readonly removePasswordHash: (id: UserId, since: DateTime.Utc) => Effect.Effect<void>
     /** False when the user does not exist. */
     readonly setPasswordHash: (id: UserId, passwordHash: string) => Effect.Effect<boolean>
@@ -57,7 +57,7 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
     /** Sets the time of the suspension, null to end it. An existing suspension keeps its time. */
     readonly setSuspendedAt: (id: UserId, suspendedAt: DateTime.Utc | null) => Effect.Effect<void>
     readonly findSuspended: (ids: ReadonlyArray<UserId>) => Effect.Effect<ReadonlySet<UserId>>
-    /** The ids that belong to no user. */
+    /** Returns the ids without a user. */
     readonly findAbsent: (ids: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyMap<UserId, UserAbsence>>
   }
 >() {}

@@ -2,7 +2,7 @@ import type { Option } from "effect"
 import type { User } from "../shared/User.ts"
 
 export interface UserQuery {
-  /** The beginning of the email address, in any case, or the id. */
+  /** Case-insensitive prefix of the email address, or the id. */
   readonly text: Option.Option<string>
   readonly limit: number
   readonly offset: number
@@ -10,6 +10,6 @@ export interface UserQuery {
 
 export interface UserPage {
   readonly users: ReadonlyArray<User>
-  /** Full count. */
+  /** Count of all matches. */
   readonly total: number
 }

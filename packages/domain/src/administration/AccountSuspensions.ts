@@ -11,7 +11,7 @@ import { AdministratorProtected } from "./AdministrationErrors.ts"
 import { Audit } from "./audit/Audit.ts"
 import type { Actor } from "./audit/AuditEntry.ts"
 
-/** Suspended accounts keep their contents and their card subscription, and cannot be used. */
+/** A suspended account cannot be used; it keeps its contents and its card subscription. */
 export class AccountSuspensions extends Effect.Service<AccountSuspensions>()("@berth/AccountSuspensions", {
   effect: Effect.gen(function* () {
     const users = yield* Users
@@ -32,7 +32,7 @@ export class AccountSuspensions extends Effect.Service<AccountSuspensions>()("@b
       return yield* users.find(id)
     })
 
-    /** Ends all sessions at once; a job stops the instance. Idempotent. */
+    /** Revokes all sessions at once; a job stops the instance. Idempotent. */
     const suspend = Effect.fn("AccountSuspensions.suspend")(function* (actor: Actor, id: UserId, reason: string) {
       const user = yield* transaction.run(
         Effect.gen(function* () {
@@ -47,7 +47,7 @@ export class AccountSuspensions extends Effect.Service<AccountSuspensions>()("@b
       return user
     })
 
-    /** The instance starts again with the owner's next message or start. Idempotent. */
+    /** The instance starts with the owner's next message or start request. Idempotent. */
     const unsuspend = Effect.fn("AccountSuspensions.unsuspend")(function* (actor: Actor, id: UserId, reason: string) {
       const user = yield* transaction.run(
         Effect.flatMap(users.findForUpdate(id), (before) => set(actor, before, false, reason))

@@ -14,8 +14,8 @@ export const layer = Layer.mergeAll(
   InstanceAdministration.Default
 ).pipe(Layer.provide(AgentLifecycle.Default), Layer.provideMerge(Audit.Default))
 
-/** Needs the store of the queues, unlike the others. */
+/** Requires the queue store, unlike the other services. */
 export const queues = QueueAdministration.Default.pipe(Layer.provide(DeadLetters.Default), Layer.provide(Audit.Default))
 
-/** Needs the AI layer or its client. */
+/** Requires the AI layer or its client. */
 export const providers = ProviderAdministration.Default

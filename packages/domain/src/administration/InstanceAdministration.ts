@@ -9,7 +9,7 @@ import { UserInstanceMissing, UserSuspended } from "./AdministrationErrors.ts"
 import { Audit } from "./audit/Audit.ts"
 import type { Actor } from "./audit/AuditEntry.ts"
 
-/** Administration of instances. Actions travel as jobs, appended in the transaction of their audit entry. */
+/** Administration of instances. Actions run as jobs, appended in the transaction of their audit entry. */
 export class InstanceAdministration extends Effect.Service<InstanceAdministration>()("@berth/InstanceAdministration", {
   effect: Effect.gen(function* () {
     const users = yield* Users
@@ -18,7 +18,7 @@ export class InstanceAdministration extends Effect.Service<InstanceAdministratio
     const outbox = yield* Outbox
     const transaction = yield* Transaction
 
-    /** Newest first; figures of running instances while their backend answers. */
+    /** Newest first, with the figures of running instances whose backend responds. */
     const list = Effect.fn("InstanceAdministration.list")(function* (page: {
       readonly limit: number
       readonly offset: number
@@ -49,7 +49,7 @@ export class InstanceAdministration extends Effect.Service<InstanceAdministratio
       return { instances: rows, total: found.total }
     })
 
-    /** Returns before the action is performed. */
+    /** Returns before the action runs. */
     const act = Effect.fn("InstanceAdministration.act")(function* (
       actor: Actor,
       userId: UserId,

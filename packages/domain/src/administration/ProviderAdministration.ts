@@ -2,7 +2,7 @@ import { Duration, Effect } from "effect"
 import { ModelAnswers } from "../gateway/plugins/ModelAnswers.ts"
 import { DependencyUnavailable } from "../shared/DependencyUnavailable.ts"
 
-/** The model providers as the AI layer sees them. */
+/** Status of the model providers, as seen by the AI layer. */
 export class ProviderAdministration extends Effect.Service<ProviderAdministration>()("@berth/ProviderAdministration", {
   effect: Effect.map(ModelAnswers, ({ providers }) => ({
     list: Effect.orElse(providers, () =>

@@ -8,7 +8,7 @@ import type { Actor } from "./audit/AuditEntry.ts"
 
 const targetOf = (queue: QueueName) => UserId.make(`queue:${queue}`)
 
-/** Administration of queues. Every change is audited once it has happened. */
+/** Administration of queues. Every change is audited after it succeeds. */
 export class QueueAdministration extends Effect.Service<QueueAdministration>()("@berth/QueueAdministration", {
   effect: Effect.gen(function* () {
     const audit = yield* Audit
@@ -25,7 +25,7 @@ export class QueueAdministration extends Effect.Service<QueueAdministration>()("
       { concurrency: "unbounded" }
     ).pipe(Effect.withSpan("QueueAdministration.list"))
 
-    /** A paused queue starts no job, in any worker. Idempotent. */
+    /** A paused queue starts no job in any worker. Idempotent. */
     const pause = Effect.fn("QueueAdministration.pause")(function* (actor: Actor, queue: QueueName, reason: string) {
       yield* orUnavailable(jobs.pause(queue))
       yield* audit.record(actor, "queue.pause", targetOf(queue), { reason })

@@ -29,7 +29,7 @@ export class UserAdministration extends Effect.Service<UserAdministration>()("@b
     const transaction = yield* Transaction
     const { run } = yield* IdempotentExecution
 
-    /** The account without secrets and without contents of conversations. The read is audited. */
+    /** Returns the account without secrets and without conversations. The read is audited. */
     const read = Effect.fn("UserAdministration.read")(function* (actor: Actor, id: UserId) {
       const user = yield* users.find(id)
       yield* audit.record(actor, "user.read", id)
@@ -57,7 +57,7 @@ export class UserAdministration extends Effect.Service<UserAdministration>()("@b
       }
     })
 
-    /** Gives a plan without the card processor; the free one ends it. */
+    /** Sets a plan without the card processor; the free plan removes it. */
     const changePlan = Effect.fn("UserAdministration.changePlan")(function* (
       actor: Actor,
       id: UserId,
@@ -79,7 +79,7 @@ export class UserAdministration extends Effect.Service<UserAdministration>()("@b
       )
     })
 
-    /** Gives credits, or takes them by a negative amount. Once per `Idempotency-Key`. Returns the balance. */
+    /** Adds credits, or removes them for a negative amount. Once per `Idempotency-Key`. Returns the balance. */
     const adjustCredits = Effect.fn("UserAdministration.adjustCredits")(function* (
       actor: Actor,
       id: UserId,
@@ -100,7 +100,7 @@ export class UserAdministration extends Effect.Service<UserAdministration>()("@b
       return yield* transaction.run(run(Schema.Struct({ credits: User.fields.credits }), adjust))
     })
 
-    /** Confirms the present address as its mailed link does. Idempotent. */
+    /** Confirms the present address, like its mailed link. Idempotent. */
     const confirmEmail = Effect.fn("UserAdministration.confirmEmail")(function* (
       actor: Actor,
       id: UserId,

@@ -4,7 +4,7 @@ import { AgentStatus } from "./AgentStatus.ts"
 import { AgentId } from "../shared/AgentId.ts"
 import { UserId } from "../shared/UserId.ts"
 
-/** An agent's configuration by its owner. */
+/** Configuration of an agent, chosen by its owner. */
 export const AgentConfig = Schema.Struct({
   channels: Schema.Array(Channel),
   skills: Schema.Array(Schema.String),
@@ -32,7 +32,7 @@ export class Agent extends Schema.Class<Agent>("Agent")({
   ownerId: UserId,
   name: Schema.String,
   model: Schema.String,
-  /** The catalog id behind the model `custom`. */
+  /** Catalog id for the model `custom`. */
   customModel: Schema.NullOr(Schema.String),
   status: AgentStatus,
   config: AgentConfig,

@@ -13,7 +13,7 @@ export class SkillSelectionInvalid extends Data.TaggedError("SkillSelectionInval
 export class PlanFeatureRequired extends Data.TaggedError("PlanFeatureRequired")<{
   readonly feature: "skill" | "channel"
   readonly id: string
-  /** Plans with the feature. */
+  /** Plans that include the feature. */
   readonly plans: ReadonlyArray<PlanId>
 }> {}
 
@@ -22,7 +22,7 @@ type Choice = Pick<AgentConfig, "channels" | "skills">
 const added = <A>(requested: ReadonlyArray<A> | undefined, kept: ReadonlyArray<A>): ReadonlyArray<A> =>
   (requested ?? []).filter((one) => !kept.includes(one))
 
-/** Validates new skills only: an agent may keep skills that are no longer in the catalog. */
+/** Validates new skills only, since an agent may keep skills that are no longer in the catalog. */
 export const validateSkillSelection = (
   catalog: ReadonlyArray<Skill>,
   kept: Choice,
@@ -33,7 +33,7 @@ export const validateSkillSelection = (
   return skills.length === 0 ? Either.void : Either.left(new SkillSelectionInvalid({ skills, known }))
 }
 
-/** Fails with the first new channel or skill that the plan lacks. Skills must be in the catalog. */
+/** Fails with the first new channel or skill that the plan does not include. Skills must be in the catalog. */
 export const validatePlanFeatures = (
   catalog: ReadonlyArray<Skill>,
   features: PlanFeatures,
@@ -62,7 +62,6 @@ export const validatePlanFeatures = (
       )
 }
 
-/** Removes duplicate channels and skills. */
 export const deduplicateSelections = (requested: Partial<AgentConfig>): Partial<AgentConfig> => ({
   ...requested,
   ...(requested.channels === undefined ? {} : { channels: [...new Set(requested.channels)] }),

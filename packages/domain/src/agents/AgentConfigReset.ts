@@ -5,13 +5,13 @@ import { defaultAgentConfig } from "./Agent.ts"
 import { ReconfigureInstanceJob } from "./AgentJobs.ts"
 import { AgentRepository } from "./AgentRepository.ts"
 
-/** Sets the configurations of an owner's agents back to the default. */
+/** Resets the configurations of an owner's agents to the default. */
 export class AgentConfigReset extends Effect.Service<AgentConfigReset>()("@berth/AgentConfigReset", {
   effect: Effect.gen(function* () {
     const agents = yield* AgentRepository
     const outbox = yield* Outbox
 
-    /** A job sends the configurations to the instance. Joins the running transaction. */
+    /** A job applies the configurations to the instance. Joins the running transaction. */
     const resetAll = Effect.fn("AgentConfigReset.resetAll")(function* (ownerId: UserId) {
       const owned = yield* agents.listOwned(ownerId)
       yield* Effect.forEach(owned, ({ id }) => agents.updateConfiguration(id, { config: defaultAgentConfig }), {

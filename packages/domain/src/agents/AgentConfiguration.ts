@@ -16,7 +16,7 @@ import { isUp } from "./AgentStatus.ts"
 import { validatePlanFeatures, validateSkillSelection, deduplicateSelections } from "./AgentConfigPolicy.ts"
 import { ReconfigureInstanceJob } from "./AgentJobs.ts"
 
-/** The owner's changes; absent members stay. */
+/** The owner's changes; absent members remain unchanged. */
 export interface AgentConfigurationChange {
   readonly model?: string | undefined
   readonly customModel?: string | null | undefined
@@ -25,7 +25,10 @@ export interface AgentConfigurationChange {
 
 export class SkillNotFound extends Data.TaggedError("SkillNotFound")<object> {}
 
-/** Changes agents: the row first, then the running instance. A job in the row's transaction repeats the second step. */
+/**
+ * Changes agents: the row first, then the running instance. A job in the transaction of the row repeats the second
+ * step.
+ */
 export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@berth/AgentConfiguration", {
   dependencies: [UploadedSkills.Default],
   effect: Effect.gen(function* () {
@@ -38,7 +41,7 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
     const transaction = yield* Transaction
     const uploads = yield* UploadedSkills
 
-    /** The catalog and the agent's uploaded skills. */
+    /** Returns the catalog and the agent's uploaded skills. */
     const skillsOf = ({ id }: Agent) => Effect.map(uploads.list(id), (uploaded) => [...catalog, ...uploaded])
 
     const store = <A>(change: Effect.Effect<A>, agent: Agent) =>
@@ -84,7 +87,7 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
       if (!skills.some(({ id }) => id === skillId)) return yield* new SkillNotFound()
       if (enabled) {
         const { features } = yield* allowances.find(owner)
-        // Also a skill that the agent has: one that the plan has lost would not work.
+        // Applies to enabled skills too, since a skill outside of the plan does not work.
         yield* validatePlanFeatures(skills, features, { channels: [], skills: [] }, { skills: [skillId] })
       }
       const changed = yield* store(repository.setSkill(agent.id, skillId, enabled), agent)
@@ -92,7 +95,7 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
       if (isUp(stored.status)) yield* instances.reconfigure(stored.ownerId)
     })
 
-    /** The channels and skills that are both selected and part of the plan. */
+    /** Returns the selected channels and skills that the plan includes. */
     const findEffective = Effect.fn("AgentConfiguration.findEffective")(function* (owner: User, agent: Agent) {
       const { features } = yield* allowances.find(owner)
       const { channels, skills } = agent.config
@@ -102,7 +105,7 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
       }
     })
 
-    /** Every skill of the catalog and every uploaded one, and whether it works for this agent. */
+    /** Lists all catalog and uploaded skills, with whether each works for this agent. */
     const listSkills = Effect.fn("AgentConfiguration.listSkills")(function* (owner: User, agent: Agent) {
       const { features } = yield* allowances.find(owner)
       const skills = yield* skillsOf(agent)

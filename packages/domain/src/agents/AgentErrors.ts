@@ -1,6 +1,6 @@
 import { Data } from "effect"
 
-/** No agent with this id, or another owner's: indistinguishable to the caller. */
+/** The agent does not exist or belongs to another owner; the caller cannot distinguish the two. */
 export class AgentNotFound extends Data.TaggedError("AgentNotFound")<object> {}
 export class AgentNameInvalid extends Data.TaggedError("AgentNameInvalid")<{ readonly reason: string }> {}
 export class SubscriptionRequired extends Data.TaggedError("SubscriptionRequired")<object> {}

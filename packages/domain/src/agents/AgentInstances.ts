@@ -3,7 +3,7 @@ import type { ConfigurationNotApplied } from "./AgentErrors.ts"
 import type { UserId } from "../shared/UserId.ts"
 
 export interface AgentInstanceDescription {
-  /** DNS label, also before the instance exists. */
+  /** DNS label; set before the instance exists. */
   readonly subdomain: string
   /** Null while the instance is down. */
   readonly startedAt: DateTime.Utc | null
@@ -11,14 +11,14 @@ export interface AgentInstanceDescription {
   readonly runtimeVersion: string | null
 }
 
-/** The instances that agents run in, as far as agents need them. */
+/** The operations on instances that agents require. */
 export class AgentInstances extends Context.Tag("@berth/AgentInstances")<
   AgentInstances,
   {
-    /** Creates the owner's instance on the first call. Joins the running transaction. */
+    /** Creates the owner's instance if absent. Joins the running transaction. */
     readonly ensure: (ownerId: UserId) => Effect.Effect<void>
     readonly describe: (ownerId: UserId) => Effect.Effect<AgentInstanceDescription>
-    /** Configures a running instance with the agents of the rows. Idempotent. */
+    /** Applies the stored agents to a running instance. Idempotent. */
     readonly reconfigure: (ownerId: UserId) => Effect.Effect<void, ConfigurationNotApplied>
   }
 >() {}

@@ -11,7 +11,7 @@ export const ProvisionAgentJob = {
   payload: Schema.Struct({ agentId: AgentId })
 } as const satisfies JobKind<{ readonly agentId: AgentId }, { readonly agentId: string }>
 
-/** Sends the current agents to the owner's instance, and deletes the files of deleted ones. */
+/** Applies the current agents to the owner's instance, and deletes the files of deleted agents. */
 export const ReconfigureInstanceJob = {
   queue: "tasks",
   name: "reconfigure-instance",

@@ -8,14 +8,14 @@ import { type ModelReplacement, findModelReplacement } from "./LegacyModels.ts"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-/** Reads agents and applies lifecycle events for the reconciliation of their instances. */
+/** Reads agents and applies lifecycle events for the reconciler of their instances. */
 export class AgentLifecycle extends Effect.Service<AgentLifecycle>()("@berth/AgentLifecycle", {
   effect: Effect.gen(function* () {
     const repository = yield* AgentRepository
     const changeStatus = yield* makeAgentStatusChange
     const { legacyModels } = yield* AgentSettings
 
-    /** Applies an event by compare-and-set; a rejected event is logged. Returns whether the status changed. */
+    /** Applies an event by compare-and-set and returns whether the status changed; a rejected event is logged. */
     const apply = (agent: Agent, event: AgentLifecycleEvent) =>
       Effect.matchEffect(transitionAgentStatus(agent.status, event), {
         onSuccess: (to) => (to === agent.status ? Effect.succeed(false) : changeStatus(agent, to)),
@@ -26,7 +26,7 @@ export class AgentLifecycle extends Effect.Service<AgentLifecycle>()("@berth/Age
           )
       })
 
-    /** Replaces retired models by their successors. Returns the changed agents and the replacements. */
+    /** Replaces retired models with their successors. Returns the changed agents and the replacements. */
     const replaceRetiredModels = Effect.fn("AgentLifecycle.replaceRetiredModels")(function* (
       agents: ReadonlyArray<Agent>
     ) {

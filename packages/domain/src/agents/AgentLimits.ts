@@ -12,14 +12,14 @@ import { isUp } from "./AgentStatus.ts"
 
 const oldestFirst = (a: Agent, b: Agent) => a.createdAt.epochMillis - b.createdAt.epochMillis || (a.id < b.id ? -1 : 1)
 
-/** The running or starting agents above the limit; the oldest stay. */
+/** Returns the running or starting agents above the limit; the oldest keep running. */
 export const selectAgentsOverLimit = (agents: ReadonlyArray<Agent>, limit: number): ReadonlyArray<Agent> =>
   agents
     .filter(({ status }) => isUp(status) || status === "provisioning")
     .toSorted(oldestFirst)
     .slice(limit)
 
-/** Agents keep to the plan of their owner. */
+/** Enforces the plan's limit of agents. */
 export const layer: Layer.Layer<PlanEnforcement, never, AgentRepository | Outbox | DomainEvents | Transaction> =
   Layer.effect(
     PlanEnforcement,

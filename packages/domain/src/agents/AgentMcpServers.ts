@@ -6,7 +6,6 @@ import type { Agent } from "./Agent.ts"
 import { AgentNotFound } from "./AgentErrors.ts"
 import { makeReconfiguringChange } from "./ReconfiguringChange.ts"
 
-/** The MCP servers whose tools an agent uses. */
 export class AgentMcpServers extends Effect.Service<AgentMcpServers>()("@berth/AgentMcpServers", {
   dependencies: [McpServers.Default],
   effect: Effect.gen(function* () {

@@ -11,10 +11,10 @@ export interface ModelChoice {
   readonly customModel: string | null
 }
 
-/** A provider, and a model that may contain slashes; no blanks. */
+/** Provider and model, separated by a slash, without blanks. The model may contain slashes. */
 const customModelPattern = /^[^\s/]+(?:\/[^\s/]+)+$/
 
-/** `allowed` is `AGENT_MODELS`, the default first. `custom` needs a `customModel` of the form provider/model. */
+/** `allowed` is `AGENT_MODELS`, the default first. `custom` requires a `customModel` of the form provider/model. */
 export const resolveAgentModel = (
   allowed: ReadonlyArray<string>,
   requested: { readonly model?: string | undefined; readonly customModel?: string | null | undefined }

@@ -6,7 +6,7 @@ import type { UserId } from "../shared/UserId.ts"
 
 export interface AgentChanges {
   readonly model?: Pick<Agent, "model" | "customModel"> | undefined
-  /** Absent members stay. */
+  /** Absent members remain unchanged. */
   readonly config?: Partial<AgentConfig> | undefined
 }
 
@@ -17,7 +17,7 @@ export class AgentRepository extends Context.Tag("@berth/AgentRepository")<
     readonly lockOwner: (ownerId: UserId) => Effect.Effect<void>
     /** Agents that count towards the owner's limit: all but failed ones. */
     readonly countTowardsLimit: (ownerId: UserId) => Effect.Effect<number>
-    /** Gives the agent to another owner as a new one, in `provisioning`. None when `from` does not own it. */
+    /** Transfers the agent to another owner in status `provisioning`. None if `from` does not own it. */
     readonly transfer: (id: AgentId, from: UserId, to: UserId) => Effect.Effect<Option.Option<Agent>>
     readonly insert: (agent: Agent) => Effect.Effect<void>
     readonly find: (id: AgentId) => Effect.Effect<Option.Option<Agent>>
@@ -26,13 +26,13 @@ export class AgentRepository extends Context.Tag("@berth/AgentRepository")<
     readonly findStatuses: (ids: ReadonlyArray<AgentId>) => Effect.Effect<ReadonlyMap<AgentId, AgentStatus>>
     /** Newest first. */
     readonly listOwned: (ownerId: UserId) => Effect.Effect<ReadonlyArray<Agent>>
-    /** Atomic: concurrent changes of other members are kept. None when the agent is gone. */
+    /** Atomic: concurrent changes of other members are kept. None for a deleted agent. */
     readonly updateConfiguration: (id: AgentId, changes: AgentChanges) => Effect.Effect<Option.Option<Agent>>
-    /** Adds or removes one skill, atomically. None when the agent is gone. */
+    /** Adds or removes one skill atomically. None for a deleted agent. */
     readonly setSkill: (id: AgentId, skillId: string, enabled: boolean) => Effect.Effect<Option.Option<Agent>>
-    /** Deletes the agent with its sessions and messages. False when it was gone. */
+    /** Deletes the agent with its sessions and messages. False if absent. */
     readonly remove: (id: AgentId) => Effect.Effect<boolean>
-    /** Compare-and-set: false when the status is not `from`. Updates `updatedAt` also when `to` equals `from`. */
+    /** Compare-and-set: false if the status is not `from`. Sets `updatedAt` even if `to` equals `from`. */
     readonly changeStatus: (id: AgentId, from: AgentStatus, to: AgentStatus) => Effect.Effect<boolean>
     /** Agents in `provisioning` last updated before `before`, oldest first. */
     readonly listStalledProvisioning: (before: DateTime.Utc) => Effect.Effect<ReadonlyArray<Agent>>

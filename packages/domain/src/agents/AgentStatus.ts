@@ -13,7 +13,7 @@ export class StatusTransitionRejected extends Data.TaggedError("StatusTransition
   readonly event: AgentLifecycleEvent
 }> {}
 
-// The specification's table, and: a lost instance is an error, which start, restart, repair and update revive.
+// The specification's table. Addition: a lost instance is an error, which start, restart, repair and update recover.
 const moves: Record<AgentLifecycleEvent, Partial<Record<AgentStatus, AgentStatus>>> = {
   deployed: { provisioning: "running" },
   "deployment-failed": { provisioning: "error" },
@@ -25,7 +25,7 @@ const moves: Record<AgentLifecycleEvent, Partial<Record<AgentStatus, AgentStatus
   "instance-lost": { running: "error", active: "error" }
 }
 
-/** The state machine of an agent: the next status, or the rejection of the event. */
+/** State machine of an agent: returns the next status, or rejects the event. */
 export const transitionAgentStatus = (
   from: AgentStatus,
   event: AgentLifecycleEvent
@@ -34,5 +34,5 @@ export const transitionAgentStatus = (
   return to === undefined ? Either.left(new StatusTransitionRejected({ from, event })) : Either.right(to)
 }
 
-/** Whether the agent answers; its instance should then be up. */
+/** Whether the agent can answer; its instance should be running. */
 export const isUp = (status: AgentStatus): boolean => status === "running" || status === "active"

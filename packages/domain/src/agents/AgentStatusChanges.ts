@@ -5,13 +5,13 @@ import type { Agent } from "./Agent.ts"
 import { AgentRepository } from "./AgentRepository.ts"
 import type { AgentStatus } from "./AgentStatus.ts"
 
-/** Writes statuses with their event. */
+/** Writes a status together with its event. */
 export const makeAgentStatusChange = Effect.gen(function* () {
   const agents = yield* AgentRepository
   const events = yield* DomainEvents
   const transaction = yield* Transaction
 
-  /** Compare-and-set: false when the agent has another status by now. */
+  /** Compare-and-set: false if the status has changed. */
   return ({ id, name, ownerId, status: previousStatus }: Agent, status: AgentStatus) =>
     transaction.run(
       Effect.tap(agents.changeStatus(id, previousStatus, status), (isChanged) =>

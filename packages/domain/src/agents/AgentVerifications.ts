@@ -12,11 +12,11 @@ export interface AgentVerification {
   readonly verifiedAt: DateTime.Utc
 }
 
-/** Verifications of agents, as far as agents need them. */
+/** The operations on verifications that agents require. */
 export class AgentVerifications extends Context.Tag("@berth/AgentVerifications")<
   AgentVerifications,
   {
-    /** None when this owner has not verified the agent. */
+    /** None if this owner has not verified the agent. */
     readonly find: (ownerId: UserId, agentId: AgentId) => Effect.Effect<Option.Option<AgentVerification>>
   }
 >() {}

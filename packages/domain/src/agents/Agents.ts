@@ -29,7 +29,7 @@ export interface NewAgentRequest {
   readonly config: Partial<AgentConfig>
 }
 
-/** An accepted agent as stored with the idempotency key of its request. */
+/** Form of an accepted agent in the stored result of an idempotent request. */
 const Accepted = Schema.Struct({ ...Agent.fields, createdAt: Schema.DateTimeUtc, updatedAt: Schema.DateTimeUtc })
 
 /** Provisions and reads a user's agents. */
@@ -71,7 +71,7 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
         yield* validatePlanFeatures(catalog, allowance.features, newAgentConfig, request.config)
         yield* agents.lockOwner(owner.id)
         const current = yield* agents.countTowardsLimit(owner.id)
-        // Read again under the lock: a plan change may have committed while this waited for it.
+        // A plan change may have committed during the wait for the lock.
         const { agents: limit } = yield* allowances.find(owner)
         if (current >= limit) return yield* new PlanLimitReached({ current, limit })
         yield* instances.ensure(owner.id)
@@ -107,7 +107,10 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
       return agent
     })
 
-    /** Gives an agent to another owner within the limits of the plan; a job deploys it. Joins the running transaction. */
+    /**
+     * Transfers an agent to another owner within the limits of the plan; a job deploys it. Joins the running
+     * transaction.
+     */
     const transfer = Effect.fn("Agents.transfer")(function* (id: AgentId, from: UserId, to: User) {
       yield* agents.lockOwner(to.id)
       const current = yield* agents.countTowardsLimit(to.id)
@@ -137,12 +140,12 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
       return yield* agents.findStatuses(ids)
     })
 
-    /** The owner's oldest agent that is up, which answers requests that name no agent. */
+    /** The owner's oldest running agent, which answers requests without an agent. */
     const findDefaultRunning = Effect.fn("Agents.findDefaultRunning")(function* (ownerId: UserId) {
       return Array.last(Array.filter(yield* agents.listOwned(ownerId), ({ status }) => isUp(status)))
     })
 
-    /** As `findDefaultRunning`, or the oldest agent when none is up. */
+    /** As `findDefaultRunning`; the oldest agent if none is running. */
     const findDefault = Effect.fn("Agents.findDefault")(function* (ownerId: UserId) {
       const owned = yield* agents.listOwned(ownerId)
       return Option.orElse(Array.last(Array.filter(owned, ({ status }) => isUp(status))), () => Array.last(owned))

@@ -6,7 +6,7 @@ export interface ModelReplacement {
   readonly to: string
 }
 
-/** The successor of an agent's retired model; none for a current model. */
+/** Returns the successor of an agent's retired model; none for a current model. */
 export const findModelReplacement = (
   agent: Pick<Agent, "model" | "customModel">,
   legacy: ReadonlyMap<string, string>
@@ -15,7 +15,7 @@ export const findModelReplacement = (
   return Option.map(Option.fromNullable(legacy.get(from)), (to) => ({ from, to }))
 }
 
-/** A sentence for the owner; null without replacements. */
+/** Describes replacements to the owner; null without replacements. */
 export const describeModelReplacements = (healings: ReadonlyArray<ModelReplacement>): string | null =>
   healings.length === 0
     ? null

@@ -6,7 +6,9 @@ import { AgentInstances } from "./AgentInstances.ts"
 import { ReconfigureInstanceJob } from "./AgentJobs.ts"
 import { isUp } from "./AgentStatus.ts"
 
-/** Stores a change of what an agent has: the row first, then the running instance. A job repeats the second step. */
+/**
+ * Stores a change of an agent's possessions: the row first, then the running instance. A job repeats the second step.
+ */
 export const makeReconfiguringChange = Effect.gen(function* () {
   const instances = yield* AgentInstances
   const outbox = yield* Outbox

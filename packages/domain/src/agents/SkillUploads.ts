@@ -7,7 +7,7 @@ import { AgentNotFound } from "./AgentErrors.ts"
 import { AgentRepository } from "./AgentRepository.ts"
 import { makeReconfiguringChange } from "./ReconfiguringChange.ts"
 
-/** Skills that owners upload for one agent. Only its instance runs their code. */
+/** Skills that owners upload for an agent. Only the agent's instance runs their code. */
 export class SkillUploads extends Effect.Service<SkillUploads>()("@berth/SkillUploads", {
   dependencies: [UploadedSkills.Default],
   effect: Effect.gen(function* () {
@@ -25,7 +25,7 @@ export class SkillUploads extends Effect.Service<SkillUploads>()("@berth/SkillUp
     /** Stores and enables a skill; replaces the agent's uploaded skill of the same name. */
     const upload = Effect.fn("SkillUploads.upload")(function* (agent: Agent, source: SkillSource) {
       const skill = yield* packages.read(source)
-      // First the agent's row: its removal waits for the transaction.
+      // The agent's row first: its deletion waits for this transaction.
       return yield* store(
         agent,
         Effect.zipRight(enable(agent, skill.id, true), uploads.store(agent.ownerId, agent.id, skill))

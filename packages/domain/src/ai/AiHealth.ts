@@ -4,7 +4,7 @@ import type { ProviderName } from "./models/Model.ts"
 import { AiServiceUnavailable } from "./models/ModelErrors.ts"
 import { ModelProviders } from "./models/ModelProviders.ts"
 
-/** Whether each configured provider can be reached. */
+/** Reachability of each configured provider. */
 export type ProviderHealth = { readonly [name in ProviderName]?: boolean }
 
 export interface AiHealth {
@@ -12,7 +12,6 @@ export interface AiHealth {
   readonly providers: ProviderHealth
 }
 
-/** The health checks of the AI layer. */
 export const makeAiHealth = Effect.gen(function* () {
   const { all: configured } = yield* ModelProviders
   const settings = yield* AiSettings
@@ -37,9 +36,9 @@ export const makeAiHealth = Effect.gen(function* () {
   const shared = yield* Effect.cachedWithTTL(checkAll, settings.healthTtl)
 
   return {
-    /** The health of the configured providers, cached for `healthTtl`. */
+    /** Health of the configured providers, cached for `healthTtl`. */
     health: Effect.fn("AiLayer.health")(function* (): Effect.fn.Return<AiHealth, AiServiceUnavailable> {
-      // A fiber of the layer: a caller that leaves must not interrupt the check that others wait for.
+      // The fiber belongs to the layer, so that an interrupted caller does not interrupt the check for others.
       const providers = yield* Effect.flatMap(Effect.forkIn(shared, scope), Fiber.join)
       const answers = Object.values(providers)
       if (!answers.includes(true)) return yield* new AiServiceUnavailable({ providers })

@@ -5,7 +5,7 @@ import { ProviderName } from "./models/Model.ts"
 import { makeModelQueries } from "./models/ModelQueries.ts"
 import { makeModelChoice } from "./ReachableModels.ts"
 
-/** Models of all providers: health, queries of the catalog, and chat with fallback. */
+/** Models of all providers: health, catalog queries, and chat with fallback. */
 export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
   scoped: Effect.gen(function* () {
     const choice = yield* makeModelChoice
@@ -16,7 +16,7 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       ...(yield* makeModelQueries),
       resolve: choice.resolve,
       ...chat,
-      /** The configured providers, as this process sees them. */
+      /** Status of the configured providers in this process. */
       providers: Effect.fn("AiLayer.providers")(function* () {
         const { providers } = yield* Effect.merge(health())
         return yield* Effect.forEach(

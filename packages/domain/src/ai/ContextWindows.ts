@@ -5,7 +5,7 @@ import type { UserId } from "../shared/UserId.ts"
 // Used while no model is available.
 const usualWindow = 128_000
 
-/** The context window of the model that answers for an id. */
+/** Context window of the model that answers for an id. */
 export class ContextWindows extends Context.Tag("@berth/ContextWindows")<
   ContextWindows,
   { readonly find: (model: string, owner: UserId) => Effect.Effect<number> }

@@ -21,7 +21,7 @@ export interface ReachableModels {
 
 const noProviders: ReadonlySet<ProviderName> = new Set()
 
-// Bounds memory: callers choose the ids.
+// Bounds memory, since callers choose the ids.
 const maximumLoggedIds = 1_000
 
 export const offersTools = (options: ChatRequest["options"]) => (options?.tools?.length ?? 0) > 0
@@ -91,7 +91,7 @@ export const makeModelChoice = Effect.gen(function* () {
   return {
     findReachable,
     choose,
-    /** The model that answers for an id: that model, or the best general one. Null: without own keys. */
+    /** Resolves an id to that model, or to the best general model. A null owner has no keys. */
     resolve: Effect.fn("AiLayer.resolve")(function* (asked: string, owner: UserId | null) {
       return yield* resolveWithin(yield* findReachable(owner), asked)
     })

@@ -15,22 +15,21 @@ export class BillingPlanNotFound extends Data.TaggedError("BillingPlanNotFound")
 /** No credit pack has this name. */
 export class CreditPackNotFound extends Data.TaggedError("CreditPackNotFound")<object> {}
 
-/** The card was declined, and the plan is unchanged. */
+/** The card was declined; the plan is unchanged. */
 export class PlanChangeDeclined extends Data.TaggedError("PlanChangeDeclined")<{ readonly reason: string }> {}
 
-/** The text cannot be a model key. */
+/** The text is not a valid model key. */
 export class ApiKeyInvalid extends Data.TaggedError("ApiKeyInvalid")<{ readonly reason: string }> {}
 
-/** No saved card can be charged; the checkout takes another one. */
+/** No saved card can be charged; a checkout can take another card. */
 export class PaymentCardRequired extends Data.TaggedError("PaymentCardRequired")<{
-  /** Set when a saved card was declined. */
+  /** Present if a saved card was declined. */
   readonly refusal: Option.Option<PurchaseDeclined>
   readonly checkoutUrl: URL
 }> {}
 
 const isBillingPlan = Schema.is(BillingPlanId)
 
-/** The actions of the billing API. */
 export class BillingActions extends Effect.Service<BillingActions>()("@berth/BillingActions", {
   effect: Effect.gen(function* () {
     const checkouts = yield* Checkouts
@@ -70,7 +69,7 @@ export class BillingActions extends Effect.Service<BillingActions>()("@berth/Bil
       return isPaid ? pack : yield* requireCard(Option.none())
     })
 
-    /** Returns the provider whose calls run on the key from now on. */
+    /** Returns the provider whose calls use the key from now on. */
     const enableOwnKey = Effect.fn("BillingActions.enableOwnKey")(
       (user: User, provider: string, apiKey: Redacted.Redacted) => ownKeys.enable(user.id, provider, apiKey),
       Effect.catchTag("CredentialInvalid", ({ reason }) => new ApiKeyInvalid({ reason }))

@@ -13,7 +13,7 @@ import { SubscriptionChanges } from "./subscriptions/SubscriptionChanges.ts"
 import { Allowances } from "./subscriptions/Allowances.ts"
 import { UnitLedger } from "./units/UnitLedger.ts"
 
-/** Units and allowances, for every program. */
+/** Units and allowances; required by every program. */
 export const balances = Layer.merge(UnitLedger.Default, Allowances.Default)
 
 const cards = Layer.provideMerge(SavedCardCharges.Default, CardCustomers.Default)
@@ -27,7 +27,7 @@ export const layer = Layer.mergeAll(BillingActions.Default, CheckoutLinks.Defaul
   Layer.provide(cards)
 )
 
-/** Effects of deleting an account. */
+/** Cleanup on account deletion. */
 export const deletionHooks = Layer.effect(
   AccountDeletionHooks,
   Effect.map(CardCustomers, ({ scheduleRemoval }) => [scheduleRemoval])

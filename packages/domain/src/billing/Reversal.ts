@@ -1,6 +1,6 @@
 import { type MinorUnits, noUnits, Units } from "../shared/Money.ts"
 
-/** Money of a payment that was returned: all refunds of a charge, or one dispute. */
+/** Returned money of a payment: all refunds of a charge, or one dispute. */
 export interface Reversal {
   /** Processor id of the payment, invoice or checkout. */
   readonly payment: string
@@ -8,7 +8,7 @@ export interface Reversal {
   readonly source: string
   /** Total returned by this source; 0 once a dispute is won. */
   readonly amount: MinorUnits
-  /** The higher version of a source wins. */
+  /** The highest version of a source wins. */
   readonly version: number
 }
 
@@ -19,8 +19,8 @@ export interface PurchasedUnits {
 }
 
 /**
- * Units to take back for `returned` money: proportional, rounded down, and all once all money is returned. A purchase without an
- * amount is reversed as a whole.
+ * Units to reverse for `returned` money: proportional, rounded down; all of them once all money is returned. A purchase
+ * without an amount is reversed entirely.
  */
 export const reversedUnits = ({ amount, units }: PurchasedUnits, returned: MinorUnits): Units => {
   if (returned <= 0) return noUnits

@@ -1,7 +1,7 @@
 /** Chains whose nodes verify signatures. */
 export type Chain = "base" | "ethereum"
 
-/** `safe` is some minutes old; only a reorganization past Ethereum's justified checkpoint removes it. */
+/** `safe` is some minutes old; only a reorganization beyond Ethereum's justified checkpoint removes it. */
 export type BlockTag = "latest" | "safe"
 
 /** EIP-155 chain ids. */

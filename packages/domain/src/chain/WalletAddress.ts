@@ -1,6 +1,6 @@
 import { Option, Schema } from "effect"
 
-/** Address on an EVM chain in any case; compare by `normalizeWalletAddress`. */
+/** Address on an EVM chain, in any letter case; compare by `normalizeWalletAddress`. */
 export const WalletAddress = Schema.String.pipe(Schema.brand("WalletAddress")).annotations({
   identifier: "WalletAddress",
   description: "An Ethereum address, 0x and 40 hex digits"
@@ -16,5 +16,5 @@ export const parseWalletAddress = (text: string): Option.Option<WalletAddress> =
 
 export const normalizeWalletAddress = (address: WalletAddress): string => address.toLowerCase()
 
-/** For display: the first and last four digits. */
+/** Returns the first and last four digits, for display. */
 export const shortenWalletAddress = (address: WalletAddress): string => `${address.slice(0, 6)}...${address.slice(-4)}`

@@ -12,7 +12,7 @@ import { ChannelSettings, findWebhookUrl, selectTransport } from "./ChannelSetti
 const botTaken = "Another agent uses this bot."
 const botRefused: ChannelHealth = { state: "refused", reason: botTaken }
 
-/** The health after a failure of the platform. */
+/** Maps a failure of the platform to the channel's health. */
 export const findHealthAfter = (failure: PlatformFailure): ChannelHealth => {
   switch (failure._tag) {
     case "ChannelTokenRefused":
@@ -32,7 +32,7 @@ const describeHealth = ({ platform }: ChannelKey, { bot, reason, state }: Channe
     ? `Channel ${platform} connected${bot === undefined ? "" : ` as ${bot.name}`}`
     : `Channel ${platform} ${state}: ${reason ?? "no reason is known"}`
 
-/** Checks connections with their platforms. The result is the channel's health and never affects the agent. */
+/** Checks connections with their platforms. The result determines the channel's health and never affects the agent. */
 export class ChannelChecks extends Effect.Service<ChannelChecks>()("@berth/ChannelChecks", {
   effect: Effect.gen(function* () {
     const connections = yield* ChannelConnections
@@ -50,7 +50,7 @@ export class ChannelChecks extends Effect.Service<ChannelChecks>()("@berth/Chann
         ? Effect.void
         : events.append({ kind: "channel.broken", data: { agentId, platform, state, reason } }, ownerId)
 
-    /** Records a health, with an entry in the agent's log and the event when it changes. False for replaced secrets. */
+    /** Records a health; a change adds an entry in the agent's log and an event. False if the secrets were replaced. */
     const record = Effect.fn("ChannelChecks.record")(function* (connection: ChannelConnection, health: ChannelHealth) {
       const { agentId, platform } = connection
       const isNews =
@@ -81,7 +81,7 @@ export class ChannelChecks extends Effect.Service<ChannelChecks>()("@berth/Chann
       return { state: "connected", reason: null, bot, transport } satisfies ChannelHealth
     })
 
-    /** Checks the current secrets and directs the bot's messages to this service. Idempotent. */
+    /** Checks the current secrets and registers this service as the receiver of the bot's messages. Idempotent. */
     const check = Effect.fn("ChannelChecks.check")(function* (key: ChannelKey) {
       const found = yield* connections.findWithSecrets(key)
       if (Option.isNone(found)) return

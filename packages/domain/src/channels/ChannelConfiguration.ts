@@ -9,7 +9,7 @@ import type { ChannelConnection, ChannelKey } from "./ChannelConnection.ts"
 import { ChannelNotConnected } from "./ChannelErrors.ts"
 import { Channels } from "./Channels.ts"
 
-/** An owner's change of one channel; null removes it. Absent members stay. */
+/** An owner's change of one channel; null removes it. Absent members remain unchanged. */
 export interface ChannelChange {
   readonly token?: Redacted.Redacted | undefined
   readonly appSecret?: Redacted.Redacted | undefined
@@ -21,7 +21,7 @@ export interface ChannelChange {
 }
 export type ChannelChanges = { readonly [Platform in MessagingPlatform]?: ChannelChange | null | undefined }
 
-/** The credential of the owner that serves a connection without a token of its own. */
+/** Owner's credential for connections without a token. */
 const vaultKeys = {
   platformA: "telegram",
   platformB: "whatsapp",
@@ -34,7 +34,7 @@ const changed = (changes: ChannelChanges) =>
     return change === undefined ? [] : [{ platform, change }]
   })
 
-/** The channels of the agent's configuration after the changes. A token enables its channel. */
+/** Returns the configured channels after the changes. A token enables its channel. */
 export const selectChannels = (before: ReadonlyArray<Channel>, changes: ChannelChanges): ReadonlyArray<Channel> => {
   const next = new Set(before)
   for (const { change, platform } of changed(changes)) {
@@ -45,11 +45,11 @@ export const selectChannels = (before: ReadonlyArray<Channel>, changes: ChannelC
   return [...next]
 }
 
-/** A channel as its owner sees it; no secrets. */
+/** The view of a channel for its owner, without secrets. */
 export interface ChannelView {
   readonly platform: MessagingPlatform
   readonly connection: ChannelConnection | undefined
-  /** Selected and part of the plan. */
+  /** Selected, and included in the plan. */
   readonly enabled: boolean
 }
 
@@ -69,14 +69,14 @@ export class ChannelConfiguration extends Effect.Service<ChannelConfiguration>()
       })
     })
 
-    /** The owner's credential of the platform, for a channel without a token of its own. */
+    /** Returns the owner's credential of the platform, for a channel without a token. */
     const findCredential = (owner: User, platform: MessagingPlatform) =>
       Effect.map(vault.readChannelTokens(owner.id), (tokens) => tokens[vaultKeys[platform]])
 
     const parseOptional = (value: Redacted.Redacted | undefined) =>
       value === undefined ? Either.right(undefined) : parseCredentialValue(value)
 
-    /** Secrets after a change; none when they stay. Absent ones stay. */
+    /** Returns the secrets after a change; none if unchanged. Absent secrets remain. */
     const planSecrets = (owner: User, key: ChannelKey, change: ChannelChange) =>
       Effect.gen(function* () {
         const before = Option.getOrUndefined(yield* channels.readSecrets(key))
@@ -105,7 +105,7 @@ export class ChannelConfiguration extends Effect.Service<ChannelConfiguration>()
 
     const select = (owner: User, agent: Agent, channels: ReadonlyArray<Channel>) =>
       configuration.change(owner, agent, { config: { channels } }).pipe(
-        // Only the channels change.
+        // A change of the channels alone never causes these errors.
         Effect.catchTags({
           ModelNotAllowed: Effect.die,
           CustomModelMissing: Effect.die,
@@ -113,7 +113,7 @@ export class ChannelConfiguration extends Effect.Service<ChannelConfiguration>()
         })
       )
 
-    /** Applies the changes. Selection and plan are those of the agent's configuration, which stays consistent with the channels. */
+    /** Applies the changes by the rules of the agent's configuration, which stays consistent with the channels. */
     const change = Effect.fn("ChannelConfiguration.change")(function* (
       owner: User,
       agent: Agent,

@@ -4,7 +4,7 @@ import { AgentId } from "../shared/AgentId.ts"
 import { Channel, MessagingPlatform } from "../shared/Channel.ts"
 import { UserId } from "../shared/UserId.ts"
 
-/** The bot behind a token. `details` are facts that the platform's adapter needs later, none of them secret. */
+/** The bot of a token. `details` are facts that the platform's adapter needs later, without secrets. */
 export const BotIdentity = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
@@ -13,21 +13,21 @@ export const BotIdentity = Schema.Struct({
 export type BotIdentity = typeof BotIdentity.Type
 
 /**
- * `pending`: not checked yet. `refused`: the platform rejects the token, or another agent uses the bot. `unreachable`: no
- * verdict; checked again later.
+ * `pending`: not yet checked. `refused`: the platform rejects the token, or another agent uses the bot. `unreachable`:
+ * the check had no result and is repeated.
  */
 export const ChannelState = Schema.Literal("pending", "connected", "refused", "unreachable").annotations({
   identifier: "ChannelState"
 })
 export type ChannelState = typeof ChannelState.Type
 
-/** How messages arrive: the platform calls a webhook, or a worker reads them. */
+/** Delivery of messages: the platform calls a webhook, or a worker reads them. */
 export const ChannelTransport = Schema.Literal("webhook", "polling").annotations({ identifier: "ChannelTransport" })
 export type ChannelTransport = typeof ChannelTransport.Type
 
 /**
- * Secrets of a connection. Berth makes `webhookSecret`; the next two are for platforms that sign with an application's secret.
- * The ids choose a number among those that a token reaches.
+ * Secrets of a connection. Berth generates `webhookSecret`; the next two are for platforms that sign with an
+ * application's secret. The ids select a number among those that a token can access.
  */
 export const ChannelSecrets = Schema.Struct({
   token: Schema.Redacted(Schema.String),
@@ -39,14 +39,14 @@ export const ChannelSecrets = Schema.Struct({
 })
 export type ChannelSecrets = typeof ChannelSecrets.Type
 
-/** The secrets that an owner gives. */
+/** Secrets supplied by an owner. */
 export type GivenSecrets = Omit<ChannelSecrets, "webhookSecret">
 
 /** Identifies a connection: an agent has at most one per platform. */
 export const ChannelKey = Schema.Struct({ agentId: AgentId, platform: MessagingPlatform })
 export type ChannelKey = typeof ChannelKey.Type
 
-/** The connection of an agent to a platform, with the facts of the agent that decide whether it is used. */
+/** Connection of an agent to a platform, with the agent's properties that decide whether it is used. */
 export const ChannelConnection = Schema.Struct({
   ...ChannelKey.fields,
   ownerId: UserId,
@@ -54,7 +54,7 @@ export const ChannelConnection = Schema.Struct({
   agentStatus: AgentStatus,
   /** The channels of the agent's configuration. */
   selectedChannels: Schema.Array(Channel),
-  /** Grows when secrets are replaced. */
+  /** Increases when the secrets are replaced. */
   revision: Schema.Int,
   answersBots: Schema.Boolean,
   state: ChannelState,
@@ -65,7 +65,7 @@ export const ChannelConnection = Schema.Struct({
 })
 export type ChannelConnection = typeof ChannelConnection.Type
 
-/** Whether the owner has turned the channel on. */
+/** Whether the owner has enabled the channel. */
 export const isSelected = ({ platform, selectedChannels }: ChannelConnection): boolean =>
   selectedChannels.includes(platform)
 

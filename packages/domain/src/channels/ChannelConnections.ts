@@ -11,7 +11,7 @@ export interface ChannelLease {
 export class ChannelConnections extends Context.Tag("@berth/ChannelConnections")<
   ChannelConnections,
   {
-    /** Inserts or replaces the secrets, with the next revision in state `pending`. Joins the running transaction. */
+    /** Inserts or replaces the secrets, with the next revision and state `pending`. Joins the running transaction. */
     readonly save: (
       key: ChannelKey,
       values: { readonly secrets: ChannelSecrets; readonly answersBots: boolean }
@@ -23,27 +23,36 @@ export class ChannelConnections extends Context.Tag("@berth/ChannelConnections")
     ) => Effect.Effect<Option.Option<{ readonly connection: ChannelConnection; readonly secrets: ChannelSecrets }>>
     readonly list: (agentId: AgentId) => Effect.Effect<ReadonlyArray<ChannelConnection>>
     readonly readSecrets: (key: ChannelKey) => Effect.Effect<Option.Option<ChannelSecrets>>
-    /** False when the connection is gone or has another revision. */
+    /** False if the connection is deleted or has another revision. */
     readonly recordHealth: (key: ChannelKey, revision: number, health: ChannelHealth) => Effect.Effect<boolean>
-    /** Refuses the connections of other agents to the same bot; returns them. The latest connection of a bot wins. */
+    /**
+     * Marks the connections of other agents to the same bot as refused, and returns them. The latest connection of a
+     * bot wins.
+     */
     readonly refuseOthers: (
       key: ChannelKey,
       botId: string,
       reason: string
     ) => Effect.Effect<ReadonlyArray<Pick<ChannelConnection, "agentId" | "platform" | "ownerId">>>
     readonly remove: (key: ChannelKey) => Effect.Effect<boolean>
-    /** Connections to check: new or unreachable ones last looked at before `retry`, others before `renew`. */
+    /** Connections to check: new or unreachable ones last checked before `retry`, others before `renew`. */
     readonly listDue: (
       before: { readonly retry: DateTime.Utc; readonly renew: DateTime.Utc },
       limit: number
     ) => Effect.Effect<ReadonlyArray<Pick<ChannelConnection, "agentId" | "platform" | "ownerId">>>
-    /** Connected, selected connections of running agents that no worker reads. Every owner's first comes before any owner's second. */
+    /**
+     * Connected, selected connections of running agents without a reader. Fair order: each owner's first, then each
+     * owner's second, and so on.
+     */
     readonly listUnread: (limit: number) => Effect.Effect<ReadonlyArray<ChannelConnection>>
-    /** Takes the reader's lease. None when another worker holds it. */
+    /** Claims the reader's lease; none if another worker holds it. */
     readonly claimReader: (key: ChannelKey) => Effect.Effect<Option.Option<ChannelLease>>
-    /** Extends the lease; false when it is lost, or the connection is not to be read any more. */
+    /** Extends the lease; false if it is lost or the connection must not be read any more. */
     readonly renewReader: (key: ChannelKey, claimId: string) => Effect.Effect<boolean>
-    /** Stores the cursor; false when the lease is lost or the connection is not to be read any more. Joins the running transaction. */
+    /**
+     * Stores the cursor; false if the lease is lost or the connection must not be read any more. Joins the running
+     * transaction.
+     */
     readonly moveCursor: (key: ChannelKey, claimId: string, cursor: string | null) => Effect.Effect<boolean>
     readonly releaseReader: (key: ChannelKey, claimId: string) => Effect.Effect<void>
   }

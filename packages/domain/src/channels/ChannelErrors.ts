@@ -1,19 +1,19 @@
 import { Data, type Duration } from "effect"
 
-/** The agent has no connection to the platform, and the request brings no token. */
+/** The agent is not connected to the platform, and the request has no token. */
 export class ChannelNotConnected extends Data.TaggedError("ChannelNotConnected")<object> {}
 
-/** The platform rejects the token: it was never valid, or it is revoked. */
+/** The platform rejects the token, which is invalid or revoked. */
 export class ChannelTokenRefused extends Data.TaggedError("ChannelTokenRefused")<{ readonly reason: string }> {}
 
-/** No verdict: the platform cannot be reached, answers too late, or fails. */
+/** No result: the platform is unreachable, too slow, or fails. */
 export class PlatformUnreachable extends Data.TaggedError("PlatformUnreachable")<{
   readonly reason: string
-  /** Whether the platform may have accepted the request all the same. */
+  /** Whether the platform may have accepted the request. */
   readonly mayHaveArrived: boolean
 }> {}
 
-/** The platform asks to wait. */
+/** The platform limits the rate of requests. */
 export class PlatformThrottled extends Data.TaggedError("PlatformThrottled")<{
   readonly retryAfter: Duration.Duration
 }> {}
@@ -21,16 +21,19 @@ export class PlatformThrottled extends Data.TaggedError("PlatformThrottled")<{
 /** The platform will never accept the request, for example because the chat has blocked the bot. */
 export class PlatformRequestRefused extends Data.TaggedError("PlatformRequestRefused")<{ readonly reason: string }> {}
 
-/** Another reader takes the bot's messages. */
+/** Another reader receives the bot's messages. */
 export class ChannelReaderConflict extends Data.TaggedError("ChannelReaderConflict")<{ readonly reason: string }> {}
 
-/** The file is larger than the adapter downloads. */
+/** The file exceeds the adapter's download limit. */
 export class ChannelFileTooLarge extends Data.TaggedError("ChannelFileTooLarge")<{ readonly limitBytes: number }> {}
 
-/** The webhook request does not show the secret of a connected agent. One error for every fault, unknown agents included. */
+/**
+ * The webhook request does not prove the secret of a connected agent. The same error for every cause, unknown agents
+ * included.
+ */
 export class WebhookNotAuthentic extends Data.TaggedError("WebhookNotAuthentic")<object> {}
 
-/** The request is authentic and holds nothing of the platform's format. */
+/** The request is authentic but not in the platform's format. */
 export class WebhookMalformed extends Data.TaggedError("WebhookMalformed")<object> {}
 
 export type PlatformFailure = ChannelTokenRefused | PlatformUnreachable | PlatformThrottled | PlatformRequestRefused

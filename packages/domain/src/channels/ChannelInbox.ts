@@ -11,7 +11,7 @@ import { ChannelPlatforms, type WebhookRequest } from "./ChannelPlatform.ts"
 import { floodLimits, floodNotice, noticeInterval } from "./ChannelPolicy.ts"
 import { Chats } from "./Chats.ts"
 
-/** Receives messages of platforms: each is stored once, with the job that answers it. */
+/** Receives messages of platforms. Each is stored once, with the job that answers it. */
 export class ChannelInbox extends Effect.Service<ChannelInbox>()("@berth/ChannelInbox", {
   effect: Effect.gen(function* () {
     const connections = yield* ChannelConnections
@@ -35,7 +35,7 @@ export class ChannelInbox extends Effect.Service<ChannelInbox>()("@berth/Channel
       yield* outbox.append(AnswerChatJob, chat, ownerId)
     })
 
-    /** Stores new messages with their jobs. Joins the running transaction. Returns the number of stored ones. */
+    /** Stores new messages with their jobs. Joins the running transaction. Returns the number of stored messages. */
     const accept = Effect.fn("ChannelInbox.accept")(function* (
       connection: ChannelConnection,
       messages: ReadonlyArray<ReceivedMessage>
@@ -43,7 +43,7 @@ export class ChannelInbox extends Effect.Service<ChannelInbox>()("@berth/Channel
       const { agentId, answersBots, ownerId, platform } = connection
       if (!isSelected(connection)) return 0
       const accepted = messages.filter(({ content }) => answersBots || !content.senderIsBot)
-      // One lock order of chats for all receivers. The limit per minute would drop the rest one by one.
+      // The same lock order of chats for all receivers. The limit per minute would drop the rest one by one.
       const ordered = accepted
         .slice(0, floodLimits.agent)
         .toSorted((one, other) => (one.chatId < other.chatId ? -1 : one.chatId > other.chatId ? 1 : 0))
@@ -64,7 +64,7 @@ export class ChannelInbox extends Effect.Service<ChannelInbox>()("@berth/Channel
       return stored.filter(Boolean).length
     })
 
-    /** Verifies a webhook request and stores its messages. Returns the response that the platform expects, if a special one. */
+    /** Verifies a webhook request and stores its messages. Returns the response that the platform requires, if any. */
     const receiveWebhook = Effect.fn("ChannelInbox.receiveWebhook")(function* (
       key: ChannelKey,
       request: Omit<WebhookRequest, "receivedAt">
@@ -82,7 +82,7 @@ export class ChannelInbox extends Effect.Service<ChannelInbox>()("@berth/Channel
       return response
     })
 
-    /** Answers the test of a webhook by its platform. */
+    /** Answers a platform's verification request for a webhook. */
     const answerHandshake = Effect.fn("ChannelInbox.answerHandshake")(function* (
       key: ChannelKey,
       query: URLSearchParams

@@ -10,7 +10,7 @@ export const CheckChannelJob = {
   isCoalesced: true
 } as const satisfies JobKind<ChannelKey, typeof ChannelKey.Encoded>
 
-/** Answers the waiting messages of a chat. */
+/** Answers the pending messages of a chat. */
 export const AnswerChatJob = {
   queue: "tasks",
   name: "answer-chat",

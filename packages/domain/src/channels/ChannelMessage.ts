@@ -33,48 +33,51 @@ export const InboundContent = Schema.Struct({
   /** Display name of the sender. */
   senderName: Schema.String,
   senderIsBot: Schema.Boolean,
-  /** False in a private chat, where one person writes. */
+  /** False in a private chat with one person. */
   isGroup: Schema.Boolean,
-  /** Whether the platform expects the answer at this message, as for commands of Discord. Answers in groups are replies anyway. */
+  /**
+   * Whether the platform expects the answer in place of this message, like commands of Discord. Answers in groups are
+   * always replies.
+   */
   isAnsweredInPlace: Schema.optional(Schema.Boolean),
-  /** `start`, `help`, `reset` or another name behind the platform's command sign; null for other messages. */
+  /** `start`, `help`, `reset` or another name after the platform's command prefix; null for other messages. */
   command: Schema.NullOr(Schema.String),
   files: Schema.Array(InboundFile)
 })
 export type InboundContent = typeof InboundContent.Type
 
-/** A message addressed to the bot, as an adapter parses it. */
+/** A message addressed to the bot, as parsed by an adapter. */
 export interface ReceivedMessage {
   readonly chatId: string
-  /** Unique per agent and platform, over replaced bots too. An edit has the id of its message. */
+  /** Unique per agent and platform, even if the bot is replaced. An edit has the id of its message. */
   readonly externalId: string
-  /** Grows with every edit of the message. */
+  /** Increases with every edit of the message. */
   readonly version: number
-  /** Order within the chat by the platform. */
+  /** The platform's order within the chat. */
   readonly sequence: number
   readonly content: InboundContent
 }
 
-/** A stored message. `waiting` ones have not been answered. */
+/** A stored message; `waiting` until it is answered. */
 export const InboundMessage = Schema.Struct({
   ...ChatKey.fields,
   id: InboundId,
   content: InboundContent,
   /** Turns of the message that ended before their model call. */
   failedTurns: Schema.Int,
-  /** Since the first turn that could not begin; zero before. */
+  /** Time since the first turn that could not begin; zero before. */
   sinceFirstTurn: Schema.DurationFromMillis
 })
 export type InboundMessage = typeof InboundMessage.Type
 
-/** A text to a chat, sent in parts. */
+/** A text for a chat, sent in parts. */
 export const OutboundMessage = Schema.Struct({
   ...ChatKey.fields,
   id: OutboundId,
   replyTo: Schema.NullOr(Schema.String),
   text: Schema.String,
   partsSent: Schema.Int,
-  /** The part whose sending began without a recorded outcome. */
+  /** Part that was being sent without a recorded outcome. */
   startedPart: Schema.NullOr(Schema.Int),
   failures: Schema.Int
 })

@@ -20,26 +20,26 @@ export interface ConnectedBot {
   readonly secrets: ChannelSecrets
 }
 
-/** A request at the webhook of an agent. Header names are in lower case. */
+/** A webhook request for an agent. Header names are in lower case. */
 export interface WebhookRequest {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: Uint8Array
   readonly receivedAt: DateTime.Utc
 }
 
-/** The messages of a webhook request. `response` replaces the usual one, for handshakes of the platform. */
+/** Messages of a webhook request. `response` replaces the default response, for handshakes of the platform. */
 export interface WebhookReception {
   readonly messages: ReadonlyArray<ReceivedMessage>
   readonly response?: { readonly contentType: string; readonly body: string } | undefined
 }
 
-/** Messages that a reader has received. The next ones are read once `cursor` is stored. */
+/** Messages of a reader. The next batch is read after `cursor` is stored. */
 export interface ReceivedBatch {
   readonly messages: ReadonlyArray<ReceivedMessage>
   readonly cursor: string | null
 }
 
-/** One message of the platform: formatted text with the plain text that replaces it when the platform refuses the format. */
+/** One message of the platform: formatted text, and the plain text to send if the platform rejects the format. */
 export interface OutgoingPart {
   readonly formatted: string
   readonly plain: string
@@ -49,36 +49,42 @@ export interface OutgoingAddress {
   readonly chatId: string
   /** The message that is answered. */
   readonly replyTo: string | null
-  /** Place of the part in its text, from 0. */
+  /** Index of the part in its text, from 0. */
   readonly part: number
-  /** The same at every attempt to send the part, and for no other. */
+  /** The same for every attempt to send the part; unique to the part. */
   readonly idempotencyKey: string
 }
 
-/** A messaging platform. Adapters repeat nothing: their callers decide about retries. */
+/** A messaging platform. Adapters never retry; callers decide. */
 export interface ChannelPlatform {
   readonly platform: MessagingPlatform
-  /** True where messages arrive at a webhook if Berth has a public address. */
+  /** Whether messages arrive at a webhook, provided that Berth has a public address. */
   readonly hasWebhook: boolean
   /** Returns the bot of the token. */
   readonly verify: (secrets: GivenSecrets) => Effect.Effect<BotIdentity, ChannelTokenRefused | PlatformUnreachable>
-  /** Directs the bot's messages to the webhook, or to readers when there is none. Idempotent. */
+  /** Registers the webhook, or removes it in favor of readers. Idempotent. */
   readonly activate: (bot: ConnectedBot, webhookUrl: Option.Option<URL>) => Effect.Effect<void, PlatformFailure>
-  /** Ends the delivery to the webhook. */
+  /** Stops the delivery to the webhook. */
   readonly deactivate: (bot: ConnectedBot) => Effect.Effect<void, PlatformFailure>
-  /** Verifies a request by which the platform tests a webhook, before the bot is known. Pure. Returns the text to answer. */
+  /**
+   * Verifies a platform's verification request for a webhook, before the bot is known. Pure. Returns the text of the
+   * response.
+   */
   readonly answerHandshake?: (secrets: ChannelSecrets, query: URLSearchParams) => Option.Option<string>
-  /** Verifies and parses a webhook request. Pure. Unknown kinds of events have no messages. */
+  /** Verifies and parses a webhook request. Pure. Events of unknown kinds contain no messages. */
   readonly receive: (
     bot: ConnectedBot,
     request: WebhookRequest
   ) => Either.Either<WebhookReception, WebhookNotAuthentic | WebhookMalformed>
-  /** Reads messages from after the cursor; absent where only webhooks exist. The stream is pulled one batch at a time. */
+  /**
+   * Reads messages after the cursor; absent if the platform has webhooks only. The stream is pulled one batch at a
+   * time.
+   */
   readonly read?: (
     bot: ConnectedBot,
     cursor: string | null
   ) => Stream.Stream<ReceivedBatch, PlatformFailure | ChannelReaderConflict>
-  /** Splits Markdown into parts within the platform's limits. Pure, and the same for the same text. */
+  /** Splits Markdown into parts within the platform's limits. Pure and deterministic. */
   readonly split: (markdown: string) => ReadonlyArray<OutgoingPart>
   /** Sends one part and returns the platform's id of the message. */
   readonly send: (bot: ConnectedBot, to: OutgoingAddress, part: OutgoingPart) => Effect.Effect<string, PlatformFailure>

@@ -1,7 +1,7 @@
 import { Duration } from "effect"
 import type { FloodLimits } from "./Chats.ts"
 
-/** Received messages per minute. Further ones are dropped. */
+/** Maximum received messages per minute; further messages are dropped. */
 export const floodLimits: FloodLimits = { chat: 20, agent: 300, bots: 5 }
 
 /** A chat receives at most one notice per interval. */
@@ -9,12 +9,12 @@ export const noticeInterval = Duration.hours(1)
 
 export const floodNotice = "You write faster than I can answer. I skip some messages until this slows down."
 
-/** Longer recordings are not transcribed. */
+/** Maximum length of a recording to transcribe. */
 export const maximumRecording = Duration.minutes(10)
 
 export const failureNotice = "I could not answer this message. Please send it again."
 
-/** Notices of refused messages, by cause. They do not tell strangers about the owner's account. */
+/** Notices about refused messages, by cause. They reveal nothing about the owner's account. */
 export const refusalNotices = {
   units: "I cannot answer at the moment. Please try again later.",
   budget: "I cannot answer at the moment. Please try again later.",
@@ -35,34 +35,34 @@ export const refusalReasons: Record<RefusalCause, string> = {
   speech: "no speech provider transcribes voice messages; the operator sets one for STT_MODEL"
 }
 
-/** Quicker answers need no sign that the agent is typing. */
+/** Delay of the typing indicator; quicker answers show none. */
 export const typingDelay = Duration.millis(500)
 
-/** Between two signs that the agent is typing; platforms show one for five seconds or more. */
+/** Interval of the typing indicator; platforms show it for at least five seconds. */
 export const typingInterval = Duration.seconds(4)
 
-/** A message whose turn cannot begin is given up at this age of its first attempt. */
+/** Maximum age of the first attempt of a turn that cannot begin; then the message fails. */
 export const turnRepeatLimit = Duration.minutes(10)
 
-/** The pause before the next attempt: as long as the attempts so far, from one second to half a minute. */
+/** Returns the pause before the next attempt: the total time so far, between one second and half a minute. */
 export const computeTurnPause = (sinceFirst: Duration.Duration): Duration.Duration =>
   Duration.clamp(sinceFirst, { minimum: Duration.seconds(1), maximum: Duration.seconds(30) })
 
 /** Pause of a chat after an unexpected error. */
 export const brokenChatPause = Duration.seconds(30)
 
-/** Chats that one worker answers at a time. A turn only waits for the backend. */
+/** Maximum chats that a worker answers at a time; a turn only waits for the backend. */
 export const maximumAnsweredChats = 200
 
-/** A message is given up after this many failed sendings, about a day. */
+/** Maximum failed deliveries of a message, about a day. */
 export const maximumSendFailures = 300
 
-/** The pause after a number of failed sendings: doubles from one second to five minutes. */
+/** Returns the pause after a number of failed deliveries: doubles from one second to five minutes. */
 export const computeSendPause = (failures: number): Duration.Duration =>
   Duration.min(Duration.seconds(2 ** Math.min(failures, 10)), Duration.minutes(5))
 
-/** Platforms redeliver for at most a day; older ids of messages are not needed. */
+/** Platforms redeliver for at most a day; older message ids are not needed. */
 export const channelMessageRetention = Duration.days(7)
 
-/** Later messages of a chat begin a new conversation. */
+/** Later messages of a chat start a new conversation. */
 export const idleChatRetention = Duration.days(90)

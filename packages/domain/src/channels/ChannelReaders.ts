@@ -9,17 +9,17 @@ import { ChannelInbox } from "./ChannelInbox.ts"
 import { ChannelPlatforms, type ReceivedBatch } from "./ChannelPlatform.ts"
 import { planReaders, type ReaderCandidate } from "./ReaderShares.ts"
 
-/** Another worker reads the bot's messages, or the connection has changed. */
+/** Another worker holds the reader's lease, or the connection has changed. */
 class ReaderLeaseLost extends Data.TaggedError("ReaderLeaseLost")<object> {}
 
-/** Readers of one worker, shared among the owners. A reader waits in one request or socket. */
+/** Maximum readers of a worker, shared fairly among owners. A reader waits in one request or socket. */
 const maximumReaders = 500
 
 const renewal = Schedule.spaced("5 seconds")
-/** Outages shorter than this do not show in the channel's health. */
+/** Shorter outages do not affect the channel's health. */
 const reconnect = Schedule.exponential("500 millis").pipe(Schedule.intersect(Schedule.recurs(5)))
 
-/** Reads messages where no webhook is called: one reader per bot over all workers, under a lease. */
+/** Reads messages of bots without a webhook: one reader per bot over all workers, under a lease. */
 export class ChannelReaders extends Effect.Service<ChannelReaders>()("@berth/ChannelReaders", {
   scoped: Effect.gen(function* () {
     const checks = yield* ChannelChecks
@@ -28,7 +28,7 @@ export class ChannelReaders extends Effect.Service<ChannelReaders>()("@berth/Cha
     const platforms = yield* ChannelPlatforms
     const transaction = yield* Transaction
     const readers = yield* FiberMap.make<string>()
-    /** By the keys of `readers`; ended ones leave at the next look. */
+    /** Keyed as in `readers`; ended readers are removed at the next poll. */
     const running = new Map<string, ReaderCandidate>()
     let isFull = false
     const keyOf = ({ agentId, platform }: ReaderCandidate) => `${platform} ${agentId}`
@@ -109,7 +109,10 @@ export class ChannelReaders extends Effect.Service<ChannelReaders>()("@berth/Cha
         Effect.annotateLogs({ agentId: connection.agentId, platform: connection.platform })
       )
 
-    /** Begins to read connections that no worker reads, within the shares of their owners. Readers end with the service's scope. */
+    /**
+     * Starts readers for connections without one, within the shares of their owners. Readers end with the service's
+     * scope.
+     */
     const readUnread = Effect.gen(function* () {
       for (const key of running.keys()) if (!FiberMap.unsafeHas(readers, key)) running.delete(key)
       const unread = (yield* connections.listUnread(maximumReaders)).filter((one) => !running.has(keyOf(one)))

@@ -6,7 +6,7 @@ import { Chats } from "./Chats.ts"
 
 const batch = 100
 
-/** Repeats what jobs have left: chats of dead workers and postponed messages, and checks of connections. */
+/** Recovers work without a job: chats of dead workers, postponed messages, and checks of connections. */
 export class ChannelRecovery extends Effect.Service<ChannelRecovery>()("@berth/ChannelRecovery", {
   effect: Effect.gen(function* () {
     const chats = yield* Chats
@@ -20,7 +20,7 @@ export class ChannelRecovery extends Effect.Service<ChannelRecovery>()("@berth/C
       })
     })
 
-    /** Unreachable connections after a minute, connected ones after an hour. */
+    /** Checks unreachable connections after a minute, connected ones after an hour. */
     const repeatChecks = Effect.gen(function* () {
       const now = yield* DateTime.now
       const due = yield* connections.listDue(

@@ -2,7 +2,6 @@ import { Context, Option } from "effect"
 import type { ChannelTransport, ChannelKey } from "./ChannelConnection.ts"
 import type { ChannelPlatform } from "./ChannelPlatform.ts"
 
-/** The operator's settings of channels. */
 export class ChannelSettings extends Context.Tag("@berth/ChannelSettings")<
   ChannelSettings,
   {
@@ -11,7 +10,7 @@ export class ChannelSettings extends Context.Tag("@berth/ChannelSettings")<
   }
 >() {}
 
-/** Names that no platform on the internet can resolve. Private addresses are the operator's to know. */
+/** Names that no platform on the internet can resolve. Private addresses are left to the operator. */
 const isLocalName = (hostname: string): boolean =>
   hostname === "localhost" ||
   hostname.endsWith(".localhost") ||
@@ -26,7 +25,7 @@ export const isPublicOrigin = ({ hostname, protocol }: URL): boolean => protocol
 export const makeWebhookUrl = (appUrl: URL, { agentId, platform }: ChannelKey): URL =>
   new URL(`/api/webhooks/${platform}/${agentId}`, appUrl)
 
-/** Messages arrive at the webhook where the platform has one and can call it, else by reading. */
+/** A webhook if the platform supports it and can call this service, else a reader. */
 export const selectTransport = (
   { hasWebhook, read }: Pick<ChannelPlatform, "hasWebhook" | "read">,
   appUrl: URL

@@ -28,15 +28,15 @@ export const ChannelTurn = Schema.Struct({
   message: Schema.String,
   spoken: Schema.optional(SpokenContent),
   invocation: Schema.optional(ToolInvocation),
-  /** Most units of the turn. */
+  /** Maximum units of the turn. */
   unitLimit: Schema.optional(Schema.Int.pipe(Schema.fromBrand(Units)))
 }).annotations({ identifier: "ChannelTurn" })
 export type ChannelTurn = typeof ChannelTurn.Type
 
 /**
- * `failed`: the model may have been called. `unbegun`: it was not; to be repeated under another id. `refused`:
- * neither, since the owner has no units left or is suspended, the agent is not running, or no one transcribes the
- * recording. `busy`: to be repeated under the same id.
+ * `failed`: the model may have been called. `unbegun`: the model was not called; repeat under another id. `refused`: do
+ * not repeat, since the owner has no units left or is suspended, the agent is not running, or no provider transcribes
+ * the recording. `busy`: repeat under the same id.
  */
 export const ChannelTurnOutcome = Schema.Union(
   Schema.Struct({ type: Schema.Literal("answered"), reply: Schema.String }),

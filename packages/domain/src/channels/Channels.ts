@@ -13,7 +13,10 @@ import { Chats } from "./Chats.ts"
 export interface NewConnection {
   readonly secrets: GivenSecrets
   readonly answersBots?: boolean | undefined
-  /** Sent to the expected owner once the bot is connected; kept for the first message of the chat where a bot cannot write first. */
+  /**
+   * Sent to the expected owner after the bot is connected; deferred to the chat's first message where a bot cannot
+   * write first.
+   */
   readonly greeting?: { readonly chatId: string; readonly text: string } | undefined
 }
 
@@ -28,8 +31,8 @@ export class Channels extends Effect.Service<Channels>()("@berth/Channels", {
     const transaction = yield* Transaction
 
     /**
-     * Connects an agent, or replaces the secrets of its connection; a job checks them with the platform. Joins the running
-     * transaction. The channel works while it is part of the agent's configuration and of the owner's plan.
+     * Connects an agent, or replaces the secrets of its connection; a job checks them with the platform. Joins the
+     * running transaction. The channel works while the agent's configuration and the owner's plan include it.
      */
     const connect = Effect.fn("Channels.connect")(function* (
       ownerId: UserId,
@@ -50,7 +53,7 @@ export class Channels extends Effect.Service<Channels>()("@berth/Channels", {
       )
     })
 
-    /** Removes the connection with its chats; conversations stay. The platform is notified, best-effort. */
+    /** Removes the connection with its chats; conversations stay. Notifies the platform, best-effort. */
     const disconnect = Effect.fn("Channels.disconnect")(function* (key: ChannelKey) {
       const found = yield* connections.findWithSecrets(key)
       if (!(yield* connections.remove(key)) || Option.isNone(found)) return

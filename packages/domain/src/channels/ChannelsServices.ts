@@ -6,12 +6,12 @@ import { Channels } from "./Channels.ts"
 import { ChatAnswers } from "./ChatAnswers.ts"
 import { ChatReplies } from "./ChatReplies.ts"
 
-/** Services of the public listener. */
+/** Services for the public listener. */
 export const layer = Layer.mergeAll(ChannelConfiguration.Default, ChannelInbox.Default).pipe(
   Layer.provideMerge(Channels.Default)
 )
 
-/** Services of the worker. */
+/** Services for the worker. */
 export const channelJobs = Layer.merge(ChatAnswers.Default, ChannelInbox.Default).pipe(
   Layer.provide(ChatReplies.Default),
   Layer.provideMerge(ChannelChecks.Default)

@@ -28,7 +28,7 @@ import { ChatReplies, type OpenChannel } from "./ChatReplies.ts"
 import { Chats } from "./Chats.ts"
 import { formatForModel, listRecordings } from "./InboundText.ts"
 
-/** The turn of a message: the same at every attempt until it has ended before its model call. */
+/** Id of a message's turn; constant until a turn ends before its model call. */
 const makeTurnId = ({ id }: InboundMessage, failedTurns: number): MessageId =>
   MessageId.make(`${id.replace(/^inb_/, "msg_")}${failedTurns === 0 ? "" : `_${failedTurns}`}`)
 
@@ -39,7 +39,7 @@ interface ClaimedWork {
   readonly session: Ref.Ref<ChatSessionId | null>
 }
 
-/** Answers the waiting messages of chats, one chat at a time per lease, in order. */
+/** Answers the pending messages of chats in order, one chat per lease. */
 export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswers", {
   scoped: Effect.gen(function* () {
     const agentLog = yield* AgentLog
@@ -130,7 +130,7 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
       return yield* Effect.raceFirst(turns.answer(turn), showTyping(channel, message))
     })
 
-    /** Returns false when the chat has to wait, or the claim is lost. */
+    /** False if the chat must wait or the claim is lost. */
     const answer = Effect.fn("ChatAnswers.answer")(function* (
       work: ClaimedWork,
       channel: OpenChannel,
@@ -195,7 +195,7 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
         Effect.map((then) => then !== "closed")
       )
 
-    /** Answers what waits in a chat, unless another worker does. */
+    /** Answers the pending messages of a chat unless another worker does. */
     const run = (chat: ChatKey): Effect.Effect<void> =>
       Effect.gen(function* () {
         const isOpen = yield* Effect.acquireUseRelease(
@@ -212,11 +212,14 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
           }),
           Option.match({ onNone: () => Effect.void, onSome: ({ claimId }) => chats.release(chat, claimId) })
         )
-        // A message that arrived just before the release found the chat claimed.
+        // The job of a message that arrived just before the release found the chat claimed and skipped it.
         if (isOpen && (yield* chats.hasWork(chat))) yield* run(chat)
       }).pipe(Effect.withSpan("ChatAnswers.run", { attributes: { "agent.id": chat.agentId } }))
 
-    /** Answers the chat in the background, so that no job waits for a model. Interrupted with the service's scope. */
+    /**
+     * Answers the chat in the background, so that no job waits for a model. Interrupted when the service's scope
+     * closes.
+     */
     const start = (chat: ChatKey): Effect.Effect<void> =>
       run(chat).pipe(
         Effect.catchAllCause((cause) =>

@@ -1,4 +1,4 @@
-/** Answers to commands, which cost nothing. None for a command that the agent itself should read. */
+/** Replies to commands, free of charge. None for a command that the agent should read. */
 export const findCommandReply = (command: string, agentName: string): string | undefined => {
   switch (command) {
     case "start":

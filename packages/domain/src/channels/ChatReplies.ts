@@ -28,8 +28,8 @@ const count = (counter: Metric.Metric.Counter<number>, { connection: { platform 
   Metric.increment(Metric.tagged(counter, "platform", platform))
 
 /**
- * Sends messages to chats, part by part. A part whose worker died between the platform's acceptance and the record is sent
- * again, and counted.
+ * Sends messages to chats part by part. If the worker dies between the platform's acceptance and the record, the part
+ * is sent again and counted.
  */
 export class ChatReplies extends Effect.Service<ChatReplies>()("@berth/ChatReplies", {
   effect: Effect.gen(function* () {
@@ -46,7 +46,7 @@ export class ChatReplies extends Effect.Service<ChatReplies>()("@berth/ChatRepli
       )
     })
 
-    /** Returns true when the chat's next message may be sent. */
+    /** True if the chat's next message may be sent. */
     const handleFailure = Effect.fnUntraced(function* (
       channel: OpenChannel,
       message: OutboundMessage,
@@ -73,7 +73,7 @@ export class ChatReplies extends Effect.Service<ChatReplies>()("@berth/ChatRepli
       }
     })
 
-    /** Sends the unsent parts. Returns false when the chat has to wait, or the claim is lost. */
+    /** Sends the unsent parts. False if the chat must wait or the claim is lost. */
     const send = Effect.fn("ChatReplies.send")(function* (
       channel: OpenChannel,
       message: OutboundMessage,
@@ -96,7 +96,7 @@ export class ChatReplies extends Effect.Service<ChatReplies>()("@berth/ChatRepli
         }
         const { chatId, id, replyTo } = message
         const to = { chatId, replyTo, part: place, idempotencyKey: `${id}/${place}` }
-        // A worker that stops waits for the outcome: adapters limit its time.
+        // A stopping worker waits for the outcome; adapters limit its time.
         const failure = yield* Effect.uninterruptible(
           channel.adapter.send(channel.bot, to, part).pipe(
             Effect.flatMap((externalId) =>

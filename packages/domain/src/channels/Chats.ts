@@ -12,18 +12,17 @@ import type {
   ReceivedMessage
 } from "./ChannelMessage.ts"
 
-/** Limits of received messages per minute. */
 export interface FloodLimits {
   readonly chat: number
   readonly agent: number
-  /** Messages of bots in a row without one of a person. */
+  /** Maximum consecutive messages of bots without one of a person. */
   readonly bots: number
 }
 
-/** `stored`: to be answered. `updated`: an edit of a waiting message. `flooded` and `looping` ones are dropped. */
+/** `stored`: pending. `updated`: an edit of a pending message. `flooded` and `looping` messages are dropped. */
 export type Reception = "stored" | "updated" | "known" | "flooded" | "looping"
 
-/** A claimed chat. Writes under a lost claim change nothing. */
+/** A claimed chat. Writes under a lost claim have no effect. */
 export interface ClaimedChat {
   readonly claimId: string
   readonly sessionId: ChatSessionId | null
@@ -35,7 +34,7 @@ export type ChatWork =
   | { readonly _tag: "Send"; readonly message: OutboundMessage }
   | { readonly _tag: "Answer"; readonly message: InboundMessage }
 
-/** Stores the chats of connections: received messages, and those to send. */
+/** Stores the chats of connections: received messages and messages to send. */
 export class Chats extends Context.Tag("@berth/Chats")<
   Chats,
   {
@@ -43,28 +42,28 @@ export class Chats extends Context.Tag("@berth/Chats")<
     readonly receive: (key: ChannelKey, message: ReceivedMessage, limits: FloodLimits) => Effect.Effect<Reception>
     /** Appends a message to send. Joins the running transaction. */
     readonly enqueue: (chat: ChatKey, text: string) => Effect.Effect<void>
-    /** Marks the chat that receives the claim code of its agent. Joins the running transaction. */
+    /** Marks the chat in which the agent's claim code is sent. Joins the running transaction. */
     readonly expectOwner: (chat: ChatKey) => Effect.Effect<void>
-    /** The marked chats of the agent are those of its owner from now on. Joins the running transaction. */
+    /** Assigns the marked chats of the agent to its owner. Joins the running transaction. */
     readonly verifyOwner: (agentId: AgentId) => Effect.Effect<void>
-    /** Takes the lease of a chat; none when another worker holds it, or nothing may be sent before a later time. */
+    /** Claims a chat; none if another worker holds it, or sending is postponed. */
     readonly claim: (chat: ChatKey) => Effect.Effect<Option.Option<ClaimedChat>>
-    /** Extends the lease; false when it is lost. */
+    /** Extends the lease; false if it is lost. */
     readonly renew: (chat: ChatKey, claimId: string) => Effect.Effect<boolean>
     readonly release: (chat: ChatKey, claimId: string) => Effect.Effect<void>
-    /** The next message to send, else the next one to answer. */
+    /** Returns the next message to send, else the next message to answer. */
     readonly findWork: (chat: ChatKey) => Effect.Effect<Option.Option<ChatWork>>
-    /** Whether there is work that may be done now. */
+    /** Whether there is work that is due now. */
     readonly hasWork: (chat: ChatKey) => Effect.Effect<boolean>
-    /** Nothing is done for the chat before the pause ends. */
+    /** Postpones all work of the chat until the pause ends. */
     readonly pause: (chat: ChatKey, pause: Duration.Duration) => Effect.Effect<void>
-    /** The message is sent again after the pause; `unbegun`: as another turn. */
+    /** Repeats the message after the pause; `unbegun`: as a new turn. */
     readonly repeatLater: (
       message: InboundMessage,
       pause: Duration.Duration,
       why: "busy" | "unbegun"
     ) => Effect.Effect<void>
-    /** The stored transcripts of a waiting message, by file. */
+    /** Stored transcripts of a pending message, by file. */
     readonly findTranscripts: (id: InboundId) => Effect.Effect<ReadonlyMap<string, string>>
     readonly storeTranscript: (id: InboundId, file: string, text: string) => Effect.Effect<void>
     readonly setSession: (chat: ChatKey, sessionId: ChatSessionId | null) => Effect.Effect<void>

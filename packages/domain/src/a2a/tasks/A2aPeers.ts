@@ -18,7 +18,7 @@ export interface A2aPeer {
   readonly offered: ReadonlyArray<string>
 }
 
-/** Clients of the A2A protocol. An agent that does not allow the caller does not exist to it. */
+/** Clients of the A2A protocol. An agent that does not allow the caller is not found. */
 export class A2aPeers extends Effect.Service<A2aPeers>()("@berth/A2aPeers", {
   effect: Effect.gen(function* () {
     const agents = yield* AgentLifecycle
@@ -29,7 +29,7 @@ export class A2aPeers extends Effect.Service<A2aPeers>()("@berth/A2aPeers", {
     const find = Effect.fn("A2aPeers.find")(function* (caller: User, id: AgentId) {
       const agent = yield* Effect.mapError(yield* agents.find(id), () => new AgentNotFound())
       const { allow, skills: offered } = yield* repository.readSettings(agent.id)
-      // An agent of the list speaks for its owner, as in messages between agents.
+      // An agent in the allow list stands for its owner, as in messages between agents.
       const agentIds =
         allow.length === 0 || agent.ownerId === caller.id
           ? []
@@ -41,7 +41,7 @@ export class A2aPeers extends Effect.Service<A2aPeers>()("@berth/A2aPeers", {
       return { caller, agent, owner, offered } satisfies A2aPeer
     })
 
-    /** The skills of the agent that work: those that it offers, and to its owner all. */
+    /** Lists the usable skills of the agent: all for its owner, the offered ones for others. */
     const listSkills = Effect.fn("A2aPeers.listSkills")(function* (
       { agent, caller, offered, owner }: A2aPeer,
       { all }: { readonly all: boolean }

@@ -7,22 +7,22 @@ import type { UserId } from "../../shared/UserId.ts"
 export const A2aTaskId = idSchema("A2aTaskId", "Id of a task of an agent, tsk_…")
 export type A2aTaskId = typeof A2aTaskId.Type
 
-/** A task is one turn: it works from its first moment, and takes no further messages. */
+/** A task is one turn: it begins as `working` and accepts no further messages. */
 export const A2aTaskState = Schema.Literal("working", "completed", "failed", "canceled").annotations({
   identifier: "A2aTaskState"
 })
 export type A2aTaskState = typeof A2aTaskState.Type
 
-/** The message of a client, with the members that the protocol gives back. */
+/** Message of a client, with the members that the protocol returns. */
 export interface TaskMessage {
-  /** Chosen by the client: the same message under the same id is the same task. */
+  /** Chosen by the client. A repeated message under the same id is the same task. */
   readonly messageId: string
   readonly contextId: string | undefined
   /** The task that the message continues. */
   readonly taskId: string | undefined
   /** The text for the agent. */
   readonly text: string
-  /** Context, parts and metadata as they were sent. */
+  /** Context, parts and metadata as received. */
   readonly content: Readonly<Record<string, unknown>>
 }
 
@@ -31,7 +31,7 @@ export interface A2aTask {
   readonly id: A2aTaskId
   readonly agentId: AgentId
   readonly callerId: UserId
-  /** The conversation, as the client names it. */
+  /** The client's id of the conversation. */
   readonly contextId: string
   readonly clientMessageId: string
   readonly content: Readonly<Record<string, unknown>>
@@ -43,7 +43,7 @@ export interface A2aTask {
   /** Why a task has failed. */
   readonly failure: string | null
   readonly createdAt: DateTime.Utc
-  /** The time of the state. */
+  /** Time of the last state change. */
   readonly updatedAt: DateTime.Utc
 }
 
@@ -54,26 +54,26 @@ export type NewA2aTask = Pick<
 
 export const isEnded = ({ state }: Pick<A2aTask, "state">): boolean => state !== "working"
 
-/** Tasks of one caller with an agent: ended ones that are kept, the newest ones, and those in progress. */
+/** Maximum tasks of a caller at an agent: stored ended tasks, of which the newest are kept, and tasks in progress. */
 export const taskLimits = { ended: 1_000, inProgress: 16 }
 
-/** Most characters of a message as JSON. */
+/** Maximum characters of a message as JSON. */
 export const maximumTaskContentLength = 200_000
 
-/** Ended tasks are kept for this time; their conversations stay. */
+/** Retention of ended tasks; their conversations stay. */
 export const taskRetention = Duration.days(30)
 
-/** A filter of tasks. A page begins behind the task of `after`. */
+/** Filter of tasks. A page begins after the task `after`. */
 export interface TaskFilter {
   readonly contextId: string | undefined
   readonly state: A2aTaskState | undefined
-  /** Tasks whose state is of this time or later. */
+  /** Lower bound of the time of the state, inclusive. */
   readonly since: DateTime.Utc | undefined
   readonly after: A2aTaskId | undefined
   readonly limit: number
 }
 
-/** A message of another owner begins with its sender, named by the service. */
+/** A message of another owner begins with its sender, as named by the service. */
 export const formatTaskMessage = (
   text: string,
   caller: { readonly id: UserId; readonly name: string },

@@ -3,7 +3,7 @@ import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { A2aTask, A2aTaskId, NewA2aTask, TaskFilter } from "./A2aTask.ts"
 
-/** A caller's tasks at an agent. */
+/** Tasks of one caller at one agent. */
 export interface TaskScope {
   readonly agentId: AgentId
   readonly callerId: UserId
@@ -14,8 +14,8 @@ export class A2aTaskRepository extends Context.Tag("@berth/A2aTaskRepository")<
   A2aTaskRepository,
   {
     /**
-     * `known`: the caller has sent the same message under this id. `full`: the caller has too many tasks in progress. Removes
-     * the caller's oldest ended tasks above the limit. Joins the running transaction.
+     * `known`: the caller sent the same message under this id. `full`: the caller has too many tasks in progress.
+     * Removes the caller's oldest ended tasks above the limit. Joins the running transaction.
      */
     readonly insert: (
       task: NewA2aTask,
@@ -26,12 +26,12 @@ export class A2aTaskRepository extends Context.Tag("@berth/A2aTaskRepository")<
       scope: TaskScope,
       message: Pick<A2aTask, "clientMessageId" | "content">
     ) => Effect.Effect<Option.Option<A2aTask>>
-    /** Newest first, with the count of all that match. */
+    /** Newest first, with the count of all matches. */
     readonly list: (
       scope: TaskScope,
       filter: TaskFilter
     ) => Effect.Effect<{ readonly tasks: ReadonlyArray<A2aTask>; readonly total: number }>
-    /** False when the task has ended. */
+    /** False if the task has ended. */
     readonly requestCancel: (id: A2aTaskId) => Effect.Effect<boolean>
     readonly isCancelRequested: (id: A2aTaskId) => Effect.Effect<boolean>
     /** Deletes tasks that ended before `before`; returns their number. */

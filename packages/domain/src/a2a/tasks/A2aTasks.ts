@@ -28,15 +28,15 @@ import { A2aTaskRepository, type TaskScope } from "./A2aTaskRepository.ts"
 /** A concurrent call has stored the message. */
 class A2aTaskKnown extends Data.TaggedError("A2aTaskKnown")<object> {}
 
-/** A task, and the events of its answer from the first one on. */
+/** A task with the events of its answer from the first one. */
 export interface FollowedTask {
   readonly task: A2aTask
   readonly events: Stream.Stream<AnswerEvent>
 }
 
-/** Between two looks of a turn at the request to cancel it, which any process takes. */
+/** Poll interval of a turn for its cancellation, which any process may request. */
 const cancelPoll = Schedule.spaced("500 millis")
-/** A turn that does not end in this time is still `working`. */
+/** A turn that runs longer is still reported as `working`. */
 const cancelWait = Schedule.spaced("100 millis").pipe(Schedule.upTo("10 seconds"))
 
 const scopeOf = ({ agent, caller }: A2aPeer): TaskScope => ({ agentId: agent.id, callerId: caller.id })
@@ -55,7 +55,7 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
       return yield* Effect.mapError(yield* repository.find(scopeOf(peer), id), () => new A2aTaskNotFound())
     })
 
-    /** The conversation of a context: another one for each caller and agent, whatever the client names it. */
+    /** Conversation of a context. Callers and agents have separate conversations, even under equal context ids. */
     const findSessionId = ({ agent, caller }: A2aPeer, contextId: string) =>
       ChatSessionId.make(
         `chs_${Encoding.encodeHex(digests.sha256(JSON.stringify(["a2a", agent.id, caller.id, contextId]))).slice(0, 32)}`
@@ -70,7 +70,7 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
     const findSent = (peer: A2aPeer, { content, messageId }: TaskMessage) =>
       repository.findByMessage(scopeOf(peer), { clientMessageId: messageId, content })
 
-    /** A task ends with its first answer, so a message to one is refused. */
+    /** A task ends with its first answer, so it accepts no further message. */
     const refuseContinuation = Effect.fnUntraced(function* (peer: A2aPeer, taskId: string) {
       yield* get(peer, A2aTaskId.make(taskId))
       return yield* new A2aOperationUnsupported({
@@ -121,7 +121,7 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
       } satisfies FollowedTask
     })
 
-    /** Begins the task of a message, once however often the caller sends it. Follows it from its first event. */
+    /** Begins the task of a message and follows it from its first event. Idempotent by message id. */
     const send = Effect.fn("A2aTasks.send")(function* (peer: A2aPeer, message: TaskMessage) {
       const sent = yield* findSent(peer, message)
       if (Option.isSome(sent)) return yield* follow(peer, sent.value)
@@ -139,7 +139,10 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
       return yield* get(peer, task.id)
     })
 
-    /** Follows a task in progress from its first event, in any process. One that has ended is for clients that followed it. */
+    /**
+     * Follows a task in progress from its first event, in any process. An ended task is followed only by a client that
+     * reconnects with a position in its answer.
+     */
     const subscribe = Effect.fn("A2aTasks.subscribe")(function* (
       peer: A2aPeer,
       id: A2aTaskId,
@@ -158,7 +161,7 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
       return yield* repository.list(scopeOf(peer), filter)
     })
 
-    /** Ends the turn, which is charged for what it has used. */
+    /** Cancels the turn, which is charged for its usage. */
     const cancel = Effect.fn("A2aTasks.cancel")(function* (peer: A2aPeer, id: A2aTaskId) {
       const task = yield* get(peer, id)
       if (!(yield* repository.requestCancel(task.id))) return yield* new A2aTaskNotCancelable()

@@ -6,14 +6,14 @@ import { type ClaimedPush, makePushHeaders, makePushSecret } from "./PushNotific
 import { PushNotificationRepository } from "./PushNotificationRepository.ts"
 import { presentTaskEvent } from "./TaskPresentation.ts"
 
-/** Notifications of one caller at once, so that slow receivers leave room to other callers. */
+/** Maximum concurrent notifications of a caller, so that slow receivers leave room for other callers. */
 const maximumInFlightPerCaller = 2
-/** Longer than an attempt: another worker repeats one whose worker has died. */
+/** Longer than an attempt. Another worker repeats an attempt whose worker died. */
 const claimDuration = Duration.minutes(1)
-/** Attempts of a notification, over some hours. */
+/** Attempts of a notification, over several hours. */
 const maximumAttempts = 5
 
-/** Sends the ends of tasks to the addresses of their callers, at least once, under a stable id. */
+/** Sends the ends of tasks to the addresses of their callers. At-least-once, under a stable id. */
 export class PushDispatch extends Effect.Service<PushDispatch>()("@berth/PushDispatch", {
   effect: Effect.gen(function* () {
     const repository = yield* PushNotificationRepository
@@ -29,7 +29,7 @@ export class PushDispatch extends Effect.Service<PushDispatch>()("@berth/PushDis
       const { notification, task } = claimed
       yield* Effect.annotateCurrentSpan({ "a2a.task": task.id, "webhook.attempt": claimed.attempt })
       const access = yield* repository.findAccess(task)
-      // Rights can end after the notification was configured.
+      // Access can be revoked after the configuration of the notification.
       if (Option.isNone(access) || !isSenderAllowed(access.value.receiver, access.value.sender))
         return yield* repository.record(claimed, { failure: "The caller may not communicate.", retryAt: null })
       const outcome = yield* receiver

@@ -1,10 +1,10 @@
 import { type DateTime, Encoding, Redacted } from "effect"
 import type { A2aTask, A2aTaskId } from "./A2aTask.ts"
 
-/** An address that receives the end of a task. Secrets are the client's. */
+/** An address that receives the end of a task. The client chooses the secrets. */
 export interface PushNotification {
   readonly taskId: A2aTaskId
-  /** Chosen by the client or by the service; names it within the task. */
+  /** Chosen by the client or the service; unique within the task. */
   readonly id: string
   readonly url: string
   readonly token: Redacted.Redacted | null
@@ -13,7 +13,9 @@ export interface PushNotification {
 
 export type NewPushNotification = Omit<PushNotification, "taskId" | "id"> & { readonly id: string | undefined }
 
-/** A notification that this worker attempts until the claim ends. `attempt` counts from 1, also after a replacement. */
+/**
+ * A notification that this worker claims until the claim expires. `attempt` counts from 1, also after a replacement.
+ */
 export interface ClaimedPush {
   readonly claimedUntil: DateTime.Utc
   readonly notification: PushNotification
@@ -21,16 +23,16 @@ export interface ClaimedPush {
   readonly attempt: number
 }
 
-/** The outcome of an attempt. `retryAt`: null after the last one. */
+/** The outcome of an attempt. `retryAt` is null after the last attempt. */
 export type PushEnd = "delivered" | { readonly failure: string; readonly retryAt: DateTime.Utc | null }
 
 export const maximumNotificationsPerTask = 5
 
-/** The key of the signature, in the form of Standard Webhooks. */
+/** Signing key in the format of Standard Webhooks. */
 export const makePushSecret = (token: Redacted.Redacted): Redacted.Redacted =>
   Redacted.make(`whsec_${Encoding.encodeBase64(Redacted.value(token))}`)
 
-/** Authentication of a notification: credentials if the client gave some, else its token. */
+/** Authentication headers of a notification: the client's credentials, else its token. */
 export const makePushHeaders = ({
   authentication,
   token

@@ -17,7 +17,7 @@ export class PushNotifications extends Effect.Service<PushNotifications>()("@ber
     const ids = yield* IdGenerator
     const { appUrl } = yield* AccountPolicy
 
-    /** The network that the address leads to is checked at each connection. */
+    /** The network of the address is checked at each connection. */
     const validate = ({ url }: Pick<NewPushNotification, "url">) =>
       Either.mapBoth(parseWebhookUrl(url, { httpsOnly: appUrl.protocol === "https:" }), {
         onLeft: ({ reason }) => new A2aRequestInvalid({ reason }),

@@ -14,13 +14,13 @@ const states: Record<A2aTaskState, string> = {
   canceled: "TASK_STATE_CANCELED"
 }
 
-/** The state behind a name of the protocol; undefined for the states that no task has here. */
+/** Maps the protocol's name of a state; undefined for states that tasks never have here. */
 export const findTaskState = (name: string): A2aTaskState | undefined => {
   const known: ReadonlyArray<A2aTaskState> = ["working", "completed", "failed", "canceled"]
   return known.find((state) => states[state] === name)
 }
 
-/** The one artifact of a task: the reply. */
+/** The reply is the only artifact of a task. */
 const artifactId = "reply"
 const textArtifact = (text: string): Json => ({ artifactId, name: "Reply", parts: [{ text, mediaType: "text/plain" }] })
 
@@ -66,7 +66,7 @@ export const presentTask = (
       })
 })
 
-/** The events of a stream of the protocol. */
+/** Events of a stream of the protocol. */
 export const presentTaskEvent = (task: A2aTask): Json => ({ task: presentTask(task) })
 export const presentStatusUpdate = (task: A2aTask): Json => ({
   statusUpdate: { taskId: task.id, contextId: task.contextId, status: presentStatus(task) }

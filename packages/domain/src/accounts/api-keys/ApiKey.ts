@@ -3,15 +3,15 @@ import { ApiKeyId, ApiKeyScope } from "../../sessions/ApiKeyScope.ts"
 import { UserId } from "../../shared/UserId.ts"
 import { parseDisplayName } from "../profile/DisplayName.ts"
 
-/** Every key begins with it, so that it differs from other bearer tokens and secret scanners find it. */
+/** Prefix of every key; distinguishes keys from other bearer tokens and lets secret scanners detect them. */
 export const apiKeyPrefix = "berth_"
 
-/** Characters of a key that its owner recognizes it by; the rest is never stored. */
+/** Length of the stored beginning of a key, by which its owner recognizes it; the rest is never stored. */
 export const apiKeyHintLength = apiKeyPrefix.length + 4
 
 export const maximumApiKeysPerUser = 50
 
-/** Minimum interval between two records of a key's use: not every request costs a write. */
+/** Minimum interval between two records of a key's use, so that most requests cost no write. */
 export const apiKeyUseInterval = Duration.minutes(1)
 
 export const maximumApiKeyNameLength = 64

@@ -4,7 +4,10 @@ import { AuthenticationRequired } from "../../sessions/SessionErrors.ts"
 import type { ApiKey } from "./ApiKey.ts"
 import { AdminScopeNotAllowed, ApiKeyExpiryInvalid } from "./ApiKeyErrors.ts"
 
-/** Whether a key may call a route with the required scope. The scope `admin` ends with the owner's administration. */
+/**
+ * Whether a key may call a route that requires the scope. The scope `admin` requires that the owner is still an
+ * administrator.
+ */
 export const authorizeApiKey = (
   { expiresAt, scopes }: Pick<ApiKey, "expiresAt" | "scopes">,
   required: ApiKeyScope | null,
@@ -15,7 +18,7 @@ export const authorizeApiKey = (
   return hasScope ? Either.void : Either.left(new ScopeMissing({ required }))
 }
 
-/** Whether a user may create such a key. */
+/** Whether a user may create a key with these properties. */
 export const validateApiKey = (
   { expiresAt, scopes }: Pick<ApiKey, "expiresAt" | "scopes">,
   { isAdministrator, now }: { readonly now: DateTime.Utc; readonly isAdministrator: boolean }

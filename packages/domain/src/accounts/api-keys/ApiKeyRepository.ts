@@ -8,7 +8,7 @@ export class ApiKeyRepository extends Context.Tag("@berth/ApiKeyRepository")<
   ApiKeyRepository,
   {
     readonly insert: (key: ApiKey, keyHash: string) => Effect.Effect<void>
-    /** The key, expired or not, with its owner, who is not suspended, in one query. */
+    /** Returns the key, expired or not, with its owner unless the owner is suspended; one query. */
     readonly findByHash: (
       keyHash: string
     ) => Effect.Effect<Option.Option<{ readonly key: ApiKey; readonly user: User }>>
@@ -20,7 +20,7 @@ export class ApiKeyRepository extends Context.Tag("@berth/ApiKeyRepository")<
       page: { readonly limit: number; readonly offset: number }
     ) => Effect.Effect<ReadonlyArray<ApiKey>>
     readonly countByUser: (userId: UserId) => Effect.Effect<number>
-    /** Records the last use soon, in the background; at most once per `apiKeyUseInterval`. */
+    /** Records the last use asynchronously, at most once per `apiKeyUseInterval`. */
     readonly recordUse: (id: ApiKeyId, at: DateTime.Utc) => Effect.Effect<void>
     /** False if the user has no such key. */
     readonly removeOwned: (userId: UserId, id: ApiKeyId) => Effect.Effect<boolean>

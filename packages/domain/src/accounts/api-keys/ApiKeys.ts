@@ -70,7 +70,7 @@ export class ApiKeys extends Effect.Service<ApiKeys>()("@berth/ApiKeys", {
       return { key, secret }
     })
 
-    /** Key and owner; fails for an unknown or expired key, and for a key without the required scope. */
+    /** Returns the key and its owner; fails for an unknown or expired key and for a missing scope. */
     const authenticate = Effect.fn("ApiKeys.authenticate")(function* (
       secret: Redacted.Redacted,
       required: ApiKeyScope | null

@@ -3,12 +3,11 @@ import { Context, Data, type Effect, type Option, type Redacted } from "effect"
 /** The request looks automated, or its challenge failed. */
 export class BotBlocked extends Data.TaggedError("BotBlocked")<object> {}
 
-/** The signals of a request. */
 export interface Visitor {
-  /** By lower-case name. */
+  /** Keyed by lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly address: string
-  /** The token of a challenge in the page; read only by detectors that use it. */
+  /** Challenge token of the page; read only by detectors that use it. */
   readonly token: Effect.Effect<Option.Option<Redacted.Redacted>>
 }
 

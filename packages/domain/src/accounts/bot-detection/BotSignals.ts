@@ -1,6 +1,5 @@
 import type { Visitor } from "./BotDetection.ts"
 
-/** A header signal of an automated request. */
 export type BotSignal =
   | "no user agent"
   | "user agent of a program"
@@ -11,8 +10,8 @@ export type BotSignal =
   | "sent by another site's page"
 
 /**
- * The signals of a state-changing request that no browser sends. Browsers name the page in Fetch Metadata (Chrome 76,
- * Firefox 90, Safari 16.4), which scripts cannot forge, or in `Origin` before these versions and on plain http.
+ * Returns signals of a state-changing request that no browser sends. Browsers name the page in Fetch Metadata (Chrome
+ * 76, Firefox 90, Safari 16.4), which scripts cannot forge; older versions, and all on plain http, send `Origin`.
  */
 export const detectBotSignals = (
   headers: Visitor["headers"],

@@ -13,7 +13,7 @@ export class EmailChangeLinkInvalid extends Data.TaggedError("EmailChangeLinkInv
 
 const purpose = "email-change-undo"
 
-/** The protection of a previous verified address, for seven days after a change. */
+/** Protection of the previous verified address for seven days after a change. */
 export class EmailChanges extends Effect.Service<EmailChanges>()("@berth/EmailChanges", {
   effect: Effect.gen(function* () {
     const users = yield* UserRepository
@@ -22,10 +22,10 @@ export class EmailChanges extends Effect.Service<EmailChanges>()("@berth/EmailCh
     const events = yield* DomainEvents
     const policy = yield* AccountPolicy
 
-    /** Notifies the previous address. Joins the running transaction, which holds the user. */
+    /** Notifies the previous address. Joins the running transaction, which holds the lock on the user. */
     const announce = Effect.fn("EmailChanges.announce")(function* (before: User) {
       if (isSyntheticEmail(before.email, policy)) return
-      // Later changes within the seven days may be an attacker's: the first verified address keeps its link.
+      // Later changes within the seven days can be an attacker's, so the first verified address keeps its link.
       const isProtected = before.emailVerifiedAt !== null && Option.isNone(yield* mailed.findByUser(purpose, before.id))
       const token = isProtected ? Option.some(yield* mailed.issue(purpose, before)) : Option.none()
       yield* mails.append(composeEmailChangedMail(before.email, policy.appUrl, token), before.id)

@@ -17,7 +17,7 @@ import { EmailAddressConfirmedJob } from "../AccountJobs.ts"
 /** The link is unknown, expired, or was mailed to an address that the account no longer has. */
 export class VerificationLinkInvalid extends Data.TaggedError("VerificationLinkInvalid")<object> {}
 
-/** The link is opened without a session of its account, where rights depend on verified addresses. */
+/** The link was opened without a session of its account, where rights depend on verified addresses. */
 export class ConfirmationSignInRequired extends Data.TaggedError("ConfirmationSignInRequired")<object> {}
 
 const purpose = "email-verification"
@@ -43,15 +43,15 @@ export class EmailVerifications extends Effect.Service<EmailVerifications>()("@b
     const matchCardEvents = (userId: UserId) => outbox.append(EmailAddressConfirmedJob, { userId }, userId)
 
     /**
-     * Mails a link to a new address. Joins the running transaction, which holds the user. Earlier card payments of an address
-     * are matched at once only where an unverified address has rights.
+     * Mails a link to a new address. Joins the running transaction, which holds the lock on the user. Card payments
+     * stored for the address are matched at once only where an unverified address has rights.
      */
     const start = Effect.fn("EmailVerifications.start")(function* (user: User) {
       yield* send(user)
       if (!policy.verifiedEmailsOnly) yield* matchCardEvents(user.id)
     })
 
-    /** Mails another link; none for a verified address. */
+    /** Mails another link; none if the address is verified. */
     const resend = Effect.fn("EmailVerifications.resend")(function* (user: User) {
       yield* limiter.take("email-verification", user.id)
       yield* transaction.run(
@@ -63,8 +63,9 @@ export class EmailVerifications extends Effect.Service<EmailVerifications>()("@b
     })
 
     /**
-     * Verifies the address of a link, and is idempotent while the link is live: mail programs fetch links too. In production
-     * only a session of the account confirms, so that a mail program cannot verify an address registered by a stranger.
+     * Verifies the address of a link. Idempotent while the link is live, since mail programs fetch links too. In
+     * production, confirmation requires a session of the account, so that a mail program cannot verify an address
+     * registered by a stranger.
      */
     const confirm = Effect.fn("EmailVerifications.confirm")(function* (
       token: Redacted.Redacted,

@@ -8,10 +8,10 @@ export type MailedTokenPurpose = "password-reset" | "email-verification" | "emai
 export interface MailedToken {
   readonly userId: UserId
   readonly purpose: MailedTokenPurpose
-  /** Time-ordered id of the request, so that the later request wins in whatever order they are processed. */
+  /** Time-ordered id of the request: the later request wins, in any order of processing. */
   readonly requestId: string
   readonly tokenHash: string
-  /** The address it was mailed to. */
+  /** Address that the token was mailed to. */
   readonly email: Email
 }
 

@@ -5,13 +5,13 @@ import type { UserId } from "../../shared/UserId.ts"
 
 type MailedTokenOwner = Pick<MailedToken, "userId" | "email">
 
-/** Hashed tokens of mailed links. A token is live until it is consumed, revoked, replaced or expired. */
+/** Hashes of mailed tokens. A token is live until it is consumed, revoked, replaced or expired. */
 export class MailedTokenRepository extends Context.Tag("@berth/MailedTokenRepository")<
   MailedTokenRepository,
   {
-    /** Stores a token in place of the user's last one of its purpose. */
+    /** Stores a token and replaces the user's previous token of the same purpose. */
     readonly replace: (token: MailedToken, expiresAt: DateTime.Utc) => Effect.Effect<void>
-    /** The same, unless the last one, live or not, belongs to this request or a later one: then false. */
+    /** As `replace`; false if the previous token, live or not, belongs to this request or a later one. */
     readonly replaceIfNewer: (token: MailedToken, expiresAt: DateTime.Utc) => Effect.Effect<boolean>
     readonly find: (
       purpose: MailedTokenPurpose,
@@ -24,13 +24,13 @@ export class MailedTokenRepository extends Context.Tag("@berth/MailedTokenReposi
       userId: UserId,
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<MailedTokenOwner>>
-    /** The live token that was mailed to an address, the oldest of several. Compares case-insensitively. */
+    /** The oldest live token mailed to an address. Compares case-insensitively. */
     readonly findByEmail: (
       purpose: MailedTokenPurpose,
       email: Email,
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<MailedTokenOwner>>
-    /** Uses a live token up: one of any number of concurrent calls gets it, the others wait for its transaction. */
+    /** Consumes a live token. Of concurrent calls exactly one receives it; the others wait for its transaction. */
     readonly consume: (
       purpose: MailedTokenPurpose,
       tokenHash: string,

@@ -26,7 +26,7 @@ export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedT
       return { token, expiresAt, stored: { userId, purpose, requestId, tokenHash: hashSecret(digests, token), email } }
     })
 
-    /** Returns a token for the user's address that replaces the previous one. Joins the running transaction. */
+    /** Issues a token for the user's address and replaces the previous one. Joins the running transaction. */
     const issue = Effect.fn("MailedTokens.issue")(function* (
       purpose: MailedTokenPurpose,
       user: Pick<User, "email" | "id">
@@ -36,7 +36,7 @@ export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedT
       return token
     })
 
-    /** The same for a request that can be repeated: none when this request or a later one already has its token. */
+    /** As `issue`, for a request that can be repeated: none if this request or a later one already has a token. */
     const issueForRequest = Effect.fn("MailedTokens.issueForRequest")(function* (
       purpose: MailedTokenPurpose,
       user: Pick<User, "email" | "id">,
@@ -46,7 +46,7 @@ export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedT
       return (yield* repository.replaceIfNewer(stored, expiresAt)) ? Option.some(token) : Option.none()
     })
 
-    /** The user, address and time of a live token. */
+    /** Returns user, address and time of a live token. */
     const find = Effect.fn("MailedTokens.find")(function* (purpose: MailedTokenPurpose, token: Redacted.Redacted) {
       const found = yield* repository.find(purpose, hashSecret(digests, token), yield* DateTime.now)
       return Option.map(found, ({ email, expiresAt, userId }) => ({
@@ -56,7 +56,7 @@ export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedT
       }))
     })
 
-    /** The same, and uses the token up. Joins the running transaction; concurrent calls wait for its end. */
+    /** As `find`, and consumes the token. Joins the running transaction; concurrent calls wait for its end. */
     const consume = Effect.fn("MailedTokens.consume")(function* (
       purpose: MailedTokenPurpose,
       token: Redacted.Redacted

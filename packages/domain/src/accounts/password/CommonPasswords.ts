@@ -1,6 +1,5 @@
 import { Context, type Redacted } from "effect"
 
-/** The most common passwords. */
 export class CommonPasswords extends Context.Tag("@berth/CommonPasswords")<
   CommonPasswords,
   {
@@ -9,5 +8,5 @@ export class CommonPasswords extends Context.Tag("@berth/CommonPasswords")<
   }
 >() {}
 
-/** Rejected passwords for each minimum length: OWASP ASVS 5.0, 6.2.4. */
+/** Number of common passwords to reject at each minimum length: OWASP ASVS 5.0, 6.2.4. */
 export const rejectedCommonPasswordCount = 3_000

@@ -3,14 +3,14 @@ import { PasswordRejected } from "../AccountErrors.ts"
 import type { CommonPasswords } from "./CommonPasswords.ts"
 
 export const minimumPasswordLength = 8
-/** The minimum where a mailed link proves the mailbox. */
+/** Minimum length where a mailed link proves control of the mailbox. */
 export const minimumResetPasswordLength = 6
 /** Longer input is rejected, never truncated. */
 export const maximumPasswordBytes = 1024
 
 const reject = (reason: string) => Either.left(new PasswordRejected({ reason }))
 
-/** Whether a password may be chosen: by length in characters and bytes, and not among the most common ones. */
+/** Validates length in characters and in bytes, and rejects the most common passwords. */
 export const validatePassword = (
   common: Context.Tag.Service<CommonPasswords>,
   password: Redacted.Redacted,

@@ -9,7 +9,7 @@ import { validatePassword } from "./Password.ts"
 import { PasswordCredentials } from "./PasswordCredentials.ts"
 import { PasswordHasher } from "./PasswordHasher.ts"
 
-/** Replaces the password of a signed-in user who proves the present one. */
+/** Replaces the password of a signed-in user, after a check of the present one. */
 export class PasswordChange extends Effect.Service<PasswordChange>()("@berth/PasswordChange", {
   effect: Effect.gen(function* () {
     const users = yield* UserRepository

@@ -10,10 +10,10 @@ import { UserRepository } from "../UserRepository.ts"
 import { PasswordHasher } from "./PasswordHasher.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** One error for every cause, so that a response never reveals whether the account exists. */
+/** The same error for every cause, so that a response never reveals whether the account exists. */
 export class CredentialsInvalid extends Data.TaggedError("CredentialsInvalid")<object> {}
 
-/** Email and password. Every check costs one password verification, whether or not the account exists. */
+/** Checks email and password. Every check costs one password verification, whether or not the account exists. */
 export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("@berth/PasswordCredentials", {
   effect: Effect.gen(function* () {
     const users = yield* UserRepository
@@ -29,7 +29,9 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
         onSome: (hash) => hasher.verify(password, hash)
       })
 
-    /** Joins a transaction: fails when the hash has changed since its verification, and prevents a change until the end. */
+    /**
+     * Joins a transaction: fails if the hash has changed since its verification, and prevents a change until the end.
+     */
     const holdPassword = <E>(userId: UserId, verified: Option.Option<string>, changed: () => E) =>
       Effect.filterOrFail(
         users.findPasswordHashForUpdate(userId),
@@ -37,7 +39,7 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
         changed
       )
 
-    /** The user of these credentials. `hold` joins the transaction that relies on them. */
+    /** Returns the user of these credentials. `hold` joins the transaction that relies on them. */
     const verify = Effect.fn("PasswordCredentials.verify")(function* (emailText: string, password: Redacted.Redacted) {
       const account = yield* Option.match(parseEmail(emailText), {
         onNone: () => Effect.succeedNone,
@@ -50,12 +52,13 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
       return { user, hold: holdPassword(user.id, passwordHash, () => new CredentialsInvalid()) }
     })
 
-    /** Checks the password of a signed-in user. `hold` is as for `verify`. */
+    /** Checks the password of a signed-in user. `hold`: see `verify`. */
     const verifyCurrent = Effect.fn("PasswordCredentials.verifyCurrent")(function* (
       { sessionId, user: { id: userId } }: CurrentUser["Type"],
       password: Redacted.Redacted
     ) {
-      // Bounds guesses by a stolen session without locking the owner's other sessions; a correct password returns its token.
+      // Bounds guesses by a stolen session without affecting the owner's other sessions. A correct password returns its
+      // token.
       const limitKey = `password in ${sessionId}`
       yield* limiter.take("sign-in-account", limitKey)
       const passwordHash = yield* users.findPasswordHash(userId)

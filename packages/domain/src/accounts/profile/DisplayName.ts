@@ -3,10 +3,10 @@ import { DisplayNameInvalid } from "../AccountErrors.ts"
 
 export const maximumDisplayNameLength = 200
 
-/** Bidirectional controls: a name with one changes how the text beside it is displayed. */
+/** Bidirectional controls change how the text next to a name is displayed. */
 const bidirectionalControls = /[\u202a-\u202e\u2066-\u2069]/u
 
-/** A name that people see: trimmed, with a visible character, without control characters. */
+/** Parses a display name: trimmed, with a visible character, without control characters. */
 export const parseDisplayName = (text: string): Option.Option<string> => {
   const name = text.trim()
   const isVisible = /[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u.test(name)

@@ -71,7 +71,7 @@ export class ProfileSettings extends Effect.Service<ProfileSettings>()("@berth/P
           const changed = Struct.keys(changes)
           if (changed.length > 0)
             yield* events.append({ kind: "user.updated", data: { ...summarizeUser(after), changed } }, id)
-          // A revoked session must not direct recovery mails to a new address.
+          // A revoked session must not redirect recovery mails to a new address.
           if (changes.email !== undefined) yield* sessions.lock(sessionId)
           if (replacesEmailOf(before)) yield* replaceEmail(before, after)
           return after

@@ -2,7 +2,7 @@ import { Context, type Effect } from "effect"
 import type { Credits } from "../../shared/Money.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** Credits given away, recorded in the ledger. */
+/** Free credits, recorded in the ledger. */
 export class CreditGrants extends Context.Tag("@berth/CreditGrants")<
   CreditGrants,
   {

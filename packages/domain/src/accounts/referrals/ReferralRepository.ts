@@ -24,9 +24,9 @@ export class ReferralRepository extends Context.Tag("@berth/ReferralRepository")
       reward: ReferralReward & { readonly referrerId: UserId },
       now: DateTime.Utc
     ) => Effect.Effect<void>
-    /** Referrals since then that reward the referrer, pending ones included. */
+    /** Rewarded referrals of the referrer since `since`, pending ones included. */
     readonly countSince: (referrerId: UserId, since: DateTime.Utc) => Effect.Effect<number>
-    /** Marks the new user's reward as paid; none when it is paid already. One of any number of concurrent calls gets it. */
+    /** Marks the new user's reward as paid; none if it is paid. Of concurrent calls exactly one receives it. */
     readonly claimPending: (newcomerId: UserId, now: DateTime.Utc) => Effect.Effect<Option.Option<ReferralReward>>
     readonly findTotals: (referrerId: UserId) => Effect.Effect<ReferralTotals>
   }

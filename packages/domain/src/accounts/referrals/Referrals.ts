@@ -24,13 +24,13 @@ export class Referrals extends Effect.Service<Referrals>()("@berth/Referrals", {
       const code = yield* Effect.mapError(parseReferralCode(text), () => new ReferralCodeInvalid())
       const referrer = Option.filter(
         yield* users.findByReferralCode(code),
-        // An anonymous owner has no use of credits.
+        // Credits are useless to an anonymous owner.
         ({ email }) => !isInDomain(email, policy.unclaimedEmailDomain)
       )
       return yield* Effect.mapError(referrer, () => new ReferralCodeInvalid())
     })
 
-    /** Pays the reward for a new user once. Joins the running transaction. */
+    /** Pays the reward for a new user. Idempotent. Joins the running transaction. */
     const payReward = Effect.fn("Referrals.payReward")(function* (newcomerId: UserId) {
       const taken = yield* rewards.claimPending(newcomerId, yield* DateTime.now)
       if (Option.isNone(taken)) return
@@ -40,8 +40,8 @@ export class Referrals extends Effect.Service<Referrals>()("@berth/Referrals", {
     })
 
     /**
-     * Records the reward of both users, and pays it at once where no verified address is required. Above the daily limit of
-     * the code it is 0 for both. Joins the running transaction.
+     * Records the reward of both users, and pays it at once where no verified address is required. The reward is 0
+     * above the daily limit of the code. Joins the running transaction.
      */
     const recordReferral = Effect.fn("Referrals.recordReferral")(function* (referrer: User, newcomer: User) {
       // The lock makes count and insert atomic among registrations with the same code.
@@ -55,7 +55,7 @@ export class Referrals extends Effect.Service<Referrals>()("@berth/Referrals", {
       if (!policy.verifiedEmailsOnly) yield* payReward(newcomer.id)
     })
 
-    /** Code, totals and remaining rewards of the user as a referrer. */
+    /** Returns code, totals and remaining rewards of the user as a referrer. */
     const summarize = Effect.fn("Referrals.summarize")(function* (user: User) {
       const totals = yield* rewards.findTotals(user.id)
       const today = yield* rewards.countSince(user.id, yield* startOfDay)

@@ -13,7 +13,7 @@ import { UserRepository } from "../UserRepository.ts"
 import { UserId } from "../../shared/UserId.ts"
 import { EmailAddressConfirmedJob } from "../AccountJobs.ts"
 
-/** Accounts of wallets and outside identity providers. Callers have verified the wallet or identity. */
+/** Accounts of wallets and external identity providers. Callers have verified the wallet or identity. */
 export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth/ExternalAccounts", {
   effect: Effect.gen(function* () {
     const repository = yield* UserRepository
@@ -24,7 +24,10 @@ export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth
     const ids = yield* IdGenerator
     const tokens = yield* Tokens
 
-    /** Creates an account without a password. `email` may depend on its id; without a displayable name the email is the name. */
+    /**
+     * Creates an account without a password. `email` may be derived from its id; the email replaces a missing or
+     * invalid display name.
+     */
     const create = Effect.fn("ExternalAccounts.create")(function* (given: {
       readonly email: Email | ((id: UserId) => Email)
       readonly name: Option.Option<string>
@@ -45,7 +48,7 @@ export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth
       )
     })
 
-    /** Verifies the account's present address, as its mailed link does. Joins the running transaction. */
+    /** Verifies the account's present address, like its mailed link. Joins the running transaction. */
     const confirmEmail = Effect.fn("ExternalAccounts.confirmEmail")(function* (id: UserId) {
       yield* repository.markEmailVerified(id)
       yield* referrals.payReward(id)

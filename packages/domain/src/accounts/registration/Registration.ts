@@ -45,8 +45,8 @@ export class Registration extends Effect.Service<Registration>()("@berth/Registr
     })
 
     /**
-     * Serializes registrations of one address in this process, so that the losers skip the expensive hash. Uniqueness itself
-     * comes from the repository.
+     * Serializes registrations of an address in this process, so that duplicates skip the expensive hash. The
+     * repository enforces uniqueness.
      */
     const oncePerEmail =
       (email: Email) =>
@@ -84,7 +84,9 @@ export class Registration extends Effect.Service<Registration>()("@berth/Registr
       )
     })
 
-    /** Creates the account and mails a verification link; opens no session. A valid referral code credits both users. */
+    /**
+     * Creates the account and mails a verification link, without a session. A valid referral code credits both users.
+     */
     const register = Effect.fn("Registration.register")(function* (request: RegistrationRequest) {
       const given = (text: string | undefined) => Option.filter(Option.fromNullable(text), (it) => it.trim() !== "")
       const { email, name, password, referrer } = yield* requireFields({

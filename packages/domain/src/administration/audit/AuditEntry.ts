@@ -5,7 +5,7 @@ import { UserId } from "../../shared/UserId.ts"
 export const AuditEntryId = idSchema("AuditEntryId", "An entry of the audit log, aud_…")
 export type AuditEntryId = typeof AuditEntryId.Type
 
-/** A user id, or `command:` and the account of the operating system that ran the command. */
+/** A user id, or `command:` and the operating system account that ran the command. */
 export const Actor = Schema.String.pipe(Schema.brand("Actor")).annotations({
   identifier: "Actor",
   description: "A user id, or `command:` and an account of the operating system"
@@ -35,7 +35,7 @@ export const AuditAction = Schema.Literal(
 })
 export type AuditAction = typeof AuditAction.Type
 
-/** Fields that an action changed. They hold no secrets. */
+/** Fields that an action changed, without secrets. */
 export const AuditFields = Schema.Record({
   key: Schema.String,
   value: Schema.Union(Schema.String, Schema.Number, Schema.Boolean, Schema.Null)
@@ -46,18 +46,18 @@ export const AuditEntry = Schema.Struct({
   id: AuditEntryId,
   actor: Actor,
   action: AuditAction,
-  /** The user whose account or instance is concerned; `queue:` and its name for a queue. */
+  /** User whose account or instance is affected; `queue:` and its name for a queue. */
   userId: UserId,
   reason: Schema.NullOr(Schema.String),
   before: Schema.NullOr(AuditFields),
   after: Schema.NullOr(AuditFields),
-  /** Null for an action of a command. */
+  /** Null for an action of a command-line tool. */
   requestId: Schema.NullOr(Schema.String),
   createdAt: Schema.DateTimeUtcFromSelf
 })
 export type AuditEntry = typeof AuditEntry.Type
 
-/** An entry with the present addresses of its users; null for commands, queues and deleted accounts. */
+/** An audit entry with the present addresses of its users; null for commands, queues and deleted accounts. */
 export const ListedAuditEntry = Schema.Struct({
   ...AuditEntry.fields,
   actorEmail: Schema.NullOr(Schema.String),

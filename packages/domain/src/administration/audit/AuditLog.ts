@@ -9,7 +9,7 @@ export interface AuditQuery {
   readonly offset: number
 }
 
-/** Append-only: the database rejects changes of entries. They outlive the account. */
+/** Append-only: the database rejects changes of entries. Entries outlive the account. */
 export class AuditLog extends Context.Tag("@berth/AuditLog")<
   AuditLog,
   {

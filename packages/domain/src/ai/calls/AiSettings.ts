@@ -2,23 +2,23 @@ import { Context, Duration } from "effect"
 import type { CircuitBreakerPolicy } from "./CircuitBreaker.ts"
 import type { CallRetryPolicy } from "./CallRetryPolicy.ts"
 
-/** The limits of the AI layer, which have defaults. */
+/** Limits of the AI layer, with defaults. */
 export class AiSettings extends Context.Reference<AiSettings>()("@berth/AiSettings", {
   defaultValue: () => defaultAiSettings
 }) {}
 
 interface AiLimits {
-  /** From the request to the first chunk of an answer, connecting included. */
+  /** Time from the request to the first chunk of an answer, including the connection. */
   readonly firstByteTimeout: Duration.Duration
-  /** Between two chunks of an answer. */
+  /** Maximum time between two chunks of an answer. */
   readonly idleTimeout: Duration.Duration
-  /** The whole answer, fallbacks included. */
+  /** Maximum time of an answer, fallbacks included. */
   readonly totalTimeout: Duration.Duration
-  /** Models and providers called for one answer; retries do not count. */
+  /** Maximum models and providers called for one answer, without retries. */
   readonly maxCalls: number
   readonly retry: CallRetryPolicy
   readonly breaker: CircuitBreakerPolicy
-  /** How long the result of a health check is cached. */
+  /** Cache duration of a health check. */
   readonly healthTtl: Duration.Duration
   readonly healthTimeout: Duration.Duration
 }

@@ -16,7 +16,7 @@ export interface MeteredUsage {
 }
 
 export interface AnswerMeter {
-  /** Counts an event. Not for concurrent use. */
+  /** Adds an event. Not safe for concurrent use. */
   readonly add: (event: ModelEvent<ProviderEnding>) => void
   /** The usage so far. */
   readonly usage: () => MeteredUsage
@@ -60,18 +60,18 @@ const recordUsage = (
       costUsd
     })
   }).pipe(
-    // The answer is out already: a failing record must not take it back.
+    // The answer is already sent, so a failure to record it must not fail the call.
     Effect.catchAllCause((cause) => Effect.logError("Model usage not recorded", cause))
   )
 
-/** Records a call that was interrupted before its first text: its prompt, which the provider charges for. */
+/** Records a call that was interrupted before its first text; the provider charges for its prompt. */
 export const recordAbandonedCall = (sent: SentCall, request: ChatRequest, record: ModelUsage["Type"]) =>
   Effect.suspend(() => {
     const usage = estimateUsage(request, "")
     return recordUsage(sent, request.caller, { usage, costUsd: costOf(sent.call, usage) }, record)
   })
 
-/** Meters an answer and records it when `scope` ends, also when the answer broke off or was interrupted. */
+/** Meters an answer and records it when `scope` closes, even if the answer failed or was interrupted. */
 export const meterAnswer = (
   sent: SentCall,
   request: ChatRequest,
@@ -79,7 +79,7 @@ export const meterAnswer = (
   scope: Scope.Scope
 ): Effect.Effect<AnswerMeter> => {
   const { call, span } = sent
-  // Plain variables: an Effect per delta is most of the cost of passing an answer on.
+  // Plain variables: one Effect per delta would be most of the cost of forwarding an answer.
   const texts: Array<string> = []
   let toolCalls = 0
   let end: Extract<ModelEvent<ProviderEnding>, { type: "done" }> | null = null

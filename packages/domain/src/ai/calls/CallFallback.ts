@@ -30,14 +30,14 @@ export interface CallsContext {
   readonly meter: (sent: SentCall, scope: Scope.Scope) => Effect.Effect<AnswerMeter>
   /** Records a call that was interrupted before its first text. */
   readonly recordAbandoned: (sent: SentCall) => Effect.Effect<void>
-  /** Of the whole answer. */
+  /** Scope of the whole answer. */
   readonly scope: Scope.Scope
 }
 
 type CallContext = Omit<CallsContext, "breakers" | "providers">
 type CallsRequest = Pick<CallInput, "messages" | "options" | "deadline">
 
-/** One attempt in its own scope, which stays open for an answer. Every request sent is metered. */
+/** Runs one attempt in a separate scope, which stays open for an answer. Every sent request is metered. */
 const tryOnce = (
   input: CallInput,
   restore: Restore,
@@ -66,7 +66,7 @@ const withAnswerLimit = (request: CallsRequest, { model }: PlannedCall): CallsRe
   options: { ...request.options, maxTokens: findAnswerLimit(model, request.options.maxTokens) }
 })
 
-// Callers see the kind of a failure; the provider's message is for operators.
+// Callers receive the kind of a failure; the provider's message is for operators only.
 const logFailure = (
   message: string,
   call: PlannedCall,
@@ -87,7 +87,7 @@ const logFailure = (
 export const markOwnKeyFailure = ({ kind, provider, reason, retryAfter }: ProviderFailed) =>
   new ProviderFailed({ provider, kind, reason, retryAfter, ownKey: true })
 
-/** The failure of the requested model; its reason lists the other attempts. */
+/** Returns the failure of the requested model; its reason lists the other attempts. */
 const summarizeFailures = (
   failures: ReadonlyArray<PlannedCall & { readonly failure: ProviderFailed }>
 ): ProviderFailed | null => {
@@ -103,7 +103,7 @@ const summarizeFailures = (
   })
 }
 
-/** Calls the planned models until one sends its first text. No fallback after that: a failure ends the answer. */
+/** Calls the planned models until one sends its first text. After that, a failure ends the answer without fallback. */
 export const callUntilAnswered = (
   plan: Iterable<PlannedCall>,
   request: CallsRequest,

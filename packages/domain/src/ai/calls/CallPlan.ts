@@ -5,11 +5,11 @@ import { rankModels, supportsImages, preferToolModels } from "../models/ModelSel
 export interface PlannedCall {
   readonly model: Model
   readonly provider: ProviderName
-  /** The owner's own key (`OwnProvider`); absent for the platform's. */
+  /** Id of the owner's key (`OwnProvider`); absent for the platform's key. */
   readonly keyId?: string | undefined
 }
 
-/** Identifies the breakers and metrics of a call. */
+/** Identifies the circuit breakers and metrics of a call. */
 export interface CalledModel extends Pick<PlannedCall, "provider" | "keyId"> {
   readonly model: Pick<Model, "id">
 }
@@ -17,7 +17,7 @@ export interface CalledModel extends Pick<PlannedCall, "provider" | "keyId"> {
 export interface CallPlanInput {
   readonly models: ReadonlyArray<Model>
   readonly configured: ReadonlySet<ProviderName>
-  /** The requested or selected model; called first, whether it fits or not. */
+  /** The requested or selected model; called first, even if it does not fit. */
   readonly first: Model
   readonly taskType: TaskType
   /** Tokens of prompt and answer; the minimum context window of a fallback. */
@@ -35,8 +35,9 @@ const ownCalls = ({ configured, first, maxCalls }: CallPlanInput): ReadonlyArray
     .map((provider) => ({ model: first, provider }))
 
 /**
- * The calls in order: the model at each of its providers, then the best fitting others, first at new providers, then of new
- * vendors. With a single vendor, which can have retired the model, others of that vendor.
+ * Lists the calls in order: the model at each of its providers, then the best fitting others, first at new providers,
+ * then of new vendors. If all belong to one vendor, which may have retired the model, other models of that vendor
+ * follow.
  */
 export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
   const own = ownCalls(input)
@@ -65,7 +66,7 @@ export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
   return plan.slice(0, input.maxCalls)
 }
 
-/** The same plan, made as far as it is gone through: nearly all answers come from the first call. */
+/** The same plan, computed lazily: nearly all answers come from the first call. */
 export const planCallsLazily = (input: CallPlanInput): Iterable<PlannedCall> => ({
   *[Symbol.iterator]() {
     const own = ownCalls(input)

@@ -19,11 +19,11 @@ export interface CallRetryOptions {
   readonly policy: CallRetryPolicy
 }
 
-/** Makes a region interruptible as it was outside. */
+/** Restores the interruptibility of the outer region. */
 export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /**
- * Runs an admitted call, retries it while its failure is transient, and records its outcome; none for one that is not admitted.
+ * Runs a call if its breaker admits it, retries transient failures, and records the outcome; none for a rejected call.
  * `attempt` runs uninterruptibly, except where it restores.
  */
 export const retryCall = <A, R>(

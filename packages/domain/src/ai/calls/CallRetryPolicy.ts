@@ -4,17 +4,17 @@ import type { ProviderFailed } from "../models/ModelErrors.ts"
 export interface CallRetryPolicy {
   /** Attempts after the first. */
   readonly retries: number
-  /** Delay before the first retry; doubles with each. */
+  /** Delay before the first retry; doubles with each retry. */
   readonly base: Duration.Duration
-  /** The longest accepted `Retry-After`; beyond it the next provider is called. */
+  /** Longest accepted `Retry-After`; after a longer one the next provider is called. */
   readonly maximumRetryAfter: Duration.Duration
 }
 
-/** A timeout is not retried: it already took its time. */
+/** A timeout is not retried, since it has used its time. */
 const isTransient = (failure: ProviderFailed) =>
   failure.kind === "unreachable" || failure.kind === "overloaded" || failure.kind === "rate-limited"
 
-/** The delay before a retry; none for no retry. `jitter` is between 0 and 1. */
+/** Returns the delay before a retry; none for no retry. `jitter` is between 0 and 1. */
 export const computeRetryDelay = (
   failure: ProviderFailed,
   triesSoFar: number,

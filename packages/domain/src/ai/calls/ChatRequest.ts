@@ -5,20 +5,20 @@ import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 export interface ChatRequest {
-  /** At least one. */
+  /** Not empty. */
   readonly messages: ReadonlyArray<ChatMessage>
-  /** A model's id; default: the best model for the task. */
+  /** Model id; default: the best model for the task. */
   readonly model?: string | undefined
-  /** A `TaskType`; absent and unknown ones mean general. */
+  /** A `TaskType`; absent and unknown values mean general. */
   readonly taskType?: string | undefined
   readonly options?: ChatOptions | undefined
-  /** Unknown ids: the best general model answers (default), or the call fails. */
+  /** Behavior for unknown ids: the best general model answers (default), or the call fails. */
   readonly unknownModel?: "fall-back" | "refuse" | undefined
   /** Whether platform keys are excluded. */
   readonly ownKeysOnly?: boolean | undefined
-  /** Models with a higher upper bound of the cost, in US dollars, are not fallen back to; the first model is not limited. */
+  /** Excludes fallback models with a higher upper bound of the cost, in US dollars. The first model is not limited. */
   readonly fallbackCostLimitUsd?: number | undefined
-  /** For spans: of the turn that calls. */
+  /** The calling turn, for spans. */
   readonly conversation?: { readonly id: string; readonly agentName: string } | undefined
   /** Selects own keys and the owner of usage records. Null: anonymous. */
   readonly caller: { readonly userId: UserId | null; readonly agentId: AgentId | null }
@@ -30,11 +30,11 @@ export interface CallAttempt {
   readonly provider: ProviderName
   /** `answered`, the kind of failure, or `skipped` by a circuit breaker. */
   readonly outcome: "answered" | "skipped" | ProviderFailed["kind"]
-  /** The number of attempts. */
+  /** Number of requests sent. */
   readonly tries: number
 }
 
-/** Known when the first text arrives. */
+/** Properties of an answer, known at its first text. */
 export interface ChatOpening {
   /** `cpl_…` */
   readonly id: string
@@ -43,7 +43,7 @@ export interface ChatOpening {
   readonly provider: ProviderName
   /** Whether the caller's own key is used. */
   readonly ownKey: boolean
-  /** In order; the last one answers. */
+  /** In order; the last attempt answers. */
   readonly attempts: ReadonlyArray<CallAttempt>
   /** Milliseconds before the answering call was sent. */
   readonly overheadMs: number

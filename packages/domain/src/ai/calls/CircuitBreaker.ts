@@ -13,11 +13,11 @@ export const CircuitBreakerState = Data.taggedEnum<CircuitBreakerState>()
 export interface CircuitBreakerPolicy {
   /** Consecutive failures that open the breaker. */
   readonly failures: number
-  /** How long it stays open. */
+  /** Time in state `Open`. */
   readonly cooldown: Duration.Duration
 }
 
-/** The evidence of a call; `nothing` for an interrupted one. */
+/** Evidence of a call about availability; `nothing` for an interrupted call. */
 export type CallVerdict = "up" | "down" | "nothing"
 
 export const closedBreaker: CircuitBreakerState = CircuitBreakerState.Closed({ failures: 0 })
@@ -29,7 +29,7 @@ export const describeBreaker = (state: CircuitBreakerState, now: number): Breake
     Probing: () => "probing" as const
   })
 
-/** Whether a call is admitted, and the next state. A probe without a verdict is replaced after the cooldown. */
+/** Returns whether a call is admitted, and the next state. A probe without a verdict is replaced after the cooldown. */
 export const admitCall = (
   state: CircuitBreakerState,
   now: number,
@@ -67,7 +67,10 @@ export const recordCallVerdict = (
   }
 }
 
-/** The verdicts of a failure on its provider and its model. A refusal or a rate limit concerns the request, not the provider. */
+/**
+ * Verdicts of a failure on its provider and its model. A refusal or a rate limit is about the request, not the
+ * provider.
+ */
 export const classifyFailure = (
   failure: ProviderFailed
 ): { readonly provider: CallVerdict; readonly model: CallVerdict } => {

@@ -22,7 +22,7 @@ const stateOf = (breakers: Breakers, key: string) => Option.getOrElse(HashMap.ge
 const keep = (breakers: Breakers, key: string, state: CircuitBreakerState) =>
   state._tag === "Closed" && state.failures === 0 ? HashMap.remove(breakers, key) : HashMap.set(breakers, key, state)
 
-// Own keys have separate breakers: their failures can be the key's.
+// Own keys have separate breakers, since the key can cause their failures.
 const keysOf = ({ keyId, model, provider }: CalledModel) => {
   const scope = keyId === undefined ? provider : `${ownPrefix}${keyId} ${provider}`
   return { provider: scope, model: `${scope} ${model.id}` }
@@ -36,7 +36,7 @@ const maximumBreakers = 10_000
 const evictOwn = (breakers: Breakers): Breakers =>
   HashMap.size(breakers) < maximumBreakers ? breakers : HashMap.filter(breakers, (_, key) => !key.startsWith(ownPrefix))
 
-/** Per process: one breaker per provider and one per model at a provider. `now` is in epoch milliseconds. */
+/** Breakers of this process: one per provider, and one per model at a provider. `now` is in epoch milliseconds. */
 export const makeCircuitBreakers = (policy: CircuitBreakerPolicy) => {
   let breakers: Breakers = HashMap.empty()
   const record = (
@@ -53,10 +53,10 @@ export const makeCircuitBreakers = (policy: CircuitBreakerPolicy) => {
     breakers = keep(updated, model, recordCallVerdict(stateOf(updated, model), verdicts.model, now, policy))
   }
   return {
-    /** The breaker of calls with the platform's key. */
+    /** Status of the breaker of calls with the platform's key. */
     findStatus: (provider: ProviderName, now: number): BreakerStatus =>
       describeBreaker(stateOf(breakers, provider), now),
-    /** Whether a call is admitted; the outcome of each admitted call must be recorded. */
+    /** Returns whether a call is admitted. The outcome of each admitted call must be recorded. */
     admit: (call: CalledModel, now: number): boolean => {
       const { provider, model } = keysOf(call)
       const [providerMay, providerState] = admitCall(stateOf(breakers, provider), now, policy)

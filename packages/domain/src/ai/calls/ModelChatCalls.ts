@@ -30,7 +30,7 @@ export type ChatError = MessagesMissing | ModelNotFound | ModelsUnavailable | Pr
 /** An answer whose first text has arrived. */
 export interface OpenChat {
   readonly opening: ChatOpening
-  /** The events that have arrived; the last one is `done`. */
+  /** Reads the events that have arrived; the last one is `done`. */
   readonly read: ChunkReader<ModelEvent, ProviderFailed>
 }
 
@@ -52,7 +52,7 @@ const readEvents = ({ first, isDone, more }: BegunChat): ChunkReader<ModelEvent,
   })
 }
 
-/** The chat of the AI layer: plans the calls of a request, calls until a model answers, and meters the answer. */
+/** Chat of the AI layer: plans the calls of a request, calls until a model answers, and meters the answer. */
 export const makeModelChat = ({
   choose,
   findReachable
@@ -94,7 +94,7 @@ export const makeModelChat = ({
       )
     }
 
-    // If the owner's keys run the model, only they are used: the platform never pays for such a call.
+    // If the owner's keys run the model, only those are used: the platform never pays for such a call.
     const listCalls = (reachable: ReachableModels, request: ChatRequest, first: Model) => {
       const isOwn = reachable.own.size > 0 && findModelRoutes(first, reachable.own).length > 0
       if (!isOwn && request.ownKeysOnly === true) return { isOwn, calls: [] }
@@ -119,7 +119,7 @@ export const makeModelChat = ({
         return isOwn ? withOwnKeys([...calls], reachable.keys) : Effect.succeed({ plan: calls, providers })
       })
 
-    /** The cost of an answer by the model that is called first: its upper bound and prices. */
+    /** Returns the upper bound of the cost of an answer by the first model, and its prices. */
     const quote = Effect.fnUntraced(function* (request: ChatRequest) {
       if (request.messages.length === 0) return yield* new MessagesMissing()
       const reachable = yield* findReachable(request.caller.userId)
@@ -203,13 +203,16 @@ export const makeModelChat = ({
           ...activities.find(provider)
         })),
 
-      /** Calls models until one answers. Events arrive no faster than they are read; closing the scope ends the call. */
+      /**
+       * Calls models until one answers. Back-pressure: events arrive no faster than they are read. Closing the scope
+       * ends the call.
+       */
       open: (request: ChatRequest): Effect.Effect<OpenChat, ChatError, Scope.Scope> =>
         useService(Scope.Scope, (scope) =>
           Effect.map(begin(request, scope), (begun) => ({ opening: begun.opening, read: readEvents(begun) }))
         ).pipe(withExportedSpan("AiLayer.open")),
 
-      /** The whole answer at once. */
+      /** Returns the complete answer. */
       complete: (request: ChatRequest): Effect.Effect<ChatCompletion, ChatError> => {
         const gatherAll = ({ first, more, opening }: BegunChat) => {
           const texts: Array<string> = []

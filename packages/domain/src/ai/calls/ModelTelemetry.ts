@@ -35,7 +35,7 @@ const duration = MetricKey.histogram(
   "Time from the call of a model to the end of its answer"
 )
 
-/** Caches each labeled metric; `Metric.tagged` builds and looks it up at every update. */
+/** Caches each labeled metric; `Metric.tagged` would rebuild it at every update. */
 const labeled = <Type extends MetricKeyType.MetricKeyType<number, unknown>>(
   metric: MetricKey.MetricKey<Type>,
   label: string
@@ -66,10 +66,9 @@ const costsBy = labeled(costs, "key")
 const firstTextOf = labeled(firstText, "")
 const durationOf = labeled(duration, "")
 
-/** `outcome`: answered, or the kind of its failure. */
+/** `outcome`: `answered`, or the kind of failure. */
 export const countCall = (call: CalledModel, outcome: string): void => callsBy(call, outcome).unsafeUpdate(1, [])
 
-/** The usage of a call and its cost. */
 export const countUsage = (call: CalledModel, usage: TokenUsage, costUsd: number): void => {
   costsBy(call, call.keyId === undefined ? "platform" : "own").unsafeUpdate(costUsd, [])
   tokensBy(call, "prompt").unsafeUpdate(usage.promptTokens, [])
@@ -82,13 +81,13 @@ export const measureFirstText = (call: CalledModel, millis: number): void =>
 export const measureCall = (call: CalledModel, millis: number): void =>
   durationOf(call, "").unsafeUpdate(millis / 1000, [])
 
-// OpenTelemetry's provider names that differ.
+// Names of providers in OpenTelemetry where they differ.
 const conventionalNames: ReadonlyMap<string, string> = new Map<ProviderName, string>([["google", "gcp.gemini"]])
 
-/** The name of a provider by OpenTelemetry's GenAI conventions. */
+/** Returns the name of a provider in OpenTelemetry's GenAI conventions. */
 export const nameProvider = (provider: string): string => conventionalNames.get(provider) ?? provider
 
-/** The span of a call by OpenTelemetry's GenAI conventions. */
+/** Attributes of the span of a call, by OpenTelemetry's GenAI conventions. */
 export const describeCallSpan = (call: PlannedCall, options: ChatOptions) => {
   const provider = nameProvider(call.provider)
   return {

@@ -18,12 +18,12 @@ export interface ModelCallRecord {
   readonly costUsd: number
 }
 
-/** Records of model calls, for statistics and audits; charging does not read them. */
+/** Records of model calls, for statistics and audits; billing does not read them. */
 export class ModelUsage extends Context.Tag("@berth/ModelUsage")<
   ModelUsage,
   {
     readonly record: (call: ModelCallRecord) => Effect.Effect<void>
-    /** Deletes records of before `before`. Returns the number deleted. */
+    /** Deletes records older than `before`. Returns the number of deleted records. */
     readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
   }
 >() {}

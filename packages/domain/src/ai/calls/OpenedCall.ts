@@ -15,14 +15,14 @@ export interface CallInput {
   readonly call: PlannedCall
   readonly messages: ReadonlyArray<ChatMessage>
   readonly options: ChatOptions
-  /** Epoch milliseconds at which the whole answer times out. */
+  /** Epoch milliseconds of the timeout of the whole answer. */
   readonly deadline: number
 }
 
 export interface OpenedCall {
-  /** Everything up to the first text or tool call; not empty. */
+  /** All events up to the first text or tool call; not empty. */
   readonly first: ReadonlyArray<ModelEvent<ProviderEnding>>
-  /** The next events; not empty. Not to be run after `done`. */
+  /** Reads the next events; not empty. Must not run after `done`. */
   readonly more: Effect.Effect<ReadonlyArray<ModelEvent<ProviderEnding>>, ProviderFailed>
   /** Ends with the scope; null where no spans are exported. */
   readonly span: Tracer.Span | null
@@ -33,7 +33,7 @@ const makeCallSpan = ({ call, options }: CallInput) => {
   return Effect.makeSpanScoped(described.name, { ...described.options, captureStackTrace: false })
 }
 
-/** Characters of one answer, which bounds its memory. */
+/** Maximum characters of an answer; bounds its memory. */
 const maximumAnswerLength = 16 * 1024 * 1024
 
 const lengthOf = (event: ModelEvent<ProviderEnding>) => {
@@ -43,7 +43,9 @@ const lengthOf = (event: ModelEvent<ProviderEnding>) => {
 
 const isVisible = (event: ModelEvent<ProviderEnding>) => event.type !== "delta" || event.text !== ""
 
-/** Calls a model once and waits for its first text; until then a fallback is possible. Closing `scope` ends the call. */
+/**
+ * Calls a model once and waits for its first text; until then a fallback is possible. Closing `scope` ends the call.
+ */
 export const openCall = (
   input: CallInput,
   settings: AiSettings["Type"],

@@ -6,7 +6,7 @@ import type { CalledModel } from "./CallPlan.ts"
 
 const none: ProviderActivity = { lastSuccess: null, lastFailure: null }
 
-/** Per process: the last outcomes of each provider. Calls with owners' keys do not count. `now` is in epoch milliseconds. */
+/** Last outcomes of each provider in this process, without calls by owners' keys. `now` is in epoch milliseconds. */
 export const makeProviderActivities = Effect.sync(() => {
   const activities = new Map<ProviderName, ProviderActivity>()
   const find = (provider: ProviderName): ProviderActivity => activities.get(provider) ?? none

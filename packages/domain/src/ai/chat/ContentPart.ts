@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** An image by its address, which only the vendor fetches, or as data. */
+/** An image as a URL, which only the vendor fetches, or as data. */
 export const ImageSource = Schema.Union(
   Schema.Struct({ type: Schema.Literal("url"), url: Schema.String }),
   Schema.Struct({

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { ContentPart } from "./ContentPart.ts"
 import { ProviderName } from "../models/Model.ts"
 
-/** Opaque data that a model requires back with its call; valid only for that provider and model. */
+/** Opaque data that a model requires back with its call; valid for the same provider and model only. */
 export const CallSignature = Schema.Struct({
   provider: ProviderName,
   /** A model's id. */
@@ -11,7 +11,7 @@ export const CallSignature = Schema.Struct({
 }).annotations({ identifier: "CallSignature" })
 export type CallSignature = typeof CallSignature.Type
 
-/** A tool call of a model; `arguments` is JSON text that can be invalid. */
+/** A tool call of a model; `arguments` is JSON text and can be invalid. */
 export const ToolCall = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
@@ -22,7 +22,7 @@ export type ToolCall = typeof ToolCall.Type
 
 /** The declaration of a tool; `parameters` is a JSON Schema of type object. */
 export const ToolSpec = Schema.Struct({
-  /** Every provider accepts these. */
+  /** Accepted by every provider. */
   name: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,64}$/)),
   description: Schema.String,
   parameters: Schema.Record({ key: Schema.String, value: Schema.Unknown })
@@ -46,7 +46,7 @@ export const ChatMessage = Schema.Union(
   Schema.Struct({
     role: Schema.Literal("tool"),
     content: Schema.String,
-    /** Id and name of the answered call. */
+    /** Id and name of the call that this message answers. */
     toolCallId: Schema.String,
     toolName: Schema.String
   })
@@ -77,9 +77,9 @@ export interface ChatOptions {
   readonly temperature?: number | undefined
   readonly topP?: number | undefined
   readonly maxTokens?: number | undefined
-  /** Texts that end an answer, which excludes them. */
+  /** Texts that end an answer; the answer excludes them. */
   readonly stop?: ReadonlyArray<string> | undefined
-  /** For vendors that support it, as are the penalties. */
+  /** Only for vendors that support it, like the penalties. */
   readonly seed?: number | undefined
   readonly frequencyPenalty?: number | undefined
   readonly presencePenalty?: number | undefined
@@ -89,8 +89,8 @@ export interface TokenUsage {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly totalTokens: number
-  /** Part of the prompt that the provider had cached; absent where it does not report it. */
+  /** Cached part of the prompt; absent if the provider does not report it. */
   readonly cachedTokens?: number | undefined
-  /** Part of the completion that is no output, such as thoughts; absent where the provider does not report it. */
+  /** Part of the completion that is not output, such as thoughts; absent if the provider does not report it. */
   readonly reasoningTokens?: number | undefined
 }

@@ -10,7 +10,7 @@ const runWith = (models: ReadonlyArray<Model>, own: ReadonlySet<ProviderName>): 
     return provider === undefined ? model : { ...model, provider, available: true }
   })
 
-/** The catalog with the models that own keys run, at their providers. The same array for the same catalog and providers. */
+/** Returns the catalog with the models that own keys run, at their providers. Memoized by catalog and providers. */
 export const applyOwnKeys = (models: ReadonlyArray<Model>, own: ReadonlySet<ProviderName>): ReadonlyArray<Model> => {
   if (own.size === 0) return models
   const known = catalogsOf(models)
@@ -20,7 +20,7 @@ export const applyOwnKeys = (models: ReadonlyArray<Model>, own: ReadonlySet<Prov
   return assembled
 }
 
-/** The models that own keys run; all if they run none. */
+/** Returns the models that own keys run; all models if there are none. */
 export const preferOwnKeyModels = (
   models: ReadonlyArray<Model>,
   own: ReadonlySet<ProviderName>

@@ -2,7 +2,7 @@ import { Context, Effect, Layer, type Redacted } from "effect"
 import type { ProviderName } from "../models/Model.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** The providers whose keys owners can bring. */
+/** Providers for which owners can supply keys. */
 export const ownableProviders = [
   "openrouter",
   "anthropic",
@@ -14,7 +14,7 @@ export type OwnableProvider = (typeof ownableProviders)[number]
 
 export type ModelKeys = { readonly [name in OwnableProvider]?: Redacted.Redacted }
 
-/** Owners' keys for their own model calls. */
+/** Keys of owners for their own model calls. */
 export class OwnerKeys extends Context.Tag("@berth/OwnerKeys")<
   OwnerKeys,
   { readonly find: (userId: UserId) => Effect.Effect<ModelKeys> }

@@ -2,7 +2,6 @@ import { Effect, Layer } from "effect"
 import { CredentialVault } from "../../secrets/CredentialVault.ts"
 import { OwnerKeys } from "./OwnerKeys.ts"
 
-/** Owners' model keys from the vault. */
 export const layer = Layer.effect(
   OwnerKeys,
   Effect.map(CredentialVault, ({ readModelKeys }) => OwnerKeys.of({ find: readModelKeys }))

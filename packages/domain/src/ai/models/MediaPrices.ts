@@ -13,7 +13,10 @@ const embedding = (usd: number): MediaPrice => ({ kind: "embedding", unit: "mill
 
 const hourOfAudio = (usd: number) => stt(usd / 60)
 
-/** List prices by model id. A model without one is not sold. Models priced by audio tokens alone (gpt-4o-mini-tts) have none. */
+/**
+ * List prices by model id. Models without a price are not sold. Models priced by audio tokens alone (gpt-4o-mini-tts)
+ * have none.
+ */
 const mediaPrices: ReadonlyMap<string, MediaPrice> = new Map([
   // openai.com/api/pricing and platform.openai.com/docs/pricing; gpt-4o transcription: the page's estimate per minute.
   ["openai/tts-1", tts(15)],
@@ -31,24 +34,29 @@ const mediaPrices: ReadonlyMap<string, MediaPrice> = new Map([
   ["google/gemini-embedding-001", embedding(0.15)]
 ])
 
-/** The ids of the vendor's models with a price of that kind. */
+/** Lists the ids of the vendor's models with a price of that kind. */
 export const listMediaModels = (vendor: string, kind: MediaPrice["kind"]): ReadonlyArray<string> =>
   [...mediaPrices].flatMap(([id, price]) => (price.kind === kind && id.startsWith(`${vendor}/`) ? [id] : []))
 
 export const hasMediaPrice = (modelId: string): boolean => mediaPrices.has(modelId)
 
-/** The list cost of characters, minutes or tokens in US dollars; none for a model without a price of that kind. */
+/**
+ * Returns the list cost of characters, minutes or tokens in US dollars; none for a model without a price of that kind.
+ */
 export const computeMediaCost = (modelId: string, kind: MediaPrice["kind"], quantity: number): Option.Option<number> =>
   Option.fromNullable(mediaPrices.get(modelId)).pipe(
     Option.filter((price) => price.kind === kind),
     Option.map(({ unit, usd }) => Math.max(0, (usd * quantity) / (unit === "minute" ? 1 : 1_000_000)))
   )
 
-/** The cost of a spoken text in US dollars; 0 without a price. */
+/** Returns the cost of a spoken text in US dollars; 0 without a price. */
 export const computeSpeechCost = (modelId: string, text: string): number =>
   Option.getOrElse(computeMediaCost(modelId, "tts", [...text].length), () => 0)
 
-/** The cost of a transcript in US dollars: as its provider reports, else by duration; 0 without a price or a duration. */
+/**
+ * Returns the cost of a transcript in US dollars: as reported by the provider, else by duration; 0 without a price or a
+ * duration.
+ */
 export const computeTranscriptionCost = (
   modelId: string,
   { costUsd, seconds }: { readonly costUsd: number | null; readonly seconds: number | null }

@@ -16,7 +16,6 @@ export type ProviderName = typeof ProviderName.Type
 export const TaskType = Schema.Literal("general", "coding", "analysis", "creative", "fast", "vision")
 export type TaskType = typeof TaskType.Type
 
-/** A model of the catalog. */
 export const Model = Schema.Struct({
   /** `<vendor>/<name>`, for example anthropic/claude-opus-4-6. */
   id: Schema.String,
@@ -29,11 +28,11 @@ export const Model = Schema.Struct({
   outputCost: Schema.Number,
   /** Tokens. */
   contextWindow: Schema.Int,
-  /** Whether a configured provider runs it. */
+  /** Whether a configured provider runs the model. */
   available: Schema.Boolean,
   /** Absent if unknown, like `maxOutputTokens`. */
   takesTools: Schema.optionalWith(Schema.Boolean, { exact: true }),
-  /** The model's limit of an answer. */
+  /** Maximum tokens of an answer. */
   maxOutputTokens: Schema.optionalWith(Schema.Int.pipe(Schema.positive()), { exact: true })
 }).annotations({ identifier: "Model" })
 export type Model = typeof Model.Type

@@ -11,7 +11,6 @@ export interface TokenCounts {
 
 const isCount = (value: number) => Number.isFinite(value) && value >= 0
 
-/** The cost of a call in US dollars. */
 export const estimateCost = (
   model: Pick<Model, "inputCost" | "outputCost">,
   counts: TokenCounts
@@ -19,15 +18,18 @@ export const estimateCost = (
   if (!isCount(counts.inputTokens)) return Either.left(new TokenCountInvalid({ field: "inputTokens" }))
   if (!isCount(counts.outputTokens)) return Either.left(new TokenCountInvalid({ field: "outputTokens" }))
   const cost = (counts.inputTokens * model.inputCost + counts.outputTokens * model.outputCost) / 1_000_000
-  // Removes the noise of binary fractions.
+  // Removes binary rounding errors.
   return Either.right(Number(cost.toFixed(12)))
 }
 
-/** Tokens of an answer without a limit of the caller. Reasoning counts toward the limit. */
+/** Maximum tokens of an answer if the caller sets no limit. Reasoning counts toward the limit. */
 export const defaultMaxTokens = 4_096
 export const reasoningMaxTokens = 16_384
 
-/** The limit sent to a provider: the caller's, else the default, at most a quarter of the context window. The model's bounds both. */
+/**
+ * Returns the limit sent to a provider: the caller's, or the default of at most a quarter of the context window. The
+ * model's limit bounds both.
+ */
 export const findAnswerLimit = (
   { contextWindow, maxOutputTokens, tags }: Pick<Model, "contextWindow" | "maxOutputTokens" | "tags">,
   maxTokens: number | null | undefined
@@ -39,16 +41,16 @@ export const findAnswerLimit = (
 
 type TokenPrices = Pick<Model, "inputCost" | "outputCost">
 
-/** The cost of a call, rounded up. US dollars per million tokens are micros per token. */
+/** Returns the cost of a call, rounded up. US dollars per million tokens equal micros per token. */
 export const costOf = (
   model: TokenPrices,
   { completionTokens, promptTokens }: Pick<TokenUsage, "promptTokens" | "completionTokens">
 ): UsdMicros => {
   const micros = Math.max(0, promptTokens) * model.inputCost + Math.max(0, completionTokens) * model.outputCost
-  // Removes the noise of binary fractions before it is rounded up.
+  // Removes binary rounding errors before rounding up.
   return UsdMicros(Math.ceil(Number(micros.toFixed(6))))
 }
 
-/** The most that a call can cost: its estimated prompt and an answer of `maxTokens` (`findAnswerLimit`). */
+/** Returns the maximum cost of a call: its estimated prompt and an answer of `maxTokens` (`findAnswerLimit`). */
 export const costUpperBound = (model: TokenPrices, promptTokens: number, maxTokens: number): UsdMicros =>
   costOf(model, { promptTokens, completionTokens: maxTokens })

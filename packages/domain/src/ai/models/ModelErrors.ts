@@ -60,13 +60,13 @@ const sentences: Readonly<Record<ProviderFailureKind, string>> = {
   nonsense: "gave an answer that cannot be read; try again or use another model"
 }
 
-/** `unauthorized` includes an account without credit. `ownKey`: the call used the owner's own key. */
+/** `unauthorized` includes an account without credit. `ownKey`: the call used the owner's key. */
 export class ProviderFailed extends Data.TaggedError("ProviderFailed")<{
   readonly provider: ProviderName
   readonly kind: ProviderFailureKind
   /** For logs only: it can contain the provider's message, but never a key. */
   readonly reason: string
-  /** The wait that the provider requested. */
+  /** Wait requested by the provider. */
   readonly retryAfter?: Duration.Duration | undefined
   readonly ownKey?: boolean | undefined
 }> {

@@ -20,11 +20,11 @@ export interface EmbeddingVectors {
 
 export interface ModelProvider {
   readonly name: ProviderName
-  /** The models in the provider's list with a known price. */
+  /** Models in the provider's list that have a known price. */
   readonly models: Effect.Effect<ReadonlyArray<Model>, ProviderFailed>
-  /** The catalog's ids of all models in the provider's list. */
+  /** Catalog ids of all models in the provider's list. */
   readonly modelIds: Effect.Effect<ReadonlyArray<string>, ProviderFailed>
-  /** Whether its cheapest authenticated call succeeds. */
+  /** Whether the provider's cheapest authenticated call succeeds. */
   readonly healthy: Effect.Effect<boolean>
   /** Sends the call. The source ends with `done`; closing the scope ends the call. */
   readonly chat: (
@@ -32,11 +32,11 @@ export interface ModelProvider {
     messages: ReadonlyArray<ChatMessage>,
     options: ChatOptions
   ) => Effect.Effect<ChunkSource<ModelEvent<ProviderEnding>, ProviderFailed>, ProviderFailed, Scope.Scope>
-  /** Absent: the provider has no embeddings. */
+  /** Absent if the provider has no embeddings. */
   readonly embed?: (modelId: string, input: EmbeddingInput) => Effect.Effect<EmbeddingVectors, ProviderFailed>
 }
 
-/** A provider called with an owner's key. */
+/** A provider that is called with an owner's key. */
 export interface OwnProvider {
   /** Distinguishes keys without revealing them. */
   readonly keyId: string
@@ -46,14 +46,13 @@ export interface OwnProvider {
 export class ModelProviders extends Context.Tag("@berth/ModelProviders")<
   ModelProviders,
   {
-    /** The configured ones: with a platform key, and the sandbox if enabled. */
+    /** Configured providers: those with a platform key, and the sandbox if enabled. */
     readonly all: ReadonlyArray<ModelProvider>
-    /** A provider with an owner's key; the same one for the same key. */
+    /** Returns a provider with an owner's key; memoized by key. */
     readonly withKey: (name: OwnableProvider, key: Redacted.Redacted) => Effect.Effect<OwnProvider>
   }
 >() {}
 
-/** All known models. */
 export class ModelCatalog extends Context.Tag("@berth/ModelCatalog")<
   ModelCatalog,
   { readonly all: Effect.Effect<ReadonlyArray<Model>> }

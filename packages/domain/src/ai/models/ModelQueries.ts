@@ -10,13 +10,12 @@ const aliases: ReadonlyMap<string, ProviderName> = new Map([["gemini", "google"]
 
 const isProviderName = (name: string): name is ProviderName => ProviderName.literals.some((known) => known === name)
 
-/** Catalog queries. */
 export const makeModelQueries = Effect.gen(function* () {
   const catalog = yield* ModelCatalog
   const { all: configured } = yield* ModelProviders
 
   return {
-    /** Every model, and the number of models by provider. */
+    /** Lists all models, with the number of models by provider. */
     models: Effect.fn("AiLayer.models")(function* () {
       const models = yield* catalog.all
       const providers: { [name in ProviderName]?: number } = {}
@@ -25,7 +24,7 @@ export const makeModelQueries = Effect.gen(function* () {
       return { models, providers }
     }),
 
-    /** The models of one provider, by its name or an alias. */
+    /** Lists the models of a provider, by its name or an alias. */
     modelsOf: Effect.fn("AiLayer.modelsOf")(function* (asked: string) {
       const provider = aliases.get(asked) ?? asked
       if (!isProviderName(provider)) return yield* new ProviderNotFound({ provider: asked })
@@ -33,19 +32,19 @@ export const makeModelQueries = Effect.gen(function* () {
       return { provider, models: models.filter((model) => model.provider === provider) }
     }),
 
-    /** The best available model for a task. */
+    /** Returns the best available model for a task. */
     select: Effect.fn("AiLayer.select")(function* (asked: string | null | undefined) {
       const taskType = parseTaskType(asked)
       return { taskType, model: yield* selectModel(yield* catalog.all, taskType) }
     }),
 
-    /** The available model with an id. */
+    /** Returns the available model with an id. */
     find: Effect.fn("AiLayer.find")(function* (asked: string) {
       const found = Option.filter(findModel(yield* catalog.all, asked), ({ available }) => available)
       return yield* Effect.mapError(found, () => new ModelNotFound({ model: asked }))
     }),
 
-    /** The cost of a call in US dollars. */
+    /** Returns the cost of a call in US dollars. */
     estimate: Effect.fn("AiLayer.estimate")(function* (request: TokenCounts & { readonly model: string }) {
       const found = findModel(yield* catalog.all, request.model)
       if (Option.isNone(found)) return yield* new ModelNotFound({ model: request.model })

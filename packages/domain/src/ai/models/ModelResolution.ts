@@ -5,13 +5,13 @@ import type { ModelsUnavailable } from "./ModelErrors.ts"
 import { parseModelName } from "./ModelRoutes.ts"
 import { selectModel } from "./ModelSelection.ts"
 
-/** Vendors and resellers write one version with a dot or with a dash (opus-4.6, opus-4-6). */
+/** Vendors and resellers spell a version with a dot or with a dash (opus-4.6, opus-4-6). */
 const spelling = (id: string) => id.toLowerCase().replaceAll(".", "-")
 
 /** Clients can prefix the reseller: openrouter/openai/gpt-4o. */
 const withoutReseller = (id: string) => id.replace(/^openrouter\/(?=[^/]+\/)/, "")
 
-/** The spellings of a model's id, the closest first. */
+/** Spellings of a model's id, the closest first. */
 const readings: ReadonlyArray<(modelId: string) => string> = [
   (id) => id,
   parseModelName,
@@ -19,7 +19,7 @@ const readings: ReadonlyArray<(modelId: string) => string> = [
   (id) => spelling(parseModelName(id))
 ]
 
-/** The models by each spelling; of several with the same one, the first available. */
+/** Indexes the models by each spelling; the first available model wins. */
 const indexOf = oncePerObject((models: ReadonlyArray<Model>): ReadonlyArray<ReadonlyMap<string, Model>> =>
   readings.map((read) => {
     const byText = new Map<string, Model>()
@@ -32,7 +32,10 @@ const indexOf = oncePerObject((models: ReadonlyArray<Model>): ReadonlyArray<Read
   })
 )
 
-/** The model with an id, with the vendor or without, in any spelling. Of several vendors' the first available one. */
+/**
+ * Finds a model by its id, with or without the vendor, in any spelling. The first available one wins among several
+ * vendors.
+ */
 export const findModel = (models: ReadonlyArray<Model>, asked: string): Option.Option<Model> => {
   const [byId, byName, byAlike, byAlikeName] = indexOf(models)
   const id = withoutReseller(asked.trim())
@@ -52,11 +55,11 @@ export const isServed = (models: ReadonlyArray<Model>, asked: string): boolean =
 export interface ModelResolution {
   readonly asked: string
   readonly model: Model
-  /** Whether the requested model is unknown or unavailable, and this one replaces it. */
+  /** Whether the requested model is unknown or unavailable, and this model replaces it. */
   readonly isFallback: boolean
 }
 
-/** The model with an id if available, else the best available general model of `substitutes`. */
+/** Returns the model with an id if available, else the best available general model of `substitutes`. */
 export const resolveModel = (
   models: ReadonlyArray<Model>,
   asked: string,

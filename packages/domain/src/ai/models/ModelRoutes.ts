@@ -1,12 +1,12 @@
 import type { Model, ProviderName } from "./Model.ts"
 
-/** The vendor of `<vendor>/<name>`; empty for an id without one. */
+/** Returns the vendor of `<vendor>/<name>`; empty without a vendor. */
 export const parseModelVendor = (modelId: string): string => {
   const slash = modelId.indexOf("/")
   return slash < 0 ? "" : modelId.slice(0, slash)
 }
 
-/** The name of `<vendor>/<name>`. */
+/** Returns the name of `<vendor>/<name>`. */
 export const parseModelName = (modelId: string): string => modelId.slice(modelId.indexOf("/") + 1)
 
 // Variants such as `:free`, and OpenAI's and Google's open-weight models.
@@ -16,7 +16,10 @@ const isOpenRouterOnly = (modelId: string) =>
   (modelId.startsWith("google/") && !modelId.startsWith("google/gemini-")) ||
   (modelId.startsWith("anthropic/") && modelId.endsWith("-fast"))
 
-/** The providers of a model by its id, in the order in which they are tried. Only Groq's and sandbox models are not at OpenRouter. */
+/**
+ * Lists the providers of a model by its id, in the order of attempts. OpenRouter has all models but those of Groq and
+ * the sandbox.
+ */
 export const listModelProviders = (modelId: string): ReadonlyArray<ProviderName> => {
   const vendor = parseModelVendor(modelId)
   switch (vendor) {
@@ -32,9 +35,9 @@ export const listModelProviders = (modelId: string): ReadonlyArray<ProviderName>
   }
 }
 
-/** The provider of a model that no configured provider runs: its vendor, else OpenRouter. */
+/** Returns the nominal provider of a model that no configured provider runs: its vendor, else OpenRouter. */
 export const findHomeProvider = (modelId: string): ProviderName => listModelProviders(modelId).at(-1) ?? "openrouter"
 
-/** The configured providers of a model, the catalog's first. */
+/** Lists the configured providers of a model, the catalog's first. */
 export const findModelRoutes = (model: Model, configured: ReadonlySet<ProviderName>): ReadonlyArray<ProviderName> =>
   [...new Set([model.provider, ...listModelProviders(model.id)])].filter((provider) => configured.has(provider))

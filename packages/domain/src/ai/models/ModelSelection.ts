@@ -3,11 +3,11 @@ import { oncePerObject } from "../../shared/ObjectMemo.ts"
 import { type Model, TaskType } from "./Model.ts"
 import { ModelsUnavailable } from "./ModelErrors.ts"
 
-/** Unknown and absent task types are general. */
+/** Absent and unknown task types mean general. */
 export const parseTaskType = (asked: string | null | undefined): TaskType =>
   TaskType.literals.find((known) => known === asked) ?? "general"
 
-/** US dollars per million tokens of a conversation with three tokens in for each one out. */
+/** US dollars per million tokens, for three input tokens per output token. */
 export const computeBlendedCost = (model: Pick<Model, "inputCost" | "outputCost">): number =>
   (3 * model.inputCost + model.outputCost) / 4
 
@@ -16,7 +16,7 @@ interface SelectionProfile {
   readonly budget: number
   /** Minimum tokens of context. */
   readonly context: number
-  /** Of the models within these: the most able, by price, or the cheapest. */
+  /** Preference among the models within these limits: the most able, then by price; or the cheapest. */
   readonly prefer: "able" | "cheap"
 }
 
@@ -50,7 +50,7 @@ const rankingFor = (taskType: TaskType): Order.Order<Model> => {
     falseLast((model) => model.contextWindow >= context),
     (self, that) => (prefer === "able" && isAffordable(self) ? dearest(self, that) : cheapest(self, that)),
     Order.mapInput(Order.reverse(Order.number), (model: Model) => model.contextWindow),
-    // Ids end in the version: the later one first.
+    // Ids end in the version, so the later version comes first.
     Order.mapInput(Order.reverse(Order.string), (model: Model) => model.id)
   ])
 }
@@ -58,7 +58,7 @@ const rankingFor = (taskType: TaskType): Order.Order<Model> => {
 // Cached by the catalog's array, which is replaced when the catalog changes.
 const rankingsOf = oncePerObject((_: ReadonlyArray<Model>) => new Map<TaskType, ReadonlyArray<Model>>())
 
-/** The models for a task, the best first. */
+/** Ranks the models for a task, the best first. */
 export const rankModels = (models: ReadonlyArray<Model>, taskType: TaskType): ReadonlyArray<Model> => {
   const known = rankingsOf(models)
   const ranked = known.get(taskType) ?? [...models].sort(rankingFor(taskType))
@@ -66,18 +66,18 @@ export const rankModels = (models: ReadonlyArray<Model>, taskType: TaskType): Re
   return ranked
 }
 
-/** Models with tools first, models without last, unknown ones between. */
+/** Orders models with tools first and models without tools last, unknown ones between. */
 export const preferToolModels = (ranked: ReadonlyArray<Model>): ReadonlyArray<Model> =>
   [true, undefined, false].flatMap((takes) => ranked.filter(({ takesTools }) => takesTools === takes))
 
 export const supportsImages = ({ tags }: Model): boolean => tags.includes("vision")
 
-/** The models with image input; the same array for the same catalog. */
+/** Returns the models with image input. Memoized by catalog. */
 export const filterVisionModels = oncePerObject((models: ReadonlyArray<Model>): ReadonlyArray<Model> =>
   models.filter(supportsImages)
 )
 
-/** The best available model for a task; `withTools` excludes models known not to accept tools. */
+/** Returns the best available model for a task; `withTools` excludes models known not to accept tools. */
 export const selectModel = (
   models: ReadonlyArray<Model>,
   taskType: TaskType,

@@ -5,7 +5,7 @@ import type { ChatMessage, ToolSpec } from "../chat/ModelChat.ts"
 /** Tokens of roles and separators. */
 const tokensAroundMessage = 4
 
-/** Tokens of a message as JSON: it must fit a request body too. */
+/** Tokens of a message as JSON, since it must fit a request body too. */
 export const estimateMessageTokens = (message: ChatMessage): number =>
   tokensAroundMessage +
   estimateTokens(JSON.stringify(message.content)) +
@@ -26,13 +26,16 @@ const wireTokens = 180_000
 
 export const computeUsableWindow = (contextWindow: number): number => Math.max(0, Math.min(contextWindow, wireTokens))
 
-/** The tokens of a prompt that leave room for the answer: the owner's limit or the largest default, at most a quarter of the window. */
+/**
+ * Returns the maximum tokens of a prompt; the rest is for the answer: the owner's limit or the largest default, at most
+ * a quarter of the window.
+ */
 export const computePromptBudget = (contextWindow: number, maxTokens: number | null): number => {
   const usable = computeUsableWindow(contextWindow)
   return usable - Math.min(maxTokens ?? reasoningMaxTokens, Math.floor(usable / 4))
 }
 
-/** The index of the first of the newest messages that fit. */
+/** Returns the index of the oldest message of the newest that fit. */
 export const findNewestFitting = (history: ReadonlyArray<{ readonly tokens: number }>, tokens: number): number => {
   let left = tokens
   const last = history.findLastIndex((message) => {
@@ -43,12 +46,15 @@ export const findNewestFitting = (history: ReadonlyArray<{ readonly tokens: numb
 }
 
 const cutMark = "\n[…]\n"
-/** Replaces a text of which nothing could be kept. */
+/** Replaces a text that is dropped completely. */
 const nothingLeft = "[…]"
 /** Tokens of the shortest truncated text. */
 export const minimumTruncatedTokens = 6
 
-/** The beginning and the end of a text, in at most `tokens` tokens, which are at least `minimumTruncatedTokens`. */
+/**
+ * Returns the beginning and the end of a text in at most `tokens` tokens; `tokens` is at least
+ * `minimumTruncatedTokens`.
+ */
 export const truncateToTokens = (text: string, tokens: number): string => {
   const costs = (kept: string) => estimateTokens(JSON.stringify(kept))
   if (costs(text) <= tokens) return text

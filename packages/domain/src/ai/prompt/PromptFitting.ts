@@ -11,7 +11,6 @@ import {
 /** A model call with tool calls, and their results. */
 export type ToolRound = ReadonlyArray<ChatMessage>
 
-/** The parts of a turn's prompt. */
 export interface Prompt {
   readonly system: ChatMessage
   /** Oldest first. */
@@ -27,10 +26,10 @@ export const flattenPrompt = ({ history, message, rounds, system }: Prompt): Rea
   ...rounds.flat()
 ]
 
-/** The minimum share of tool results in a budget. */
+/** Minimum share of tool results in a budget. */
 const resultsKeep = 0.25
 
-/** The largest length to which sizes can be cut to fit a total: the longest are cut first. */
+/** Returns the largest length to which sizes can be truncated to fit a total; the longest are truncated first. */
 const levelFor = (sizes: ReadonlyArray<number>, total: number): number => {
   const takes = (level: number) => sizes.reduce((sum, size) => sum + Math.min(size, level), 0)
   let [level, tooMuch] = [minimumTruncatedTokens, Math.max(minimumTruncatedTokens, ...sizes) + 1]
@@ -71,7 +70,10 @@ const cutAll = (messages: ReadonlyArray<ChatMessage>, tokens: number): ReadonlyA
   return bare.map((message) => cutContent(message, level))
 }
 
-/** Fits a prompt: truncates long results, drops the oldest messages, drops all but the last round, truncates the rest. */
+/**
+ * Fits a prompt into a budget: truncates long results, drops the oldest messages, drops all but the last round,
+ * truncates the rest.
+ */
 export const fitPrompt = (prompt: Prompt, budget: number): ReadonlyArray<ChatMessage> => {
   const whole = flattenPrompt(prompt)
   const fits = (messages: ReadonlyArray<ChatMessage>) => estimateMessagesTokens(messages) <= budget

@@ -1,11 +1,11 @@
 import { oncePerObject } from "../../shared/ObjectMemo.ts"
 import type { ChatMessage, ChatOptions, ToolSpec } from "../chat/ModelChat.ts"
 
-// Roles and separators around a message, and around a tool or a tool call.
+// Tokens around a message (roles and separators), and around a tool or a tool call.
 const tokensAroundMessage = 4
 const tokensAroundTool = 8
 
-// Vendors count a few hundred to 1,600 tokens for an image of usual size.
+// Vendors count a few hundred to 1,600 tokens for an image of common size.
 const tokensOfImage = 1_600
 
 const isLower = (code: number) => code >= 0x61 && code <= 0x7a
@@ -18,16 +18,16 @@ const tokensOfWord = (letters: number): number => {
   return letters <= 8 ? 1 + (letters - 4) * 0.3 : 2.2 + (letters - 8) * 0.5
 }
 const tokensOfCapitals = (letters: number) => Math.max(1, letters * 0.6)
-// A single space belongs to the word after it, but not to a number or a rare script.
+// A single space belongs to the following word, but not to a number or a rare script.
 const tokensOfSpaces = (spaces: number, isSeparate: boolean) =>
   spaces === 0 || (spaces === 1 && !isSeparate) ? 0 : 0.6 + spaces * 0.4
 
-/** The length of a run of letters and digits that is no word, such as base64; shorter for one that mixes both. */
+/** Minimum length of a run of letters and digits that is not a word, such as base64; shorter if it mixes both. */
 const minimumOpaqueRun = 16
 const minimumMixedRun = 6
 const tokensOfOpaqueCharacter = 0.8
 
-/** Tokens of a UTF-16 code unit beyond ASCII, by what byte-level tokenizers take for its script. */
+/** Tokens of a UTF-16 code unit beyond ASCII, estimated from byte-level tokenizers. */
 const tokensOfCodeUnit = (code: number): number => {
   // Latin and combining marks
   if (code < 0x250 || (code >= 0x300 && code < 0x370)) return 1.2
@@ -46,10 +46,13 @@ const tokensOfCodeUnit = (code: number): number => {
   return 2.2
 }
 
-/** Tokens of a text: an upper bound for the vendors' tokenizers, about 1.5 times their count for prose. One pass, for prompts of up to 1 MiB. */
+/**
+ * Estimates the tokens of a text: an upper bound of vendors' tokenizers, about 1.5 times their count for prose. Single
+ * pass, for prompts of up to 1 MiB.
+ */
 export const estimateTokens = (text: string): number => {
   let total = 0
-  // The current run of letters and digits: its length, its digits, its tokens as words, and its last word.
+  // Current run of letters and digits: its length, its digits, its tokens as words, and its last word.
   let run = 0
   let digits = 0
   let tokensOfRun = 0
@@ -141,11 +144,11 @@ const estimateToolTokens = oncePerObject((tools: ReadonlyArray<ToolSpec>) =>
   )
 )
 
-/** Tokens of a prompt, with its tools. The lists must not change afterwards. */
+/** Estimates the tokens of a prompt with its tools. The lists must not change afterwards. */
 export const estimatePromptTokens = (messages: ReadonlyArray<ChatMessage>, tools?: ReadonlyArray<ToolSpec>): number =>
   estimateMessageTokens(messages) + (tools === undefined ? 0 : estimateToolTokens(tools))
 
-/** Tokens of a request: its prompt, and the format of its answer. */
+/** Estimates the tokens of a request: its prompt and the format of its answer. */
 export const estimateRequestTokens = ({
   messages,
   options

@@ -1,7 +1,10 @@
 import { Chunk, Effect, Option, type Scope, Stream } from "effect"
 import type { ChunkSource } from "./ChunkSource.ts"
 
-/** Hot path: reads the next values; null at the end. One fiber reads; building a stage of a `Stream` takes a hundred operations. */
+/**
+ * Hot path: reads the next values; null at the end. A single fiber reads. A stage of a `Stream` would take a hundred
+ * operations to build.
+ */
 export type ChunkReader<A, E = never> = Effect.Effect<ReadonlyArray<A> | null, E>
 
 /** Maps each chunk. */
@@ -10,7 +13,7 @@ export const mapReader = <A, E, B>(
   map: (values: ReadonlyArray<A>) => ReadonlyArray<B>
 ): ChunkReader<B, E> => Effect.map(read, (values) => (values === null ? null : map(values)))
 
-/** Ends with one value in place of a failure. */
+/** Replaces a failure with one final value. */
 export const catchReader = <A, E>(
   read: ChunkReader<A, E>,
   toLast: (failure: E) => Effect.Effect<A>
@@ -32,7 +35,7 @@ export const readLast = <A, E>(read: ChunkReader<A, E>): Effect.Effect<A | undef
   return next(undefined)
 }
 
-/** Values that are there already. */
+/** Reads values in memory. */
 export const readerFromValues = <A>(values: ReadonlyArray<A>): ChunkReader<A> => {
   let rest: ReadonlyArray<A> | null = values
   return Effect.sync(() => {
@@ -42,7 +45,7 @@ export const readerFromValues = <A>(values: ReadonlyArray<A>): ChunkReader<A> =>
   })
 }
 
-/** Reads what was read before, then the rest. */
+/** Reads these values, then the rest. */
 export const prependReader = <A, E>(values: ReadonlyArray<A>, read: ChunkReader<A, E>): ChunkReader<A, E> => {
   let isBegun = false
   return Effect.suspend((): ChunkReader<A, E> => {
@@ -74,7 +77,7 @@ export const readerFromSource = <A, E>({ awaitMore, poll }: ChunkSource<A, E>): 
   return next
 }
 
-/** The scope ends the stream. */
+/** Reads a stream; closing the scope ends it. */
 export const readerFromStream = <A, E>(
   stream: Stream.Stream<A, E>
 ): Effect.Effect<ChunkReader<A, E>, never, Scope.Scope> =>

@@ -3,25 +3,25 @@ import { Cause, Chunk, Effect, FiberId, Option, type Scope, Stream } from "effec
 /** The chunks that have arrived since the last poll. */
 export interface ChunkBatch<A, E> {
   readonly values: ReadonlyArray<A>
-  /** Whether the source has ended; no value follows these. */
+  /** True if no value follows this batch. */
   readonly isDone: boolean
-  /** The reason of a source that broke off. */
+  /** Failure of a source that ended early. */
   readonly failure?: E | undefined
 }
 
 /** Hot path: a pull-based source. Values are polled without an Effect, since an answer has hundreds of deltas. */
 export interface ChunkSource<A, E> {
-  /** The values since the last poll; null if there are none. After its end it returns the end again. */
+  /** Returns the values since the last poll; null if there are none. After the end, every poll returns the end. */
   readonly poll: () => ChunkBatch<A, E> | null
-  /** Waits for a reason to poll. Can end without one. One wait at a time. */
+  /** Waits until a poll may return values. Wakeups can be spurious. At most one wait at a time. */
   readonly awaitMore: Effect.Effect<void>
-  /** Ends the present wait. Idempotent. */
+  /** Ends the current wait. Idempotent. */
   readonly wake: () => void
 }
 
-/** Lets one fiber wait. It has no canceler, which would take ten operations per wait; a late wake is ignored. */
+/** Suspends one fiber. It has no canceler, which would take ten operations per wait; a late wake is ignored. */
 export interface Wakeup {
-  /** Ends at the next wake; at once if there is something already. */
+  /** Ends at the next wake, or at once if values are available. */
   readonly wait: Effect.Effect<void>
   readonly wake: () => void
 }
@@ -42,7 +42,7 @@ export const makeWakeup = (isReady: () => boolean): Wakeup => {
   }
 }
 
-/** Waits until the source has something, and polls it. */
+/** Waits until the source has values, and polls it. */
 export const readNext = <A, E>({ awaitMore, poll }: ChunkSource<A, E>): Effect.Effect<ChunkBatch<A, E>> => {
   const next: Effect.Effect<ChunkBatch<A, E>> = Effect.suspend(() => {
     const batch = poll()
@@ -64,7 +64,7 @@ export const streamFromSource = <A, E>(source: ChunkSource<A, E>): Stream.Stream
   return Stream.fromPull(Effect.succeed(next))
 }
 
-/** Reads to the end, with an effect for batches that need one. */
+/** Reads to the end; runs an effect only for the batches that need one. */
 export const forEachBatch = <A, E, E2 = never, R = never>(
   { awaitMore, poll }: ChunkSource<A, E>,
   handle: (values: ReadonlyArray<A>) => Effect.Effect<void, E2, R> | undefined
@@ -136,7 +136,7 @@ export const streamFromOpened = <A, E, E2, R>(
   opened: Effect.Effect<ChunkSource<A, E>, E2, R>
 ): Stream.Stream<A, E | E2, Exclude<R, Scope.Scope>> => Stream.unwrapScoped(Effect.map(opened, streamFromSource))
 
-/** A stream as a source: one fiber, which pulls a chunk only when one is awaited. The scope ends it. */
+/** Converts a stream to a source: one fiber pulls a chunk only while a reader waits. Closing the scope ends it. */
 export const makeChunkSource = <A, E>(
   stream: Stream.Stream<A, E>
 ): Effect.Effect<ChunkSource<A, E>, never, Scope.Scope> =>

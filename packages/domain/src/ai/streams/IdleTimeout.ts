@@ -2,27 +2,27 @@ import { Clock, Context, Duration, Effect, Exit, Fiber, FiberId, Runtime, Scope 
 import type { ChunkSource } from "./ChunkSource.ts"
 
 export interface IdleTimeoutOptions<E> {
-  /** From the call to its first chunk. */
+  /** Maximum time from the call to its first chunk. */
   readonly first: Duration.Duration
-  /** Between two chunks. */
+  /** Maximum time between two chunks. */
   readonly next: Duration.Duration
-  /** Epoch milliseconds at which the whole answer times out. */
+  /** Epoch milliseconds of the timeout of the whole answer. */
   readonly deadline: number
   readonly onTimeout: (reason: string) => E
 }
 
-/** The timeout of one answer. It runs only while the reader waits, so a slow reader causes none. */
+/** Timeout of one answer. It runs only while the reader waits, so a slow reader never causes it. */
 export interface IdleTimeout<E> {
-  /** Waits for the first chunk, in a fiber that the timeout interrupts. */
+  /** Waits for the first chunk in a fiber that the timeout interrupts. */
   readonly open: <A>(opening: Effect.Effect<A, E, Scope.Scope>) => Effect.Effect<A, E>
-  /** The source of the further chunks. Needs no fiber: the timeout wakes the source, which then ends with its failure. */
+  /** Limits the further chunks, without a fiber: the timeout wakes the source, which then ends with its failure. */
   readonly limit: <A, E2>(source: ChunkSource<A, E2>) => ChunkSource<A, E | E2>
 }
 
 export interface IdleTimeouts {
   /** Starts a timeout, and opens within `scope`. */
   readonly start: <E>(options: IdleTimeoutOptions<E>, scope: Scope.Scope) => Effect.Effect<IdleTimeout<E>>
-  /** Calls `expire` after this time, without a fiber. Returns the cancellation. */
+  /** Calls `expire` after this time, without a fiber. Returns a function that cancels the call. */
   readonly schedule: (after: Duration.Duration, expire: () => void) => () => void
 }
 
@@ -33,7 +33,7 @@ interface Timer {
   expire: () => void
 }
 
-/** Forks with a scope. To provide one in the present fiber takes twenty operations. */
+/** Forks with a scope, since providing a scope to the current fiber takes twenty operations. */
 const forkInScope = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>, scope: Scope.Scope) =>
   Effect.withFiberRuntime<Fiber.RuntimeFiber<A, E>>((fiber) => {
     const runtime = Runtime.make({
@@ -44,7 +44,7 @@ const forkInScope = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>, scope: Scop
     return Effect.succeed(Runtime.runFork(runtime)(effect, { immediate: false }))
   })
 
-/** The timers of all answers. One fiber sleeps until the earliest expiry: to arm a timer sets a number. */
+/** Timers of all answers. One fiber sleeps until the earliest expiry, so arming a timer only sets a number. */
 export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> = Effect.gen(function* () {
   const timers = new Set<Timer>()
   const isRescheduled = yield* Effect.makeLatch(false)
@@ -114,7 +114,7 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
       const awaitOpening = <A>(fiber: Fiber.RuntimeFiber<A, E>) =>
         Effect.async<A, E>((resume) => {
           const interrupt = () => fiber.unsafeInterruptAsFork(FiberId.none)
-          // Armed before the observer, which disarms: the fiber may have ended.
+          // Armed before the observer, which disarms it, since the fiber may already have ended.
           const isArmed = arm(interrupt)
           fiber.addObserver((exit) => {
             disarm()
@@ -132,7 +132,7 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
           timer.hasExpired = false
           return {
             ...source,
-            // Without a batch the reader waits next.
+            // A poll without a batch is followed by a wait.
             poll: () => {
               disarm()
               const batch = source.poll()

@@ -7,14 +7,17 @@ export type ModelDelta = typeof ModelDelta.Type
 export const ModelToolCall = Schema.Struct({ type: Schema.Literal("tool-call"), call: ToolCall })
 
 export interface ProviderEnding {
-  /** Null if the provider reports none. */
+  /** Null if the provider reports no usage. */
   readonly usage: TokenUsage | null
   readonly finishReason: string | null
-  /** The provider's id of the answer, and its name of the model, where it reports them. */
+  /** The provider's id of the answer and name of the model, if reported. */
   readonly responseId?: string | undefined
   readonly responseModel?: string | undefined
 }
 
-/** The events of an answer: deltas and whole tool calls, then one `done`. A provider's empty delta is a keep-alive, which the AI layer drops. */
+/**
+ * Events of an answer: deltas and complete tool calls, then one `done`. An empty delta of a provider is a keep-alive,
+ * which the AI layer drops.
+ */
 export type ModelEvent<Ending = ChatEnding> =
   ModelDelta | typeof ModelToolCall.Type | ({ readonly type: "done" } & Ending)

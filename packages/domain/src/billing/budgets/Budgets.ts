@@ -2,13 +2,13 @@ import { Context, type Effect } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
 import type { Budget, BudgetAgentNotFound, BudgetLimit } from "./Budget.ts"
 
-/** The budgets of accounts. Reservations of units respect them. */
+/** Budgets of accounts; enforced by reservations of units. */
 export class Budgets extends Context.Tag("@berth/Budgets")<
   Budgets,
   {
-    /** Those of the account first; used units are of the current UTC day and month. */
+    /** Budgets of the account first. Used units are those of the current UTC day or month. */
     readonly list: (userId: UserId) => Effect.Effect<ReadonlyArray<Budget>>
-    /** Replaces all. Binds every reservation that begins afterwards. */
+    /** Replaces all budgets; applies to reservations that begin afterwards. */
     readonly replace: (userId: UserId, limits: ReadonlyArray<BudgetLimit>) => Effect.Effect<void, BudgetAgentNotFound>
   }
 >() {}

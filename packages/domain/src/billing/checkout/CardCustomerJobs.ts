@@ -2,7 +2,10 @@ import { Schema } from "effect"
 import { CustomerId } from "./CardProcessor.ts"
 import type { JobKind } from "../../jobs/JobKind.ts"
 
-/** Deletes the processor's customers of a deleted account. The payload names customers because the account no longer exists. */
+/**
+ * Deletes the processor's customers of a deleted account. The payload names the customers, since the account no longer
+ * exists.
+ */
 export const RemoveCardCustomersJob = {
   queue: "tasks",
   name: "forget-card-customers",

@@ -14,11 +14,11 @@ export class CardCustomerRepository extends Context.Tag("@berth/CardCustomerRepo
   CardCustomerRepository,
   {
     readonly listByUser: (userId: UserId) => Effect.Effect<ReadonlyArray<CardCustomer>>
-    /** All customers that pay for the user, including those known from events only. */
+    /** All customers that pay for the user, including customers known only from events. */
     readonly listPayingFor: (userId: UserId) => Effect.Effect<ReadonlyArray<CustomerId>>
-    /** Adds a customer unless one exists. Returns the existing or the new one. */
+    /** Adds a customer unless one exists. Returns the stored customer. */
     readonly add: (userId: UserId, customer: CardCustomer) => Effect.Effect<CustomerId>
-    /** Replaces `gone` unless it is replaced already. Returns the current customer. */
+    /** Replaces `gone` unless it is already replaced. Returns the current customer. */
     readonly replace: (userId: UserId, gone: CustomerId, customer: CardCustomer) => Effect.Effect<CustomerId>
   }
 >() {}

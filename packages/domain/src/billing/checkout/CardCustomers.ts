@@ -20,7 +20,7 @@ export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardC
       return yield* repository.listByUser(userId)
     })
 
-    /** Appends the job that ends all payments of a deleted account. Joins the running transaction. */
+    /** Appends the job that ends all payments for a deleted account. Joins the running transaction. */
     const scheduleRemoval = Effect.fn("CardCustomers.scheduleRemoval")(function* (userId: UserId) {
       const customerIds = yield* repository.listPayingFor(userId)
       if (customerIds.length > 0) yield* outbox.append(RemoveCardCustomersJob, { customerIds })
@@ -31,11 +31,11 @@ export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardC
         userId: user.id,
         email: user.email,
         currency,
-        // The address belongs to what is asked for: with another one it is another request.
+        // The address is part of the key, since a changed address makes a different request.
         idempotencyKey: `customer-${hashSecret(digests, Redacted.make(`${name} ${currency} ${user.email}`))}`
       })
 
-    /** The user's customer for a currency, created if missing. Idempotent under concurrency. */
+    /** Returns the user's customer for a currency; creates it if absent. Idempotent under concurrency. */
     const ensure = Effect.fn("CardCustomers.ensure")(function* (user: User, currency: Currency) {
       const known = (yield* repository.listByUser(user.id)).find((one) => one.currency === currency)
       if (known !== undefined) return known.customerId
@@ -43,7 +43,7 @@ export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardC
       return yield* repository.add(user.id, { customerId, currency })
     })
 
-    /** Replaces a customer missing at the card processor. Concurrent calls create one. */
+    /** Replaces a customer that is absent at the card processor. Concurrent calls create one customer. */
     const replace = Effect.fn("CardCustomers.replace")(function* (user: User, currency: Currency, gone: CustomerId) {
       const customerId = yield* create(user, currency, `${user.id} ${gone}`)
       return yield* repository.replace(user.id, gone, { customerId, currency })

@@ -18,8 +18,8 @@ export class CardProcessorNotConfigured extends Data.TaggedError("CardProcessorN
 }
 
 /**
- * The card processor did not respond as expected. The outcome of a write is unknown; repeating it with the same key is safe.
- * `reason` contains no secret and no personal data.
+ * The card processor's response was missing or unexpected. The outcome of a write is unknown; a repetition with the
+ * same key is safe. `reason` contains no secret and no personal data.
  */
 export class CardProcessorUnavailable extends Data.TaggedError("CardProcessorUnavailable")<{
   readonly reason: string
@@ -31,7 +31,7 @@ export class CardProcessorUnavailable extends Data.TaggedError("CardProcessorUna
 
 /** The card was declined and nothing was charged. */
 export class PurchaseDeclined extends Data.TaggedError("PurchaseDeclined")<{
-  /** The card processor's sentence for the buyer. */
+  /** The card processor's message for the buyer. */
   readonly reason: string
   /** The bank's reason if given, for example insufficient_funds. */
   readonly declineCode: string | null
@@ -46,7 +46,7 @@ export class CardCustomerMissing extends Data.TaggedError("CardCustomerMissing")
 
 export type CardProcessorError = CardProcessorNotConfigured | CardProcessorUnavailable
 
-/** Repeating a write with the same key within a day has one effect. */
+/** Writes with the same key have one effect within a day. */
 export interface IdempotentWrite {
   readonly idempotencyKey: string
 }
@@ -81,8 +81,8 @@ export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
       customer: { readonly userId: UserId; readonly email: string; readonly currency: Currency } & IdempotentWrite
     ) => Effect.Effect<CustomerId, CardProcessorError>
     /**
-     * A payment page, valid for a day. The card of a credit purchase is saved. Metadata of the checkout and of what it creates:
-     * `kind`, `plan`, `credits`, `userId`.
+     * Creates a payment page, valid for a day. The card of a credit purchase is saved. Metadata of the checkout and of
+     * the objects that it creates: `kind`, `plan`, `credits`, `userId`.
      */
     readonly createCheckout: (
       checkout: {
@@ -95,7 +95,7 @@ export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
     ) => Effect.Effect<URL, CardProcessorError | CardCustomerMissing>
     /** Whether a card can be charged off-session. */
     readonly hasSavedCard: (customerId: CustomerId) => Effect.Effect<boolean, CardProcessorError>
-    /** Charges the default card, else the one saved last. */
+    /** Charges the default card, else the card saved last. */
     readonly chargeSavedCard: (
       charge: {
         readonly purchase: PricedCredits
@@ -103,11 +103,11 @@ export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
         readonly customerId: CustomerId
       } & IdempotentWrite
     ) => Effect.Effect<ChargeOutcome, CardProcessorError | PurchaseDeclined>
-    /** The charge that `chargeSavedCard` made under this key. */
+    /** Finds the charge of `chargeSavedCard` with this key. */
     readonly findCharge: (
       charge: { readonly customerId: CustomerId } & IdempotentWrite
     ) => Effect.Effect<Option.Option<FoundCharge>, CardProcessorError>
-    /** A page with the customer's invoices, cards and subscriptions. */
+    /** Creates a page with the customer's invoices, cards and subscriptions. */
     readonly createPortalUrl: (
       customerId: CustomerId,
       returnUrl: URL
@@ -116,20 +116,25 @@ export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
     readonly listSubscriptions: (
       customerId: CustomerId
     ) => Effect.Effect<ReadonlyArray<CardSubscription>, CardProcessorError>
-    /** Expires the customer's unpaid plan checkouts except the one with this key. A completed checkout is left alone. */
+    /** Expires the customer's unpaid plan checkouts except the one with this key. Completed checkouts stay. */
     readonly expirePlanCheckouts: (options: {
       readonly customerId: CustomerId
       readonly exceptKey: string | null
     }) => Effect.Effect<void, CardProcessorError>
-    /** Changes to a plan of the same currency at once and charges the difference, or changes nothing. Drops a scheduled change. */
+    /**
+     * Changes to a plan of the same currency at once and charges the difference; on failure nothing changes. Removes a
+     * scheduled change.
+     */
     readonly updateSubscription: (
       change: { readonly id: CardSubscriptionId; readonly plan: SoldPlanId } & IdempotentWrite
     ) => Effect.Effect<void, CardProcessorError | PurchaseDeclined>
-    /** Changes to a plan of the same currency when the paid period ends. Replaces a change scheduled earlier. */
+    /**
+     * Schedules the change to a plan of the same currency for the end of the paid period. Replaces an earlier schedule.
+     */
     readonly scheduleSubscriptionChange: (
       change: { readonly id: CardSubscriptionId; readonly plan: SoldPlanId } & IdempotentWrite
     ) => Effect.Effect<void, CardProcessorError>
-    /** Ends a subscription at once. Idempotent, also for an unknown id. */
+    /** Cancels a subscription at once. Idempotent, even for an unknown id. */
     readonly cancelSubscription: (id: CardSubscriptionId) => Effect.Effect<void, CardProcessorError>
     /** Deletes a customer with its subscriptions, cards and open checkouts. Idempotent. */
     readonly removeCustomer: (customerId: CustomerId) => Effect.Effect<void, CardProcessorError>

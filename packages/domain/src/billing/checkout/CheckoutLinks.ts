@@ -64,7 +64,7 @@ export class CheckoutLinks extends Effect.Service<CheckoutLinks>()("@berth/Check
 
     const openStorage = Effect.fn("CheckoutLinks.openStorage")((user: User) => start(user, { kind: "storage" }))
 
-    /** The same from the page of the storage, which a failure leads back to. */
+    /** As for plans; a failure redirects to the storage page. */
     const leadToStorage = Effect.fn("CheckoutLinks.leadToStorage")((user: User) =>
       lead(user, { kind: "storage" }, "/dashboard/files")
     )

@@ -1,10 +1,9 @@
-/** Where the card processor sends a buyer back to. */
+/** Addresses to which the card processor redirects a buyer. */
 export interface CheckoutReturnUrls {
   readonly successUrl: URL
   readonly cancelUrl: URL
 }
 
-/** Return addresses by kind of purchase. */
 export const makeCheckoutReturnUrls = (appUrl: URL) => {
   const at = (path: string) => new URL(path, appUrl)
   const cancelUrl = at("/pricing?error=canceled")

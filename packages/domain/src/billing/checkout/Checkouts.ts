@@ -19,10 +19,10 @@ export class PurchaseNotFound extends Data.TaggedError("PurchaseNotFound")<objec
 
 const toUnavailable = () => new CardProcessorUnavailable({ reason: "the customer no longer exists" })
 
-/** Repeated requests for a plan or storage within this time share one checkout. */
+/** Repeated requests for a plan or storage within this time share a checkout. */
 const repeatWindow = Duration.seconds(10)
 
-/** Hosted checkouts, plan changes and the processor's management page. */
+/** Hosted checkouts, plan changes and the card processor's management page. */
 export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
   effect: Effect.gen(function* () {
     const processor = yield* CardProcessor
@@ -37,7 +37,7 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
         attempts.begin({ userId: user.id, operation, reference, repeatWindow: window, charge: null })
       )
 
-    /** Subscriptions of all the user's customers. */
+    /** Subscriptions of all customers of the user. */
     const listRunning = (user: User) =>
       Effect.gen(function* () {
         const known = yield* customers.listByUser(user.id)
@@ -47,7 +47,7 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
         return running.flat()
       })
 
-    /** Older plan checkouts expire, so that a user can pay only one of two open pages. */
+    /** Expires older plan checkouts, so that the user can pay only one of two open pages. */
     const expireOlder = (user: User, purchase: Purchase, attemptId: string) =>
       Effect.gen(function* () {
         const known = yield* customers.listByUser(user.id)
@@ -64,7 +64,7 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
     const createFor = (customerId: CustomerId, user: User, purchase: Purchase) =>
       Effect.gen(function* () {
         const window = purchase.kind === "credits" ? Duration.zero : repeatWindow
-        // The customer is part of the operation: one idempotency key never names two customers.
+        // The operation includes the customer, so that an idempotency key never refers to two customers.
         const { id } = yield* begin(user, `checkout:${customerId}:${makePurchaseKey(purchase)}`, window)
         return yield* processor
           .createCheckout({
@@ -80,7 +80,7 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
           )
       })
 
-    /** A new checkout; a customer missing at the processor is replaced once. */
+    /** Creates a checkout; replaces a customer that is absent at the processor, once. */
     const create = Effect.fn("Checkouts.create")(function* (user: User, purchase: Purchase) {
       const currency = findPurchaseCurrency(purchase)
       const customerId = yield* customers.ensure(user, currency)
@@ -102,8 +102,8 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
       )
 
     /**
-     * The page to send the buyer to: a checkout, the management page, or the return page after a plan change. Only `mayChange`
-     * changes a plan: a link can be opened by another site with the user's cookie.
+     * Returns the page for the buyer: a checkout, the management page, or the return page after a plan change. Only
+     * `mayChange` changes a plan, since another site can open a link with the user's cookie.
      */
     const start = Effect.fn("Checkouts.start")(function* (
       user: User,
@@ -134,7 +134,7 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
       }
     })
 
-    /** The processor's page with the user's cards, invoices and subscriptions. */
+    /** Creates the processor's page with the user's cards, invoices and subscriptions. */
     const createPortalUrl = Effect.fn("Checkouts.createPortalUrl")(function* (user: User) {
       const [first] = yield* customers.listByUser(user.id)
       if (first === undefined) return yield* new PurchaseNotFound()

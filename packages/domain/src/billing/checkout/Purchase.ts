@@ -25,7 +25,7 @@ export type Purchase =
   | { readonly kind: "credits"; readonly credits: Credits; readonly price: MoneyAmount | string }
   | { readonly kind: "storage" }
 
-/** Credits for an amount, as a saved card is charged. */
+/** Credits for an amount that a saved card is charged. */
 export interface PricedCredits {
   readonly kind: "credits"
   readonly credits: Credits

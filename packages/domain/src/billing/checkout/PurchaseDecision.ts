@@ -9,21 +9,21 @@ export interface RunningSubscription extends CardSubscription {
 
 export type PurchaseDecision = Data.TaggedEnum<{
   readonly Buy: object
-  /** Owned already, or unpaid: managed at the card processor. */
+  /** Already owned or unpaid: managed at the card processor. */
   readonly Manage: { readonly customerId: CustomerId }
-  /** The running plan is replaced: at once by a dearer plan, at the end of the paid period by a cheaper one. */
+  /** Replaces the running plan: at once if the new plan is dearer, else at the end of the paid period. */
   readonly Change: {
     readonly customerId: CustomerId
     readonly id: CardSubscriptionId
     readonly plan: SoldPlanId
     readonly isUpgrade: boolean
   }
-  /** A subscription cannot change its currency, and two would both be charged. */
+  /** A subscription cannot change its currency, and two subscriptions would both be charged. */
   readonly EndOtherFirst: { readonly plan: SoldPlanId }
 }>
 export const PurchaseDecision = Data.taggedEnum<PurchaseDecision>()
 
-/** A user has at most one plan and one storage subscription. */
+/** Decides how to sell an item. A user has at most one plan and one storage subscription. */
 export const decidePurchase = (purchase: Purchase, running: ReadonlyArray<RunningSubscription>): PurchaseDecision => {
   if (purchase.kind === "credits") return PurchaseDecision.Buy()
   const same = running.find(({ kind }) => kind === purchase.kind)
@@ -37,7 +37,7 @@ export const decidePurchase = (purchase: Purchase, running: ReadonlyArray<Runnin
     : PurchaseDecision.EndOtherFirst({ plan })
 }
 
-/** A plan in another currency is running. */
+/** The user has a running plan in another currency. */
 export class PlanCurrencyConflict extends Data.TaggedError("PlanCurrencyConflict")<{ readonly plan: SoldPlanId }> {
   override get message() {
     const { currency, name } = findSoldPlan(this.plan)

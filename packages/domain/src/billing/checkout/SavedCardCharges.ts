@@ -20,14 +20,14 @@ import {
   type SavedCharge
 } from "./PurchaseAttempts.ts"
 
-/** A request that charges a card ends within this time. */
+/** Timeout of a request that charges a card. */
 const chargeTimeout = Duration.minutes(2)
-/** A charge the processor does not have by then is given up. */
+/** A charge that the processor does not have after this time counts as refused. */
 const lookupLimit = Duration.minutes(15)
 const lookupBatch = 100
 const attemptRetention = Duration.days(30)
 
-/** Credits paid with a saved card: charged once per attempt and booked with its outcome. */
+/** Credits paid with a saved card: charged once per attempt, and booked with the outcome. */
 export class SavedCardCharges extends Effect.Service<SavedCardCharges>()("@berth/SavedCardCharges", {
   effect: Effect.gen(function* () {
     const processor = yield* CardProcessor
@@ -36,7 +36,7 @@ export class SavedCardCharges extends Effect.Service<SavedCardCharges>()("@berth
     const credits = yield* CreditPurchases
     const transaction = yield* Transaction
 
-    /** Booked once per payment id, by this request, its repetition or the reconciliation. */
+    /** Idempotent by payment id: booked by this request, its repetition or the reconciliation. */
     const book = (
       id: PurchaseAttemptId,
       userId: User["id"],
@@ -65,7 +65,9 @@ export class SavedCardCharges extends Effect.Service<SavedCardCharges>()("@berth
         return Option.none<CustomerId>()
       })
 
-    /** The processor forgets idempotency keys after a day, so a repeated attempt is looked up before it is charged. */
+    /**
+     * A repeated attempt is looked up before it is charged, since the processor keeps idempotency keys for a day only.
+     */
     const chargeOnce = (user: User, { id, isNew }: PurchaseAttempt, charge: SavedCharge) =>
       Effect.gen(function* () {
         const found = isNew
@@ -75,7 +77,7 @@ export class SavedCardCharges extends Effect.Service<SavedCardCharges>()("@berth
         return yield* processor.chargeSavedCard({ ...charge, userId: user.id, idempotencyKey: id })
       })
 
-    /** False without a chargeable card. Succeeds once the credits are booked. */
+    /** False without a chargeable card. Succeeds after the credits are booked. */
     const charge = Effect.fn("SavedCardCharges.charge")(function* (user: User, purchase: PricedCredits) {
       const payer = yield* findPayer(user)
       if (Option.isNone(payer)) return false
@@ -133,7 +135,10 @@ export class SavedCardCharges extends Effect.Service<SavedCardCharges>()("@berth
         )
       )
 
-    /** Looks up charges without a known outcome and books the paid ones; charges nothing. Returns the number settled. */
+    /**
+     * Looks up charges with an unknown outcome and books the paid ones; charges nothing. Returns the number of settled
+     * charges.
+     */
     const reconcileOpenCharges = Effect.gen(function* () {
       const now = yield* DateTime.now
       const open = yield* attempts.listOpenBefore(DateTime.subtractDuration(now, chargeTimeout), lookupBatch)

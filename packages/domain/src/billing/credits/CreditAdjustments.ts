@@ -5,11 +5,14 @@ import type { UserId } from "../../shared/UserId.ts"
 /** The balance does not cover the deduction. */
 export class CreditsInsufficient extends Data.TaggedError("CreditsInsufficient")<{ readonly balance: Credits }> {}
 
-/** Credits given or taken by an administrator, recorded in the ledger with a cause of their own. */
+/** Credits adjusted by an administrator, recorded in the ledger with a separate cause. */
 export class CreditAdjustments extends Context.Tag("@berth/CreditAdjustments")<
   CreditAdjustments,
   {
-    /** A negative amount takes credits, at most the balance without reserved ones. Joins the running transaction, which holds the user. */
+    /**
+     * A negative amount removes credits, at most the balance without reserved credits. Joins the running transaction,
+     * which holds the lock on the user.
+     */
     readonly adjust: (userId: UserId, amount: Credits) => Effect.Effect<void, CreditsInsufficient>
   }
 >() {}

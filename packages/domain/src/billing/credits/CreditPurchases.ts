@@ -15,24 +15,24 @@ export interface CreditBooking {
   readonly amount: MinorUnits
   readonly currency: Currency
   readonly kind: CreditBookingKind
-  /** Text of the history, for example "Pro, a month"; by kind if absent. */
+  /** Text in the history, for example "Pro, a month"; default: by kind. */
   readonly description?: string
 }
 
-/** `unknown-user`: no such user, nothing was written. */
+/** `unknown-user`: the user does not exist, and nothing was written. */
 export type CreditBookingOutcome = "booked" | "booked-before" | "unknown-user"
-/** `kept`: the purchase is not booked yet; the reversal applies when it is. */
+/** `kept`: the purchase is not booked yet; its booking applies the reversal. */
 export type CreditReversalOutcome = "reversed" | "reversed-before" | "kept"
 
 /**
- * Credits gained by payments and lost by reversals. Both methods are idempotent per cause, commute, and join the running
- * transaction. Spent credits that are reversed make the balance negative, which later credits repay first.
+ * Credits gained by payments and lost by reversals. Both methods are idempotent per cause, commute, and join the
+ * running transaction. The reversal of spent credits makes the balance negative; later credits repay it first.
  */
 export class CreditPurchases extends Context.Tag("@berth/CreditPurchases")<
   CreditPurchases,
   {
     readonly book: (booking: CreditBooking) => Effect.Effect<CreditBookingOutcome>
-    /** Takes credits back in proportion to the returned money, or restores them when a dispute is won. */
+    /** Removes credits in proportion to the returned money; restores them when a dispute is won. */
     readonly reverse: (reversal: Reversal) => Effect.Effect<CreditReversalOutcome>
   }
 >() {}

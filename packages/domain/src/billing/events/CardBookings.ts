@@ -9,13 +9,13 @@ import type { UserId } from "../../shared/UserId.ts"
 
 const isCurrency = Schema.is(Currency)
 
-/** The amount in the ledger's currency; other currencies are written as text. */
+/** The amount in a currency of the ledger; other currencies are written as text. */
 const moneyOf = ({ amount, currency }: PaidAmount, what: string) =>
   isCurrency(currency)
     ? { amount, currency, description: what }
     : { amount: MinorUnits(0), currency: "USD" as const, description: `${what}, paid in ${currency}` }
 
-/** Credits, booked under the purchase's first id. */
+/** Books credits under the first id of the purchase. */
 export const makeCreditBooking = ({ cause, credits, paid, userId }: CardCreditBooking): LedgerBooking => ({
   userId,
   credits,
@@ -29,7 +29,7 @@ const nameOf = (sold: RecurringItem | null): string =>
     ? "Storage, a month"
     : `${[...checkoutPlans, ...billingPlans].find(({ id }) => id === sold)?.name ?? "A subscription"}, a month`
 
-/** A month of a subscription, which adds no credits. */
+/** Books a month of a subscription, without credits. */
 export const makeMonthBooking = (invoice: PaidInvoice, userId: UserId): LedgerBooking => ({
   userId,
   credits: Credits(0),

@@ -17,13 +17,12 @@ export type PurchaseEventType = typeof PurchaseEventType.Type
 export const ReversalEventType = Schema.Literal("charge.refunded", "charge.dispute.created", "charge.dispute.closed")
 export type ReversalEventType = typeof ReversalEventType.Type
 
-/** The applied event types; others are acknowledged and not stored. */
+/** Applied event types; other types are acknowledged without being stored. */
 export const CardEventType = Schema.Union(PurchaseEventType, ReversalEventType)
 export type CardEventType = typeof CardEventType.Type
 
-/** The part common to all events. */
 export const CardEventEnvelope = Schema.Struct({
-  /** Equal for every delivery of the event. */
+  /** The same for every delivery of the event. */
   id: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(255)),
   type: Schema.String,
   /** Seconds since 1970. */

@@ -19,15 +19,15 @@ import { readReversal } from "./ReversalReader.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import { ApplyCardEventJob } from "./CardEventJobs.ts"
 
-/** Longer than the processor redelivers, and long enough for a customer to register. */
+/** Longer than the processor redelivers, with time for a customer to register. */
 export const cardEventLifetime = Duration.days(90)
 
-/** Jobs of events run within seconds; after this time one is lost. */
+/** Jobs of events run within seconds; after this time a job counts as lost. */
 const overdueAfter = Duration.minutes(15)
 const unclearAfter = Duration.hours(1)
 const batch = 200
 
-/** Applies card events: all effects of one in one transaction, once. */
+/** Applies card events: all effects of an event in one transaction, exactly once. */
 export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth/CardEventEffects", {
   effect: Effect.gen(function* () {
     const events = yield* CardEventRepository
@@ -40,7 +40,7 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
     const transaction = yield* Transaction
     const policy = yield* AccountPolicy
 
-    /** An unconfirmed address could belong to someone else. */
+    /** An unconfirmed address may belong to another person. */
     const ownsAddress = ({ emailVerifiedAt }: User) => !policy.verifiedEmailsOnly || emailVerifiedAt !== null
 
     const findNamed = (ids: ReadonlyArray<UserId>) =>
@@ -59,13 +59,13 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
         } satisfies CardUserMatch
       })
 
-    /** Whether the fact names deleted accounts only. */
+    /** Whether the fact refers to deleted accounts only. */
     const isForDeletedUser = (fact: CardFact, match: CardUserMatch) =>
       Option.isSome(match.byId) || fact.userIds.length === 0
         ? Effect.succeed(false)
         : Effect.map(users.findAbsent(fact.userIds), (absent) => [...absent.values()].includes("deleted"))
 
-    /** Idempotent: a purchase is booked under its first known id. */
+    /** Idempotent by the first known id of the purchase. */
     const book = (booking: CardCreditBooking) =>
       Effect.flatMap(purchases.book(makeCreditBooking(booking)), (outcome) =>
         outcome === "booked"
@@ -110,7 +110,7 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
         yield* Effect.flatMap(events.listUnmatchedByPayer(applied.value.nowKnown), retry)
       })
 
-    /** A reversal belongs to the purchase of its payment, also when that is booked later. */
+    /** A reversal applies to the purchase of its payment, even if that is booked later. */
     const reverse = (id: string, reversal: Reversal) =>
       Effect.gen(function* () {
         const outcome = yield* purchases.reverse(reversal)
@@ -138,14 +138,14 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
         )
     })
 
-    /** Retries events that wait for the user's confirmed address. */
+    /** Retries events that wait for the confirmed address of the user. */
     const matchUser = Effect.fn("CardEventEffects.matchUser")(function* (userId: UserId) {
       const user = yield* Effect.option(users.find(userId))
       if (Option.isNone(user) || !ownsAddress(user.value)) return
       yield* transaction.run(Effect.flatMap(events.listUnmatchedByEmail(user.value.email), retry))
     })
 
-    /** Retries lost jobs, and events whose customer appeared while they were marked unmatched. */
+    /** Retries events with a lost job, and events whose customer became known while they were marked unmatched. */
     const retryOverdue = transaction
       .run(
         Effect.tap(
@@ -158,7 +158,7 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
         Effect.withSpan("CardEventEffects.retryOverdue")
       )
 
-    /** Retries unclear events, whose price may have been configured since, and deletes old ones. */
+    /** Retries unclear events, since their price may be configured by now, and deletes old events. */
     const runRetention = Effect.gen(function* () {
       const unclear = yield* transaction.run(
         Effect.tap(events.claimUnclear({ minimumAge: unclearAfter, limit: batch }), retry)

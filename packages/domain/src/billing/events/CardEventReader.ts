@@ -7,10 +7,9 @@ import { readInvoice } from "./InvoiceReader.ts"
 import type { PurchasedItem } from "./PurchasedItem.ts"
 import { readSubscription } from "./SubscriptionReader.ts"
 
-/** The event's object is not of the shape of its type. `reason` names members and quotes no values. */
+/** The event's object does not match the schema of its type. `reason` names members without their values. */
 export class CardEventUnreadable extends Data.TaggedError("CardEventUnreadable")<{ readonly reason: string }> {}
 
-/** Decodes the object of an event. */
 export const makeObjectDecoder = <A, I>(schema: Schema.Schema<A, I>) => {
   const decode = Schema.decodeUnknownEither(schema)
   return (object: object) =>

@@ -6,13 +6,13 @@ import type { CardFact } from "./CardFact.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 /**
- * `unmatched`: no user known yet. `ignored`: its user was deleted. `unclear`: applied without a known purchase. `unreadable`: not
- * of the shape of its type.
+ * `unmatched`: no known user yet. `ignored`: the user was deleted. `unclear`: applied without a known purchase.
+ * `unreadable`: does not match the schema of its type.
  */
 export const CardEventStatus = Schema.Literal("received", "applied", "unclear", "unreadable", "unmatched", "ignored")
 export type CardEventStatus = typeof CardEventStatus.Type
 
-/** The customer that an unmatched event waits for. */
+/** Customer that an unmatched event waits for. */
 export interface AwaitedPayer {
   readonly payer: string
   readonly email: Option.Option<Email>
@@ -22,27 +22,27 @@ export interface AwaitedPayer {
 export class CardEventRepository extends Context.Tag("@berth/CardEventRepository")<
   CardEventRepository,
   {
-    /** Joins the running transaction. False when the event was stored before. */
+    /** Joins the running transaction. False if the event is already stored. */
     readonly insert: (event: CardEvent) => Effect.Effect<boolean>
     /** Locks the event until the running transaction ends. */
     readonly findForUpdate: (
       id: string
     ) => Effect.Effect<Option.Option<{ readonly event: CardEvent; readonly status: CardEventStatus }>>
-    /** Records that the fact concerns, locked until the running transaction ends. */
+    /** Returns the records that the fact affects, locked until the running transaction ends. */
     readonly readRecordsForUpdate: (fact: CardFact) => Effect.Effect<CardRecords>
     readonly saveApplied: (applied: AppliedCardFact) => Effect.Effect<void>
     readonly listSubscriptions: (userId: UserId) => Effect.Effect<ReadonlyArray<RecordedSubscription>>
-    /** Without a user the payload is deleted. */
+    /** Deletes the payload if there is no user. */
     readonly markApplied: (id: string, userId: UserId | null, status: "applied" | "unclear") => Effect.Effect<void>
     readonly markUnmatched: (id: string, awaited: AwaitedPayer) => Effect.Effect<void>
-    /** Deletes the payload: the customer's account was deleted. */
+    /** Deletes the payload, since the customer's account was deleted. */
     readonly markIgnored: (id: string) => Effect.Effect<void>
     readonly listUnmatchedByPayer: (payers: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>>
     readonly listUnmatchedByEmail: (email: Email) => Effect.Effect<ReadonlyArray<string>>
     readonly markUnreadable: (id: string) => Effect.Effect<void>
     /**
-     * Overdue events, oldest first, each at most once per `minimumAge`: received ones, and unmatched ones whose payer or address
-     * is known by now. `confirmedOnly` requires a confirmed address.
+     * Overdue events, oldest first, each at most once per `minimumAge`: received events, and unmatched events whose
+     * payer or address is now known. `confirmedOnly` requires a confirmed address.
      */
     readonly claimOverdue: (options: {
       readonly minimumAge: Duration.Duration
@@ -54,7 +54,7 @@ export class CardEventRepository extends Context.Tag("@berth/CardEventRepository
       readonly minimumAge: Duration.Duration
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<string>>
-    /** Deletes events older than this. Returns the ids of those never applied. */
+    /** Deletes events older than this. Returns the ids of events that were never applied. */
     readonly prune: (lifetime: Duration.Duration) => Effect.Effect<{
       readonly removed: number
       readonly unapplied: ReadonlyArray<string>

@@ -3,14 +3,13 @@ import type { Digests } from "../../secrets/Digests.ts"
 
 export type SignatureFault = "missing" | "malformed" | "wrong" | "too old" | "from the future"
 
-/** The sender is not verified as the card processor. */
+/** The sender is not authenticated as the card processor. */
 export class SignatureInvalid extends Data.TaggedError("SignatureInvalid")<{ readonly fault: SignatureFault }> {}
 
-/** Tolerance in both directions; limits replays. */
+/** Tolerance in both directions; limits replay attacks. */
 export const signatureTolerance = Duration.minutes(5)
 
 interface SignatureHeader {
-  /** The signed digits. */
   readonly timestamp: string
   /** Lower-case hex, one per active secret. */
   readonly signatures: ReadonlyArray<string>
@@ -37,7 +36,10 @@ const signedBytes = (timestamp: string, body: Uint8Array): Uint8Array => {
   return bytes
 }
 
-/** Whether the header holds a recent HMAC-SHA256 of the body by the secret. The time is checked after the signature. */
+/**
+ * Verifies that the header has a recent HMAC-SHA256 of the body with the secret. The time is checked after the
+ * signature.
+ */
 export const verifySignature = (
   digests: Pick<Digests["Type"], "equal" | "hmacSha256">,
   given: {

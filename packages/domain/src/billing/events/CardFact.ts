@@ -5,7 +5,6 @@ import type { PurchaseAttemptId } from "../checkout/PurchaseAttempts.ts"
 import type { EventMoment, RecurringItem, SubscriptionFacts } from "./SubscriptionFacts.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** Credits that were paid for. */
 export interface CreditPurchase {
   /** Processor ids of payment, invoice and checkout; every event of the purchase has at least one. */
   readonly names: readonly [string, ...ReadonlyArray<string>]
@@ -14,7 +13,6 @@ export interface CreditPurchase {
 }
 
 export interface PaidAmount {
-  /** In minor units. */
   readonly amount: MinorUnits
   /** Three letters, upper case. */
   readonly currency: string
@@ -28,10 +26,10 @@ export interface PaidInvoice extends PaidAmount {
   readonly sold: RecurringItem | null
 }
 
-/** The content of a purchase event. */
+/** Content of a purchase event. */
 export interface CardFact {
   readonly moment: EventMoment
-  /** Id of the customer, or of the purchase when there is none. */
+  /** Id of the customer; of the purchase if it has no customer. */
   readonly payer: string
   /** User ids from the metadata of Berth's checkouts. */
   readonly userIds: ReadonlyArray<UserId>
@@ -39,8 +37,8 @@ export interface CardFact {
   readonly subscription: Option.Option<{ readonly id: string; readonly facts: SubscriptionFacts }>
   readonly credits: Option.Option<CreditPurchase>
   readonly invoice: Option.Option<PaidInvoice>
-  /** The attempt whose delayed payment failed. */
+  /** Attempt whose delayed payment failed. */
   readonly failedAttempt: Option.Option<PurchaseAttemptId>
-  /** Paid, but the purchased item is unknown. */
+  /** Whether the item of a payment is unknown. */
   readonly isUnclear: boolean
 }

@@ -17,16 +17,16 @@ export interface RecordedSubscription {
   readonly facts: SubscriptionFacts
 }
 
-/** Stored records that a fact concerns. */
+/** Stored records that a fact affects. */
 export interface CardRecords {
   readonly payer: Option.Option<CardPayer>
   /** Subscriptions of the payer, and the fact's own subscription. */
   readonly subscriptions: ReadonlyArray<RecordedSubscription>
-  /** The id under which the fact's credits are booked. */
+  /** Id under which the fact's credits are booked. */
   readonly bookedAs: Option.Option<string>
 }
 
-/** Users named by a fact's metadata and address. */
+/** Users identified by the metadata and the address of a fact. */
 export interface CardUserMatch {
   readonly byId: Option.Option<UserId>
   readonly byEmail: Option.Option<UserId>
@@ -34,21 +34,21 @@ export interface CardUserMatch {
 
 export interface CardCreditBooking extends CreditPurchase {
   readonly userId: UserId
-  /** The id it is booked under: its first known one. */
+  /** First known id of the purchase, under which it is booked. */
   readonly cause: string
 }
 
 export interface AppliedCardFact {
   readonly userId: UserId
   readonly payer: Option.Option<CardPayer>
-  /** The changed ones. */
+  /** Changed subscriptions. */
   readonly subscriptions: ReadonlyArray<RecordedSubscription>
   readonly booking: Option.Option<CardCreditBooking>
-  /** Other processor ids of what is booked under `cause`. */
+  /** Further processor ids of the booking `cause`. */
   readonly names: Option.Option<Pick<CardCreditBooking, "names" | "cause" | "userId">>
   /** Current and former owners of the changed subscriptions. */
   readonly users: ReadonlyArray<UserId>
-  /** Ids under which unmatched events may wait that have a user from now on. */
+  /** Ids of unmatched events' payers that now have a user. */
   readonly nowKnown: ReadonlyArray<string>
 }
 
@@ -64,8 +64,8 @@ const signOf = (fact: CardFact, { byEmail, byId }: CardUserMatch): TimedValue<Us
 }
 
 /**
- * Applies a fact to the records; none without a known user. Idempotent and order-independent: the newest value of each kind is
- * kept, in the order of the facts' moments.
+ * Applies a fact to the records; none without a known user. Idempotent and order-independent: the newest value of each
+ * kind wins, ordered by the facts' moments.
  */
 export const applyCardFact = (
   books: CardRecords,
@@ -81,7 +81,7 @@ export const applyCardFact = (
     const given = { ...facts, owner }
     return {
       id,
-      // A fact without a customer is kept under its own id until the customer is known.
+      // A fact without a customer is stored under its own id until the customer is known.
       payer: before !== undefined && fact.payer === id ? before.payer : fact.payer,
       facts: before === undefined ? given : mergeSubscriptionFacts(before.facts, given),
       before
@@ -96,7 +96,7 @@ export const applyCardFact = (
       onNone: (): ReadonlyArray<RecordedSubscription> => [],
       onSome: ({ facts, id, payer: by }) => [{ id, payer: by, facts, userId }]
     })
-    // Subscriptions without an owner of their own follow the payer's user.
+    // Subscriptions without an owner in their metadata follow the payer's user.
     const moved =
       payer === null
         ? []

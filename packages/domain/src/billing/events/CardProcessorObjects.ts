@@ -1,10 +1,10 @@
 import { Schema } from "effect"
 
-/* Objects of card events, in all supported API versions. An absent member equals null. */
+/* Objects of card events, in all supported API versions. Absent members equal null. */
 
 const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true, as: "Option" })
 
-/** An object by its id, or the object itself. */
+/** An object, or its id. */
 const reference = Schema.Union(Schema.String, Schema.Struct({ id: Schema.String })).pipe(
   Schema.transform(Schema.String, {
     strict: true,
@@ -32,7 +32,7 @@ const priced = { price: maybe(PriceObject) }
 export const CheckoutSessionObject = Schema.Struct({
   id: Schema.String,
   mode: maybe(Schema.String),
-  /** Absent in versions that complete no session before it is paid. */
+  /** Absent in API versions that complete a session only after payment. */
   payment_status: maybe(Schema.String),
   customer: maybe(reference),
   subscription: maybe(reference),
@@ -53,7 +53,7 @@ export const SubscriptionObject = Schema.Struct({
   status: Schema.String,
   customer: maybe(reference),
   created: maybe(Schema.Int),
-  /** Of older versions; newer ones have it on the items. */
+  /** Only in older API versions; newer ones have it in the items. */
   current_period_end: maybe(Schema.Int),
   items: list(Schema.Struct({ ...priced, current_period_end: maybe(Schema.Int) })),
   metadata
@@ -64,7 +64,7 @@ export const Charge = Schema.Struct({
   id: Schema.String,
   payment_intent: maybe(reference),
   invoice: maybe(reference),
-  /** The sum of all its refunds. */
+  /** Sum of all refunds. */
   amount_refunded: Schema.NonNegativeInt.pipe(Schema.brand("MinorUnits"))
 })
 export type Charge = typeof Charge.Type
@@ -84,7 +84,7 @@ export const InvoiceObject = Schema.Struct({
   id: maybe(Schema.String),
   customer: maybe(reference),
   customer_email: maybe(Schema.String),
-  /** Of older versions; newer ones have it in `parent`. */
+  /** Only in older API versions; newer ones have it in `parent`. */
   subscription: maybe(reference),
   subscription_details: maybe(detailsOfSubscription),
   parent: maybe(Schema.Struct({ subscription_details: maybe(detailsOfSubscription) })),

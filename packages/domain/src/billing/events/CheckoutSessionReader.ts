@@ -45,7 +45,7 @@ export const readCheckoutSession = (
     prices
   )
   const sold = findRecurringItem(purchase)
-  // A monthly item paid once is kept under the id of its checkout.
+  // A monthly item that is paid once is stored under the id of its checkout.
   const id = Option.getOrElse(session.subscription, () => session.id)
   return {
     moment: makeMoment(event, stated),
@@ -78,7 +78,7 @@ export const readCheckoutSession = (
       event.type === "checkout.session.async_payment_failed"
         ? Option.map(Option.fromNullable(session.metadata["attempt"]), (attempt) => PurchaseAttemptId.make(attempt))
         : Option.none(),
-    // A subscription's own events name its item; a setup session purchases nothing.
+    // The events of a subscription name its item; a setup session purchases nothing.
     isUnclear:
       paid && Option.isNone(purchase) && Option.isNone(session.subscription) && !Option.contains(session.mode, "setup")
   }

@@ -14,12 +14,12 @@ export interface EffectiveSubscription {
   readonly lastEventAt: number
 }
 
-/** Stored under the checkout's id, because no subscription is known. */
+/** Stored under the checkout's id, since the subscription is unknown. */
 const isOfCheckout = ({ id }: { readonly id: string }) => id.startsWith("cs_")
 
 /**
- * A checkout without a subscription is the same purchase as its payer's earlier subscription to the same item. A subscription
- * that ended without a known item ends it too.
+ * A checkout without a subscription duplicates its payer's earlier subscription to the same item. A subscription that
+ * ended without a known item ends it too.
  */
 const isTheSameAsAnother = (one: RecordedSubscription, all: ReadonlyArray<RecordedSubscription>): boolean =>
   isOfCheckout(one) &&
@@ -45,8 +45,8 @@ const byWorth: Order.Order<Candidate> = Order.combineAll([
 ])
 
 /**
- * The subscription of a user that determines the plan: paid ones first, then the newest. Subscriptions that were never paid are
- * ignored.
+ * Returns the subscription that determines the user's plan: paid ones first, then the newest. Ignores subscriptions
+ * that were never paid.
  */
 export const findEffectiveSubscription = (
   subscriptions: ReadonlyArray<RecordedSubscription>
@@ -64,7 +64,7 @@ export const findEffectiveSubscription = (
     : Option.none()
 }
 
-/** Whether the storage upgrade applies. It still applies while a month's payment is outstanding. */
+/** Whether the storage upgrade applies. It applies even while a monthly payment is outstanding. */
 export const hasStorageUpgrade = (subscriptions: ReadonlyArray<RecordedSubscription>): boolean =>
   subscriptions.some(
     (one) =>

@@ -9,8 +9,8 @@ import type { EventPrice, PurchasedItem } from "./PurchasedItem.ts"
 import type { EventMoment, PaymentState, RecurringItem, SubscriptionFacts, TimedValue } from "./SubscriptionFacts.ts"
 
 /*
- * Order of events within one second: creations before changes, payments before their consequences. An awaited first payment
- * never overrides a received one.
+ * Order of events within one second: creations before changes, payments before their consequences. A pending first
+ * payment never overrides a received one.
  */
 const weights: Record<PurchaseEvent["type"], number> = {
   "customer.subscription.created": 1,
@@ -26,7 +26,7 @@ const stateWeights: Record<PaymentState, number> = { incomplete: 0, past_due: 1,
 const findWeight = (event: PurchaseEvent, state: PaymentState | undefined) =>
   state === "incomplete" ? 0 : weights[event.type] * 10 + (state === undefined ? 0 : stateWeights[state])
 
-/** Strength of a value: stated by the object itself, or inferred from a related one. */
+/** Strength of a value: `stated` by the object itself, or inferred from a related object. */
 export const stated = 2
 export const inferred = 1
 
@@ -91,14 +91,14 @@ export const makeSubscriptionFacts = (
   sold: makeTimed(known.sold, makeMoment(event, known.soldStrength)),
   state: makeTimed(known.state, makeMoment(event, stated, Option.getOrUndefined(known.state))),
   periodEnd: makeTimed(known.periodEnd, makeMoment(event, stated)),
-  // The owner depends on the stored users: applying the fact sets it.
+  // The owner depends on the stored users, so applying the fact sets it.
   owner: null,
   ended: known.ended,
   startedAt: known.startedAt,
   lastEventAt: event.created
 })
 
-/** Credits are booked under the first id, the payment's, which purchases without a checkout have too. */
+/** Credits are booked under the first id: the payment's, which purchases without a checkout have too. */
 export const makeCreditPurchase = (
   purchase: Option.Option<PurchasedItem>,
   names: ReadonlyArray<Option.Option<string>>,

@@ -32,7 +32,7 @@ export const readInvoice = (
   const detailsMetadata = Option.match(details, { onNone: () => ({}), onSome: (found) => found.metadata })
   const metadata: Readonly<Record<string, string>> = { ...detailsMetadata, ...invoice.metadata }
   const recurs = Option.isSome(subscription)
-  // Invoice lines are not read: they can be parts of a month, or of a plan that was left.
+  // Invoice lines are not read, since they can be parts of a month, or of a former plan.
   const purchase = identifyPurchasedItem({ metadata, prices: [], recurs }, prices)
   const sold = findRecurringItem(purchase)
   const payments = Option.match(invoice.payments, {

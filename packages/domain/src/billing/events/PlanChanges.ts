@@ -29,7 +29,10 @@ export class PlanChanges extends Effect.Service<PlanChanges>()("@berth/PlanChang
     const storage = yield* StorageEntitlements
     const enforcement = yield* PlanEnforcement
 
-    /** A subscription that turned out to belong to another user is canceled for this one. A plan set by hand outlasts canceled ones. */
+    /**
+     * A subscription found to belong to another user is canceled for this user. A plan set by an administrator outlasts
+     * canceled subscriptions.
+     */
     const findCurrent = (user: User, recorded: ReadonlyArray<RecordedSubscription>) =>
       Effect.gen(function* () {
         const effective = findEffectiveSubscription(recorded)
@@ -53,7 +56,7 @@ export class PlanChanges extends Effect.Service<PlanChanges>()("@berth/PlanChang
         yield* enforcement.entitlementsChanged(user.id)
       })
 
-    /** Joins the running transaction, in which the user's card subscriptions were written. */
+    /** Joins the running transaction, which wrote the user's card subscriptions. */
     const apply = Effect.fn("PlanChanges.apply")(function* (user: User) {
       const recorded = yield* events.listSubscriptions(user.id)
       yield* applyStorage(user, recorded)

@@ -5,7 +5,6 @@ import { storageUpgrade } from "../checkout/Purchase.ts"
 import { creditPacks } from "../credits/CreditPack.ts"
 import { billingPlans, checkoutPlans } from "../subscriptions/PlanCatalog.ts"
 
-/** An item purchased by card. */
 export type PurchasedItem = Data.TaggedEnum<{
   readonly Plan: { readonly plan: PlanId }
   readonly Credits: { readonly credits: Credits }
@@ -22,7 +21,7 @@ export interface EventPrice {
 }
 
 export interface PurchaseEvidence {
-  /** Of Berth's checkouts: `kind`, `plan`, `credits`. */
+  /** Metadata of Berth's checkouts: `kind`, `plan`, `credits`. */
   readonly metadata: Readonly<Record<string, string>>
   readonly prices: ReadonlyArray<EventPrice>
   readonly recurs: boolean
@@ -50,7 +49,7 @@ const byMetadata = ({ metadata, recurs }: PurchaseEvidence): Option.Option<Purch
   return Option.orElse(planNamed(plan), () => (recurs ? Option.none<PurchasedItem>() : creditsNamed(credits)))
 }
 
-/** Items by their unique monthly amount: 39 is storage in pounds and a plan in dollars. */
+/** Items by their unique monthly amount. 39 is not unique: storage in pounds, a plan in dollars. */
 const monthly: ReadonlyMap<string, PurchasedItem> = new Map<string, PurchasedItem>([
   ...[...checkoutPlans, ...billingPlans].map(
     ({ currency, id, price }) => [`${price * 100} ${currency.toLowerCase()}`, PurchasedItem.Plan({ plan: id })] as const
@@ -69,7 +68,7 @@ const byAmount =
       (recurs ? monthly : once).get(`${units} ${unit.toLowerCase()}`)
     )
 
-/** By price id; else by metadata; else by an amount that only one item has. */
+/** Identifies an item by its price id, else by metadata, else by a unique amount. */
 export const identifyPurchasedItem = (
   signs: PurchaseEvidence,
   known: ReadonlyMap<string, PurchasedItem>

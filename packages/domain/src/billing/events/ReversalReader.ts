@@ -5,7 +5,7 @@ import type { ReversalEvent } from "./CardEvent.ts"
 import { type CardEventUnreadable, makeObjectDecoder } from "./CardEventReader.ts"
 import { Charge, Dispute } from "./CardProcessorObjects.ts"
 
-/** Dispute statuses that hold no money: won, prevented, or an inquiry before a chargeback. */
+/** Dispute statuses that withhold no money: won, prevented, or an inquiry before a chargeback. */
 const holdsNoMoney = (status: string) =>
   ["won", "prevented", "charge_refunded"].includes(status) || status.startsWith("warning_")
 
@@ -13,7 +13,7 @@ const fromCharge = ({ amount_refunded, id, invoice, payment_intent }: Charge): R
   payment: Option.getOrElse(Option.firstSomeOf([payment_intent, invoice]), () => id),
   source: id,
   amount: amount_refunded,
-  // Refunds of a charge accumulate, so the largest sum is the latest.
+  // Refunds of a charge accumulate, so the largest sum is the newest.
   version: amount_refunded
 })
 
@@ -30,7 +30,7 @@ const fromDispute = (
 const decodeCharge = makeObjectDecoder(Charge)
 const decodeDispute = makeObjectDecoder(Dispute)
 
-/** Reads the amount of a payment that was refunded or disputed. */
+/** Reads the refunded or disputed amount of a payment. */
 export const readReversal = (event: ReversalEvent): Either.Either<Reversal, CardEventUnreadable> => {
   const { data, type } = event
   return type === "charge.refunded"

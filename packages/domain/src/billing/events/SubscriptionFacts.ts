@@ -2,9 +2,9 @@ import { Order, Schema } from "effect"
 import { PlanId } from "../../shared/PlanId.ts"
 import { UserId } from "../../shared/UserId.ts"
 
-/** A total order of values from events, which arrive repeatedly, late and in any order, several per second. */
+/** Total order of values from events, which can be repeated, late, reordered and simultaneous. */
 export const EventMoment = Schema.Struct({
-  /** Stated values outrank inferred ones, whatever their time. */
+  /** Stated values outrank inferred ones at any time. */
   strength: Schema.Int,
   /** Seconds since 1970. */
   created: Schema.Int,
@@ -49,7 +49,7 @@ export const SubscriptionFacts = Schema.Struct({
   periodEnd: said(Schema.Int),
   /** User id from the checkout's metadata. */
   owner: said(UserId),
-  /** Final: an ended subscription never returns. */
+  /** Final: an ended subscription is never active again. */
   ended: Schema.Boolean,
   /** Earliest known time, in seconds since 1970. */
   startedAt: Schema.Int,

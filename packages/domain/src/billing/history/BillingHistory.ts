@@ -9,11 +9,11 @@ export interface BillingHistoryEntry {
   readonly id: string
   readonly kind: BillingHistoryKind
   readonly description: string
-  /** Used units, daily and credit together; 0 for other kinds. */
+  /** Used units, from daily units and credits; 0 for other kinds. */
   readonly units: Units
-  /** Change of the balance; negative when spent or reversed. */
+  /** Change of the balance; negative if spent or reversed. */
   readonly credits: Credits
-  /** Paid pounds or dollars; negative when returned; null without a payment. */
+  /** Payment in pounds or dollars; negative if returned; null without a payment. */
   readonly amount: number | null
   readonly currency: Currency | null
   readonly createdAt: DateTime.Utc
@@ -22,11 +22,11 @@ export interface BillingHistoryEntry {
 export interface BillingHistoryPage {
   /** Newest first. */
   readonly entries: ReadonlyArray<BillingHistoryEntry>
-  /** Full count. */
+  /** Count of all matches. */
   readonly total: number
 }
 
-/** Settled units of a period by day, by agent and by model. */
+/** Settled units of a period by day, agent and model. */
 export interface UsageSums {
   /** UTC days with usage, oldest first. */
   readonly days: ReadonlyArray<{ readonly day: string; readonly units: Units }>
@@ -36,7 +36,7 @@ export interface UsageSums {
     readonly name: string | null
     readonly units: Units
   }>
-  /** Most units first; null where no reply is kept. */
+  /** Most units first; null if no reply is stored. */
   readonly models: ReadonlyArray<{ readonly model: string | null; readonly units: Units }>
 }
 
@@ -48,12 +48,12 @@ export class BillingHistory extends Context.Tag("@berth/BillingHistory")<
       userId: UserId,
       range: { readonly limit: number; readonly offset: number }
     ) => Effect.Effect<BillingHistoryPage>
-    /** Sums the last UTC days, today included. */
+    /** Sums the last `days` UTC days, including today. */
     readonly sumUsage: (userId: UserId, days: number) => Effect.Effect<UsageSums>
   }
 >() {}
 
-/** Describes a usage by the cause of its reservation. */
+/** Describes usage by the cause of its reservation. */
 export const describeUsage = (cause: string): string => {
   if (cause.startsWith("msg_")) return "A message to an agent"
   if (cause.startsWith("gateway:")) return "A gateway call"

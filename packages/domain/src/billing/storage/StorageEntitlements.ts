@@ -1,7 +1,7 @@
 import { Context, type Effect, Schema } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** `included`: every account. `upgraded`: while the storage upgrade is paid. */
+/** `included`: every account has it. `upgraded`: while the storage upgrade is paid. */
 export const StorageTier = Schema.Literal("included", "upgraded").annotations({ identifier: "StorageTier" })
 export type StorageTier = typeof StorageTier.Type
 

@@ -34,7 +34,7 @@ export const computeAllowance = (
     agents,
     memoryMb,
     cpus,
-    // The upgrade applies to the account's files; without it the plan limits the instance directory.
+    // The upgrade applies to the account's files; otherwise the plan limits the instance directory.
     storageMb: storage === "upgraded" ? Math.max(storageMb, findStorageGigabytes(storage) * 1024) : storageMb,
     features: isExempt ? allFeatures : findPlanFeatures(plan)
   }

@@ -2,7 +2,7 @@ import { Data, Either, Option } from "effect"
 import type { PlanId } from "../../shared/PlanId.ts"
 import type { Subscription } from "./Subscription.ts"
 
-/** A card pays for the plan: the card processor decides it until that subscription ends. */
+/** A card pays for the plan, so the card processor determines it until that subscription ends. */
 export class CardSubscriptionActive extends Data.TaggedError("CardSubscriptionActive")<object> {}
 
 /** A stored subscription; `byCard` is true if the card processor has it. */
@@ -10,10 +10,10 @@ export type StoredSubscription = Pick<Subscription, "plan" | "status"> & { reado
 
 const isRunning = ({ status }: Pick<Subscription, "status">): boolean => status !== "canceled"
 
-/** Whether an administrator gave the plan, which no card pays for. */
+/** Whether an administrator set the plan, without a card. */
 export const isManualPlan = (stored: StoredSubscription): boolean => !stored.byCard && isRunning(stored)
 
-/** The subscription for a plan set by hand; none when the user is without a plan already. */
+/** Returns the subscription for a plan set by an administrator; none if the user already has no plan. */
 export const decideManualPlan = (
   stored: Option.Option<StoredSubscription>,
   plan: PlanId

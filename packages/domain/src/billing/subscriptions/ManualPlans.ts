@@ -27,14 +27,14 @@ export class ManualPlans extends Effect.Service<ManualPlans>()("@berth/ManualPla
       }))
     })
 
-    /** The free plan ends a plan by hand. Joins the running transaction, which holds the user. */
+    /** The free plan ends a manual plan. Joins the running transaction, which holds the lock on the user. */
     const set = Effect.fn("ManualPlans.set")(function* (user: User, plan: PlanId) {
       const stored = yield* find(user.id)
       const next = yield* decideManualPlan(stored, plan)
       if (Option.isSome(next)) yield* changes.save({ userId: user.id, ...next.value }, Option.none())
     })
 
-    /** Gives a plan, also while a card subscription runs: that replaces it at its next event. */
+    /** Sets a plan even while a card subscription runs; the next event of the subscription replaces it. */
     const grant = Effect.fn("ManualPlans.grant")(
       function* (userId: UserId, plan: PlanId) {
         yield* users.findForUpdate(userId)

@@ -2,9 +2,9 @@ import { Units } from "../../shared/Money.ts"
 import type { PlanId } from "../../shared/PlanId.ts"
 
 export interface PlanEntitlements {
-  /** Agents that may exist at once, failed ones not counted. */
+  /** Maximum agents at a time, without failed ones. */
   readonly agents: number
-  /** A UTC day. */
+  /** Units per UTC day. */
   readonly dailyUnits: Units
   /** Memory of the instance, in MiB. */
   readonly memoryMb: number
@@ -26,7 +26,7 @@ const entitlements: Record<PlanId, PlanEntitlements> = {
   network: { agents: Number.POSITIVE_INFINITY, dailyUnits: Units(10_000), memoryMb: 16_384, cpus: 4, storageMb: 10_240 }
 }
 
-/** Entitlements of users exempt from billing, whose units are not counted. */
+/** Entitlements of users exempt from billing; their units are not counted. */
 export const adminEntitlements: Omit<PlanEntitlements, "dailyUnits"> = {
   agents: 999,
   memoryMb: 2048,

@@ -2,13 +2,13 @@ import { findEntitlements } from "./Plan.ts"
 import type { Units } from "../../shared/Money.ts"
 import type { PlanId } from "../../shared/PlanId.ts"
 
-/** A plan as customers see it; the price is per month. */
+/** A plan as shown to customers; the price is per month. */
 export interface SoldPlan {
   readonly id: PlanId
   readonly name: string
   readonly price: number
   readonly currency: "GBP" | "USD"
-  /** A UTC day. */
+  /** Units per UTC day. */
   readonly dailyUnits: Units
   readonly features: ReadonlyArray<string>
 }

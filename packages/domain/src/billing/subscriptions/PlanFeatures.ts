@@ -3,13 +3,13 @@ import { PlanId } from "../../shared/PlanId.ts"
 
 export interface PlanFeatures {
   readonly channels: ReadonlyArray<Channel>
-  /** The basic skills, or all of them. */
+  /** Basic skills, or all skills. */
   readonly skills: "basic" | "all"
 }
 
 export const allFeatures: PlanFeatures = { channels: Channel.literals, skills: "all" }
 
-// From the plans' published feature lists; free has the features of starter.
+// From the published feature lists of the plans; free has the features of starter.
 const features: Record<PlanId, PlanFeatures> = {
   free: { channels: ["web", "platformA"], skills: "basic" },
   starter: { channels: ["web", "platformA"], skills: "basic" },

@@ -1,7 +1,7 @@
 import type { Email } from "../../shared/Email.ts"
 import type { Mail } from "../../mail/Mail.ts"
 
-/** States the number of agents that the smaller plan stopped, not their names, which are user input. */
+/** States the number of stopped agents, not their names, which are user input. */
 export const composeAgentsStoppedMail = (
   to: Email,
   appUrl: URL,

@@ -9,6 +9,6 @@ export type SubscriptionStatus = typeof SubscriptionStatus.Type
 export const Subscription = Schema.Struct({ userId: UserId, plan: PlanId, status: SubscriptionStatus })
 export type Subscription = typeof Subscription.Type
 
-/** The plan whose units and features hold: only an active subscription grants its plan. */
+/** Returns the plan that determines units and features: only an active subscription grants its plan. */
 export const findEffectivePlan = ({ plan, status }: Pick<Subscription, "plan" | "status">): PlanId =>
   status === "active" ? plan : "free"

@@ -27,14 +27,14 @@ export class SubscriptionChanges extends Effect.Service<SubscriptionChanges>()("
         yield* mails.append(composeAgentsStoppedMail(user.email, policy.appUrl, { limit, stopped }), userId)
     })
 
-    /** `terms`: none for a plan without a card. Joins the running transaction, which holds the user. */
+    /** `terms`: none for a plan without a card. Joins the running transaction, which holds the lock on the user. */
     const save = Effect.fn("SubscriptionChanges.save")(function* (
       subscription: Subscription,
       terms: Option.Option<CardSubscriptionTerms>
     ) {
       const { plan, status, userId } = subscription
       const before = yield* subscriptions.find(userId)
-      // Concurrent provisioning counts by the old plan before this commits, or by the new plan after it.
+      // Concurrent provisioning counts either by the old plan before this commits, or by the new plan after it.
       yield* enforcement.lockOwner(userId)
       yield* Option.match(terms, {
         onNone: () => subscriptions.save(subscription),
@@ -42,7 +42,8 @@ export class SubscriptionChanges extends Effect.Service<SubscriptionChanges>()("
       })
       if (Option.exists(before, (known) => known.plan === plan && known.status === status)) return
       yield* Effect.logInfo("Subscription changed").pipe(Effect.annotateLogs({ userId, plan, status }))
-      // Past due stops no agent: the processor retries the card for days before the subscription ends.
+      // A past due subscription stops no agent, since the processor retries the card for days before the subscription
+      // ends.
       if (status !== "past_due") yield* Effect.orDie(enforceLimit(userId))
       yield* enforcement.entitlementsChanged(userId)
     })

@@ -2,7 +2,7 @@ import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
 import type { Subscription } from "./Subscription.ts"
 
-/** The card processor's side of a subscription. */
+/** Terms of a subscription at the card processor. */
 export interface CardSubscriptionTerms {
   readonly customerId: string
   readonly subscriptionId: string
@@ -16,11 +16,11 @@ export class SubscriptionRepository extends Context.Tag("@berth/SubscriptionRepo
   SubscriptionRepository,
   {
     readonly find: (userId: UserId) => Effect.Effect<Option.Option<Subscription>>
-    /** A subscription that no card pays for. The user's plan follows in the same statement. */
+    /** Saves a subscription without a card. Updates the user's plan in the same statement. */
     readonly save: (subscription: Subscription) => Effect.Effect<void>
     /** None without a card subscription. */
     readonly findTerms: (userId: UserId) => Effect.Effect<Option.Option<CardSubscriptionTerms>>
-    /** A card subscription. The user's plan follows in the same statement. */
+    /** Saves a card subscription. Updates the user's plan in the same statement. */
     readonly saveWithTerms: (subscription: Subscription, terms: CardSubscriptionTerms) => Effect.Effect<void>
   }
 >() {}

@@ -2,18 +2,22 @@ import { Context, type Effect } from "effect"
 import type { Units } from "../../shared/Money.ts"
 
 /**
- * `transaction`: entries that do not sum to zero. `credits`: a balance other than entries minus open reservations. `day`: used
- * units other than settled plus reserved ones. `agent`: counted units of an agent and day other than those of its reservations.
+ * `transaction`: entries that do not sum to zero. `credits`: a balance that differs from entries minus open
+ * reservations. `day`: used units that differ from settled plus reserved units. `agent`: counted units of an agent and
+ * day that differ from its reservations.
  */
 export interface LedgerDiscrepancy {
   readonly what: "transaction" | "credits" | "day" | "agent"
-  /** Transaction id, user id, user id and date, or these and the agent. */
+  /** Transaction id, user id, user id and date, or user id, date and agent id. */
   readonly id: string
   readonly stored: Units
   readonly derived: Units
 }
 
-/** Compares balances with the ledger. Entries of closed days are summed once, into checkpoints. It repairs nothing: the cause of a difference has to be found first. */
+/**
+ * Compares balances with the ledger. Entries of closed days are summed once, into checkpoints. Repairs nothing, since
+ * the cause of a difference must be found first.
+ */
 export class LedgerAudit extends Context.Tag("@berth/LedgerAudit")<
   LedgerAudit,
   {

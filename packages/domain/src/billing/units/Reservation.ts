@@ -9,6 +9,6 @@ export type ReservationId = typeof ReservationId.Type
 export class UnitsExhausted extends Data.TaggedError("UnitsExhausted")<{
   readonly units: Units
   readonly remaining: Units
-  /** The free plan's daily units wait for a confirmed email address. */
+  /** Whether the free plan's daily units require a confirmation of the email address first. */
   readonly awaitsConfirmation: boolean
 }> {}

@@ -17,7 +17,7 @@ import {
 import { computeUnitUsage } from "./UnitSplit.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
-/** Operator rule of daily units. */
+/** Operator setting of daily units. */
 export class UnitPolicy extends Context.Tag("@berth/UnitPolicy")<
   UnitPolicy,
   {
@@ -31,19 +31,20 @@ const awaitsConfirmation = (
   { confirmedEmailRequired }: Context.Tag.Service<UnitPolicy>
 ) => plan === "free" && confirmedEmailRequired && emailVerifiedAt === null
 
-/** Units that the payer can spend per UTC day. */
+/** Returns the units that the payer can spend per UTC day. */
 export const findDailyUnits = (payer: UnitPayer, policy: Context.Tag.Service<UnitPolicy>): Units =>
   awaitsConfirmation(payer, policy) ? noUnits : findEntitlements(payer.plan).dailyUnits
 
-/** Reservations of a process outlive its last renewal by this time: those of a killed process end within a minute. */
+/**
+ * Time by which reservations outlive the last renewal of their process: those of a killed process end within a minute.
+ */
 export const reservationLease = Duration.seconds(45)
 const renewalInterval = Duration.seconds(15)
 
 const meterInterval = Duration.millis(250)
-/** A stream whose cost is stored already is metered once per second, as counting can take a pass over its text. */
+/** A stream with a stored cost is metered once per second, since a count can take a pass over its text. */
 const intervalsPerReading = 4
 
-/** A reservation without the name of its work. */
 export type ReservationTerms = Omit<ReservationRequest, "cause">
 
 /** A stream in progress. */
@@ -53,8 +54,8 @@ interface Meter {
 }
 
 /**
- * Units are reserved before work, then settled or released. Daily units of the UTC day of the reservation pay first, then
- * credits. Neither the balance nor a budget is ever overspent, and nothing that fits is refused.
+ * Units are reserved before work, then settled or released. The daily units of the reservation's UTC day are spent
+ * first, then credits. Neither the balance nor a budget is ever overspent, and no reservation that fits is refused.
  */
 export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger", {
   scoped: Effect.gen(function* () {
@@ -96,14 +97,20 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       Effect.forkScoped
     )
 
-    /** Until the scope closes, stores the cost of what a stream has delivered: a reservation of a killed process is settled on it. */
+    /**
+     * Stores the cost of a stream's deliveries until the scope closes; the reservation of a killed process is settled
+     * by it.
+     */
     const meter = (id: ReservationId, countUnits: Effect.Effect<Units>) =>
       Effect.acquireRelease(
         Effect.sync(() => meters.set(id, { countUnits, recorded: noUnits })),
         () => Effect.sync(() => meters.delete(id))
       )
 
-    /** For callers whose transaction ends with the refusal of `reserve`. Idempotent per user and UTC day, or period of the budget. */
+    /**
+     * For callers whose transaction ends when `reserve` fails. Idempotent per user and UTC day, or per period of the
+     * budget.
+     */
     const announceExhaustion = Effect.fn("UnitLedger.announceExhaustion")(function* (
       { id }: User,
       refusal: UnitsExhausted | BudgetExceeded
@@ -123,11 +130,11 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       yield* events.append({ kind: "budget.reached", data }, id, `budget.reached ${id} ${key}`)
     })
 
-    /** The terms for a store that reserves together with the work; none for a user exempt from billing. */
+    /** Returns the terms for a store that reserves together with the work; none for a user exempt from billing. */
     const describeReservation = (user: User, units: Units, agentId: AgentId | null): Option.Option<ReservationTerms> =>
       isBillingExempt(administrators, user) ? Option.none() : Option.some({ user, agentId, units, dailyUnitsOf })
 
-    /** `reserve` for a caller that announces the exhaustion. */
+    /** As `reserve`, for a caller that announces the exhaustion. */
     const reserveUnannounced = Effect.fnUntraced(function* (
       user: User,
       units: Units,
@@ -148,18 +155,21 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       return Option.some(yield* reserved)
     }, withExportedSpan("UnitLedger.reserve"))
 
-    /** None for a user exempt from billing. `cause` names the work: the same cause reserves once. */
+    /** None for a user exempt from billing. `cause` names the work: one reservation per cause. */
     const reserve = (user: User, units: Units, cause: string, agentId: AgentId | null = null) =>
       Effect.tapError(reserveUnannounced(user, units, cause, agentId), (refusal) => announceExhaustion(user, refusal))
 
-    /** Raises an open reservation to at least `units` as far as balance and budgets reach. Returns its units; 0 when closed. Idempotent. */
+    /**
+     * Raises an open reservation to at least `units` as far as balance and budgets allow. Returns its units; 0 if
+     * closed. Idempotent.
+     */
     const extend = Effect.fn("UnitLedger.extend")((id: ReservationId, units: Units) =>
       reservations.extend({ id, units, dailyUnitsOf })
     )
 
     /**
-     * Books the used units. `reserved`: the units known to be reserved; usage beyond them is booked as far as balance
-     * and budgets reach. `model`: the one that answered, where its charge names none yet. Idempotent.
+     * Books the used units. `reserved`: the units known to be reserved; usage above them is booked as far as balance
+     * and budgets allow. `model`: the answering model, unless the charge names one. Idempotent.
      */
     const settle = (id: ReservationId, units: Units, reserved: Units = units, model?: string) =>
       withExportedSpan("UnitLedger.settle")(

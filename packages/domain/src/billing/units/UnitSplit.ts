@@ -14,11 +14,11 @@ export interface UnitSplit {
   readonly credit: Units
 }
 
-/** Rounds up; NaN is more than any balance. */
+/** Rounds up; NaN exceeds any balance. */
 export const roundUpUnits = (units: number): Units =>
   Units(Number.isNaN(units) ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil(units)))
 
-/** Units used today count against the current plan; never negative after a downgrade. */
+/** Units used today count against the current plan. Never negative, even after a downgrade. */
 export const computeUnitUsage = (dailyUnits: Units, units: Units): UnitUsage => {
   const used = Units(Math.min(units, dailyUnits))
   return { dailyUnits, used, remaining: Units(dailyUnits - used) }
@@ -40,7 +40,7 @@ export const takeUnits = (left: UnitSplit, units: Units): Either.Either<UnitSpli
       )
 }
 
-/** Adds to a reservation until it has `units`, daily units first, as far as `left` reaches. Never takes away. */
+/** Raises a reservation to `units`, daily units first, as far as `left` allows. Never lowers it. */
 export const extendSplit = (reserved: UnitSplit, left: UnitSplit, units: Units): UnitSplit => {
   const lacking = Math.max(0, roundUpUnits(units) - reserved.daily - reserved.credit)
   const daily = Math.min(lacking, left.daily)
@@ -50,7 +50,7 @@ export const extendSplit = (reserved: UnitSplit, left: UnitSplit, units: Units):
   }
 }
 
-/** Books at most the reserved units and returns the rest. Credits were taken last, so they are returned first. The store computes the same in SQL. */
+/** Books at most the reserved units and returns the rest, credits first. The store computes the same in SQL. */
 export const settleUnits = (
   reserved: UnitSplit,
   units: Units
