@@ -67,7 +67,7 @@ export class Chats extends Context.Tag("@berth/Chats")<
     readonly findTranscripts: (id: InboundId) => Effect.Effect<ReadonlyMap<string, string>>
     readonly storeTranscript: (id: InboundId, file: string, text: string) => Effect.Effect<void>
     readonly setSession: (chat: ChatKey, sessionId: ChatSessionId | null) => Effect.Effect<void>
-    /** Ends the work on a received message, and appends its reply. False when the claim is lost. */
+    /** Completes a received message and appends its reply. False if the claim is lost. */
     readonly answer: (
       message: InboundMessage,
       claimId: string,
@@ -76,33 +76,39 @@ export class Chats extends Context.Tag("@berth/Chats")<
         readonly reply?: { readonly text: string; readonly replyTo: string | null } | undefined
       }
     ) => Effect.Effect<boolean>
-    /** Records that sending a part begins; false when the claim is lost. A part begun before counts as a possible repeat. */
+    /**
+     * Records the beginning of a part's delivery; false if the claim is lost. A part begun earlier counts as a possible
+     * duplicate.
+     */
     readonly beginPart: (
       message: OutboundMessage,
       claimId: string,
       part: number
     ) => Effect.Effect<"begun" | "repeated" | "lost">
-    /** Records the platform's id of a sent part; `isLast` ends the message. */
+    /** Records the platform's id of a sent part; `isLast` completes the message. */
     readonly completePart: (
       id: OutboundId,
       part: number,
       sent: { readonly externalId: string; readonly isLast: boolean }
     ) => Effect.Effect<void>
-    /** The part is sent again after the pause, before any other message of the chat. */
+    /** Repeats the part after the pause, before any other message of the chat. */
     readonly postpone: (
       message: OutboundMessage,
       pause: Duration.Duration,
       options: { readonly mayHaveArrived: boolean }
     ) => Effect.Effect<void>
-    /** Ends a message that the platform refuses. A greeting waits for the next message of its chat. */
+    /** Ends a message that the platform rejects. A greeting is deferred to the next message of its chat. */
     readonly fail: (id: OutboundId, reason: string) => Effect.Effect<void>
     /** True at most once per `interval` and chat. */
     readonly mayNotify: (chat: ChatKey, interval: Duration.Duration) => Effect.Effect<boolean>
-    /** Chats with work that no worker holds, oldest first. */
+    /** Unclaimed chats with work, oldest first. */
     readonly listStranded: (
       limit: number
     ) => Effect.Effect<ReadonlyArray<{ readonly chat: ChatKey; readonly ownerId: UserId }>>
-    /** Deletes messages that ended before `messages`, and chats of others without use since `chats`; returns the number of rows. */
+    /**
+     * Deletes messages that ended before `messages`, and unused chats of others last active before `chats`; returns the
+     * number of rows.
+     */
     readonly prune: (before: { readonly messages: DateTime.Utc; readonly chats: DateTime.Utc }) => Effect.Effect<number>
   }
 >() {}

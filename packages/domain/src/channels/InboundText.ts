@@ -14,7 +14,7 @@ const names: Record<FileKind, string> = {
 const formatBytes = (bytes: number): string =>
   bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} kB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`
 
-/** One line about a file that the model does not receive. */
+/** Describes a file that the model does not receive, in one line. */
 export const describeFile = ({ bytes, kind, mediaType, name, seconds }: InboundFile): string => {
   const facts = [
     name,
@@ -28,7 +28,7 @@ export const describeFile = ({ bytes, kind, mediaType, name, seconds }: InboundF
 const maximumRecordings = 3
 const maximumTranscriptLength = 8_000
 
-/** The files that hold speech. Telegram marks recorded ones; its audio files are music. */
+/** Returns the files with speech. Telegram marks recordings; its audio files are music. */
 export const listRecordings = (
   platform: MessagingPlatform,
   { files }: Pick<InboundContent, "files">
@@ -40,7 +40,7 @@ export const listRecordings = (
 const formatTranscript = ({ kind }: InboundFile, text: string): string =>
   `[${names[kind]}, transcribed] ${text.length > maximumTranscriptLength ? `${text.slice(0, maximumTranscriptLength)} […]` : text}`
 
-/** The message for the model: the sender's name in groups, the text, and a line for every file. */
+/** Formats the message for the model: the sender's name in groups, the text, and one line per file. */
 export const formatForModel = (
   { files, isGroup, senderName, text }: Pick<InboundContent, "files" | "isGroup" | "senderName" | "text">,
   transcripts: ReadonlyMap<InboundFile["id"], string> = new Map()

@@ -13,7 +13,7 @@ const failed = ({ reason }: { readonly reason: string }) =>
   Effect.succeed<ChannelTurnOutcome>({ type: "failed", reason })
 const busy = (reason: string) => () => Effect.succeed<ChannelTurnOutcome>({ type: "busy", reason })
 
-/** Turns in this process. */
+/** Runs turns in this process. */
 export const layer = Layer.effect(
   ChannelTurns,
   Effect.gen(function* () {
@@ -22,7 +22,7 @@ export const layer = Layer.effect(
     const users = yield* Users
     const voices = yield* VoiceMessages
 
-    /** The message for the model. A text is worth answering without its recordings. */
+    /** Returns the message for the model. A message with text is answered even if its recordings fail. */
     const readMessage = (owner: User, { agentId, message, spoken }: ChannelTurn) => {
       if (spoken === undefined) return Effect.succeed(message)
       const transcribed = Effect.map(voices.transcribe(owner, agentId, spoken), (texts) =>
@@ -64,7 +64,7 @@ export const layer = Layer.effect(
             UnitsExhausted: refused("units"),
             BudgetExceeded: refused("budget"),
             PendingMessageLimitReached: busy("too many messages wait"),
-            // The session was deleted at this moment; the next call creates it again.
+            // The session was deleted concurrently; the next call creates it again.
             ChatSessionNotFound: busy("the conversation was deleted"),
             MessageInvalid: failed,
             RecordingRejected: failed,

@@ -1,11 +1,11 @@
 import type { ChannelConnection } from "./ChannelConnection.ts"
 
-/** A connection that is read, or could be. */
+/** A connection with a reader, or one to start a reader for. */
 export type ReaderCandidate = Pick<ChannelConnection, "agentId" | "ownerId" | "platform">
 
 /**
- * Shares `maximum` readers among the owners. Everyone's first connection comes before anyone's second, running ones before
- * others, so that the result is stable while nothing changes.
+ * Shares `maximum` readers fairly among the owners: each owner's first connection, then each owner's second. Running
+ * readers come before others, so that the result is stable without changes.
  */
 export const planReaders = <Running extends ReaderCandidate, Unread extends ReaderCandidate>(
   running: ReadonlyArray<Running>,

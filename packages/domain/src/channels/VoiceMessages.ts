@@ -12,9 +12,9 @@ import type { SpokenContent } from "./ChannelTurns.ts"
 import { Chats } from "./Chats.ts"
 import { listRecordings } from "./InboundText.ts"
 
-/** No provider transcribes. */
+/** No provider transcribes speech. */
 export class TranscriptionUnavailable extends Data.TaggedError("TranscriptionUnavailable")<object> {}
-/** A recording is too long, cannot be downloaded or is not understood. */
+/** A recording is too long, cannot be downloaded or cannot be transcribed. */
 export class RecordingRejected extends Data.TaggedError("RecordingRejected")<{ readonly reason: string }> {}
 
 const isTooLong = (seconds: number) => seconds > Duration.toSeconds(maximumRecording)
@@ -22,7 +22,7 @@ const tooLong = new RecordingRejected({
   reason: `the voice message is longer than ${Duration.format(maximumRecording)}`
 })
 
-/** The recordings of messages as text, charged to the agent's owner. */
+/** Transcribes recordings of messages, at the cost of the agent's owner. */
 export class VoiceMessages extends Effect.Service<VoiceMessages>()("@berth/VoiceMessages", {
   effect: Effect.gen(function* () {
     const chats = yield* Chats
@@ -47,7 +47,7 @@ export class VoiceMessages extends Effect.Service<VoiceMessages>()("@berth/Voice
         ({ _tag }) => new RecordingRejected({ reason: `the voice message was not downloaded (${_tag})` })
       )
 
-    /** Each recording is transcribed once, however often the message is repeated. */
+    /** Transcribes each recording once, even if the message is repeated. */
     const transcribe = Effect.fn("VoiceMessages.transcribe")(function* (
       owner: User,
       agentId: AgentId,

@@ -50,7 +50,7 @@ const ChannelBroken = event("channel.broken", "A messaging channel of an agent s
   reason: Schema.NullOr(Schema.String)
 })
 
-/** A change that subscribers outside this service receive. `data` holds no secrets. */
+/** A change reported to subscribers outside this service. `data` contains no secrets. */
 export const DomainEvent = Schema.Union(
   UserCreated,
   UserUpdated,
@@ -70,9 +70,9 @@ export const DomainEventKind = Schema.Literal(
 })
 export type DomainEventKind = DomainEvent["kind"]
 
-/** An event as it is stored, encoded. Its kind can be one of a newer version. */
+/** An event in its stored encoding. Its kind may belong to a newer version. */
 export const StoredEvent = Schema.Struct({ kind: Schema.String, data: Schema.Unknown })
 export type StoredEvent = typeof StoredEvent.Type
 
-/** Events of accounts go to administrators, all others to the owner of their subject. */
+/** Events of accounts are delivered to administrators, all others to the owner of their subject. */
 export const isForAdministrators = (kind: string): boolean => kind.startsWith("user.")

@@ -21,15 +21,15 @@ import { collectResult, type PluginError } from "./plugins/PluginRun.ts"
 export interface GatewayCall {
   readonly payer: CallPayer
   readonly input: PluginInput
-  /** The values of `Authorization`. */
+  /** Values of the header `Authorization`. */
   readonly credentials: ReadonlyArray<string>
-  /** The request that a machine payment is bound to. */
+  /** Request to which a machine payment is bound. */
   readonly request: Pick<PaidRequest, "body" | "route">
-  /** Whether deltas are wanted as they arrive. */
+  /** Whether deltas are returned as they arrive. */
   readonly isStreamed: boolean
 }
 
-/** Ends what `effect` holds when it fails; else when the caller's scope closes. */
+/** Closes the resources of `effect` on failure, else with the caller's scope. */
 const releaseOnFailure = <A, E, R>(effect: Effect.Effect<A, E, R | Scope.Scope>) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
@@ -40,7 +40,7 @@ const releaseOnFailure = <A, E, R>(effect: Effect.Effect<A, E, R | Scope.Scope>)
     })
   )
 
-/** Ends what `effect` holds once the whole answer is there. */
+/** Closes the resources of `effect` after the complete answer. */
 const collected = <E, R>(effect: Effect.Effect<OpenedGatewayCall, E, R | Scope.Scope>) =>
   scopedDirectly(
     Effect.flatMap(effect, (call) =>
@@ -59,7 +59,7 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
     const quotes = yield* CallQuotes
     const agents = yield* Agents
 
-    /** Names the agent that a task without one runs on, so that its budgets bind the task. */
+    /** Determines the agent of a task that names none, so that the agent's budgets apply. */
     const nameAgent = (input: PluginInput, caller: Option.Option<User>): Effect.Effect<PluginInput> =>
       input.plugin === "agent" && input.agentId === undefined && Option.isSome(caller)
         ? Effect.map(agents.findDefaultRunning(caller.value.id), (found) => ({
@@ -68,7 +68,7 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
           }))
         : Effect.succeed(input)
 
-    /** A machine may pay instead, unless the caller named the card: a client that pays would be rejected again for the header. */
+    /** Offers a machine payment unless the caller selected the card; the header would reject a client that pays. */
     const offerOtherPayment = (
       request: PaidRequest,
       priceUsd: number,
@@ -79,7 +79,7 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
         (challenge) => new CallUnpaid({ priceUsd, reason, challenge })
       )
 
-    /** Pays for the call and runs its plugin up to the first event, or to its end when it is not streamed. */
+    /** Pays for the call and runs its plugin up to the first event, or to the end if it is not streamed. */
     const call = Effect.fnUntraced(function* ({ credentials, input: given, isStreamed, payer, request }: GatewayCall) {
       const caller = payer.method === "card" ? Option.some(payer.user) : payer.caller
       const input = yield* nameAgent(limitInput(given), caller)

@@ -4,24 +4,24 @@ import type { PluginId } from "./plugins/Plugin.ts"
 import type { SpeechModel } from "./speech/SpeechModel.ts"
 
 export interface SpeechSettings {
-  /** The models for callers that name none. */
+  /** Default models of callers. */
   readonly tts: SpeechModel
   readonly stt: SpeechModel
-  /** Bounds one attempt. Providers answer in one piece, for a long recording after minutes. */
+  /** Timeout of one attempt. Providers return the complete answer at once, for a long recording after minutes. */
   readonly attemptTimeout: Duration.Duration
-  /** No further attempt begins after this. */
+  /** No attempt begins after this time. */
   readonly retryTimeout: Duration.Duration
 }
 
-/** Prices, payments and speech, as the operator sets them. */
+/** Prices, payments and speech, configured by the operator. */
 export class GatewaySettings extends Context.Tag("@berth/GatewaySettings")<
   GatewaySettings,
   {
-    /** Flat prices in US dollars a call; of generate-text, for every started `tokensPerPrice` tokens. */
+    /** Flat prices in US dollars per call; for generate-text, per started `tokensPerPrice` tokens. */
     readonly prices: Readonly<Record<PluginId, number>>
     /** Factor on the cost of a call at its provider. */
     readonly priceMargin: number
-    /** Absent: calls are paid by card only. */
+    /** Absent: calls accept card payment only. */
     readonly payments: Option.Option<MachinePaymentSettings["Type"]>
     readonly speech: SpeechSettings
   }

@@ -6,7 +6,6 @@ import type { AgentId } from "../shared/AgentId.ts"
 /** The request of generate-text, without its caller. */
 export type TextRequest = Pick<ChatRequest, "messages" | "model" | "taskType" | "options">
 
-/** The input of each plugin. */
 export type PluginInput =
   | { readonly plugin: "generate-text"; readonly request: TextRequest }
   | {

@@ -18,13 +18,13 @@ import {
 import { Speech } from "./speech/Speech.ts"
 import { AgentTasks, type TaskFunding } from "./tasks/AgentTasks.ts"
 
-/** Payment of a run besides own keys. */
+/** Payment of a run without own keys. */
 export interface PluginRunOptions extends Partial<TaskFunding> {
-  /** Upper bound of the cost, in US dollars, of models that are fallen back to. */
+  /** Upper bound of the cost of fallback models, in US dollars. */
   readonly fallbackCostLimitUsd?: number
 }
 
-/** The deltas of a model, then the result with its tool calls. */
+/** Returns the deltas of a model, then the result with its tool calls. */
 const toPluginResult = <E>(
   { model, ownKey, provider }: ChatOpening,
   events: ChunkReader<ModelEvent, E>
@@ -73,7 +73,6 @@ const catchDefect = (cause: Cause.Cause<unknown>): Option.Option<Effect.Effect<n
       )
     : Option.none()
 
-/** Runs the plugins of the gateway. */
 export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
   effect: Effect.gen(function* () {
     const answers = yield* ModelAnswers
@@ -126,7 +125,7 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
       }
     }
 
-    /** Runs a plugin up to its first event. Closing the scope ends the run. Defects are `PluginFailed`. */
+    /** Runs a plugin up to its first event. Closing the scope ends the run. Defects become `PluginFailed`. */
     const open = (input: PluginInput, caller: Option.Option<User>, options: PluginRunOptions = {}) =>
       Effect.suspend(() => openRun(input, caller, options)).pipe(
         Effect.catchSomeCause(catchDefect),

@@ -1,7 +1,7 @@
 import { Context, type Option } from "effect"
 import type { WalletAddress } from "../chain/WalletAddress.ts"
 
-/** Token and balance that grant gated access. */
+/** Token and minimum balance for gated access. */
 export interface GatingToken {
   readonly address: WalletAddress
   readonly symbol: string

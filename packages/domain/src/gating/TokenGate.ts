@@ -4,12 +4,12 @@ import { WalletAddress, normalizeWalletAddress } from "../chain/WalletAddress.ts
 import { GatingCheckFailed, GatingNotConfigured } from "./GatingErrors.ts"
 import { GatingSettings } from "./GatingToken.ts"
 
-/** Negative results expire sooner, so that a new holder gets access soon. */
+/** Negative results expire sooner, so that a new holder soon has access. */
 const positiveLifetime = Duration.seconds(60)
 const negativeLifetime = Duration.seconds(10)
 const cacheCapacity = 10_000
 
-/** Checks whether an address holds enough of the gating token; results are cached. */
+/** Checks whether an address holds enough of the gating token. Results are cached. */
 export class TokenGate extends Effect.Service<TokenGate>()("@berth/TokenGate", {
   effect: Effect.gen(function* () {
     const settings = yield* GatingSettings
@@ -43,7 +43,8 @@ export class TokenGate extends Effect.Service<TokenGate>()("@berth/TokenGate", {
     const check = Effect.fn("TokenGate.check")(function* (address: WalletAddress) {
       const token = yield* Effect.mapError(settings.token, () => new GatingNotConfigured())
       const key = normalizeWalletAddress(address)
-      // Uninterruptible: concurrent callers share one lookup. A failure is invalidated, since a zero lifetime still covers its millisecond.
+      // Uninterruptible, since concurrent callers share a lookup. A failure is invalidated, since a zero lifetime still
+      // lasts a millisecond.
       const hasAccess = yield* results.get(key).pipe(
         Effect.tapError(() => results.invalidate(key)),
         Effect.uninterruptible

@@ -1,6 +1,6 @@
 import { Context, type Effect, Schema } from "effect"
 
-/** The prefix names the kind; the UUIDv7 after it sorts by time of creation. */
+/** The prefix names the kind; the UUIDv7 after it is ordered by creation time. */
 export type IdPrefix =
   | "usr"
   | "ses"
@@ -40,6 +40,6 @@ export class IdGenerator extends Context.Tag("@berth/IdGenerator")<
   { readonly next: <P extends IdPrefix>(prefix: P) => Effect.Effect<`${P}_${string}`> }
 >() {}
 
-/** Path and body ids are not validated: an id of another shape names nothing (404, not 400). */
+/** Ids in paths and bodies are not validated: a malformed id is not found (404, not 400). */
 export const idSchema = <B extends string>(brand: B, description: string) =>
   Schema.String.pipe(Schema.brand(brand)).annotations({ identifier: brand, description })

@@ -6,15 +6,15 @@ import { AgentId } from "../shared/AgentId.ts"
 import { ToolActivity } from "../skills/tools/ToolActivity.ts"
 import { SkillCode } from "../skills/SkillCode.ts"
 
-/** An enabled skill, as its SKILL.md describes it. */
+/** An enabled skill, as described by its SKILL.md. */
 export const RuntimeSkill = Schema.Struct({
   id: Schema.String,
   description: Schema.String,
   /** The body of SKILL.md, for the model. */
   instructions: Schema.String,
-  /** Tools of the runtime that it uses (`allowed-tools`). */
+  /** The runtime's tools that the skill uses (`allowed-tools`). */
   tools: Schema.Array(Schema.String),
-  /** Of an uploaded skill; runtimes of an earlier release ignore it. */
+  /** Only for uploaded skills; runtimes of an earlier release ignore it. */
   code: Schema.optionalWith(SkillCode, { exact: true })
 }).annotations({ identifier: "RuntimeSkill" })
 export type RuntimeSkill = typeof RuntimeSkill.Type
@@ -30,14 +30,14 @@ export const RuntimeAgent = Schema.Struct({
   maxTokens: Schema.NullOr(Schema.Int),
   timezone: Schema.String,
   skills: Schema.Array(RuntimeSkill),
-  /** In tokens, the reply included. */
+  /** In tokens, including the reply. */
   contextWindow: Schema.Int,
   /** Whether the backend offers tools of MCP servers; runtimes of an earlier release ignore it. */
   hasMcpServers: Schema.optionalWith(Schema.Boolean, { exact: true })
 }).annotations({ identifier: "RuntimeAgent" })
 export type RuntimeAgent = typeof RuntimeAgent.Type
 
-/** Ids of images, which only the backend reads; runtimes of an earlier release ignore them. */
+/** Ids of images, which only the backend can read; runtimes of an earlier release ignore them. */
 const Images = Schema.Array(Schema.String)
 
 /** `seq` is the position in the session, from 1. */
@@ -49,7 +49,7 @@ export const TurnMessage = Schema.Struct({
 })
 export type TurnMessage = typeof TurnMessage.Type
 
-/** A tool that a turn runs itself, without a model. */
+/** A tool that a turn runs without a model. */
 export const ToolInvocation = Schema.Struct({
   tool: Schema.String,
   arguments: Schema.Record({ key: Schema.String, value: Schema.Unknown })
@@ -57,9 +57,9 @@ export const ToolInvocation = Schema.Struct({
 export type ToolInvocation = typeof ToolInvocation.Type
 
 /**
- * One turn: the user's message with the messages before it, oldest first. `summary` replaces the messages before `history`;
- * `memories` come from other sessions, the most relevant first. A turn that is not `fromOwner` gets no tools with the
- * owner's data.
+ * One turn: the user's message and the preceding messages, oldest first. `summary` replaces the messages before
+ * `history`; `memories` are from other sessions, the most relevant first. A turn that is not `fromOwner` has no tools
+ * for the owner's data.
  */
 export const Turn = Schema.Struct({
   agentId: AgentId,
@@ -73,13 +73,13 @@ export const Turn = Schema.Struct({
   images: Schema.optionalWith(Images, { exact: true }),
   /** The reply is the tool's result. */
   invocation: Schema.optional(ToolInvocation),
-  /** Services of an earlier release understand no reports of tool calls. */
+  /** Absent for services of an earlier release, which cannot read reports of tool calls. */
   reportsTools: Schema.optional(Schema.Boolean)
 }).annotations({ identifier: "Turn" })
 export type Turn = typeof Turn.Type
 
 /**
- * A delta of the reply, a tool call, or its end, which names the model of the reply's last text; runtimes of an earlier
+ * A delta of the reply, a tool call, or the end, which names the model of the reply's last text; runtimes of an earlier
  * release name no provider. After `compacted`, `summary` replaces the session's messages up to `upToSeq`.
  */
 export const TurnEvent = Schema.Union(
@@ -95,15 +95,15 @@ export const TurnEvent = Schema.Union(
 ).annotations({ identifier: "TurnEvent" })
 export type TurnEvent = typeof TurnEvent.Type
 
-/** The events of a turn up to `done`. */
+/** Events of a turn, up to `done`. */
 export type TurnEvents<E> = ChunkSource<TurnEvent, E>
 
-/** The runtime cannot be reached or stopped answering. `unsent`: the request never left, so a retry is safe. */
+/** The runtime is unreachable or stopped responding. `unsent`: the request was never sent, so a retry is safe. */
 export class RuntimeUnreachable extends Data.TaggedError("RuntimeUnreachable")<{
   readonly reason: string
   readonly unsent?: boolean | undefined
 }> {}
-/** The runtime answered that the turn failed, most often because of the model. */
+/** The runtime reported a failed turn, usually caused by the model. */
 export class TurnFailed extends Data.TaggedError("TurnFailed")<{ readonly reason: string }> {}
 
 export interface RuntimeAccess {
@@ -115,14 +115,14 @@ export interface RuntimeAccess {
 export class AgentRuntime extends Context.Tag("@berth/AgentRuntime")<
   AgentRuntime,
   {
-    /** Replaces the set of agents; turns in progress continue. */
+    /** Replaces the set of agents. Turns in progress continue. */
     readonly configure: (
       access: RuntimeAccess,
       agents: ReadonlyArray<RuntimeAgent>
     ) => Effect.Effect<void, RuntimeUnreachable>
-    /** Bytes of all agents' files; none of a runtime of an earlier release. */
+    /** Bytes of all agents' files; none for a runtime of an earlier release. */
     readonly measureStorage: (access: RuntimeAccess) => Effect.Effect<Option.Option<number>, RuntimeUnreachable>
-    /** Returns when the runtime has accepted the turn, which ends with the scope. */
+    /** Returns after the runtime has accepted the turn. Closing the scope ends the turn. */
     readonly chat: (
       access: RuntimeAccess,
       turn: Turn

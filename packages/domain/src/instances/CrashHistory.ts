@@ -2,10 +2,10 @@ import { Clock, Duration, Effect, HashMap, Option, Ref } from "effect"
 import type { UserId } from "../shared/UserId.ts"
 import { crashWindow } from "./RestartPolicy.ts"
 
-/** The crashes of each owner's instance within the crash window, in memory: another backend counts anew. */
+/** Crashes of each owner's instance within the crash window. In memory: another backend starts at zero. */
 export class CrashHistory extends Effect.Service<CrashHistory>()("@berth/CrashHistory", {
   effect: Effect.map(Ref.make(HashMap.empty<UserId, ReadonlyArray<number>>()), (crashes) => ({
-    /** Adds a crash and returns the number of crashes within the window. */
+    /** Adds a crash and returns the number within the window. */
     add: (userId: UserId) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         Ref.modify(crashes, (all) => {

@@ -7,10 +7,10 @@ import type { AgentId } from "../shared/AgentId.ts"
 import type { User } from "../shared/User.ts"
 import { AgentManager } from "./AgentManager.ts"
 
-/** The id of an agent's one deployment: stable, without a row of its own. */
+/** Id of an agent's only deployment: stable, without a row. */
 export const makeDeploymentId = (agentId: AgentId): string => agentId.replace(/^agt_/, "dep_")
 
-/** Deploys an owner's agents: brings them up and waits for it. */
+/** Deploys an owner's agents and waits until they run. */
 export class Deployments extends Effect.Service<Deployments>()("@berth/Deployments", {
   effect: Effect.gen(function* () {
     const agents = yield* Agents
@@ -18,7 +18,7 @@ export class Deployments extends Effect.Service<Deployments>()("@berth/Deploymen
     const instances = yield* AgentInstances
     const manager = yield* AgentManager
 
-    /** Stores the configuration first, then brings the agent up; of concurrent calls, one returns `isNew`. */
+    /** Stores the configuration, then starts the agent. Of concurrent calls exactly one returns `isNew`. */
     const deploy = Effect.fn("Deployments.deploy")(function* (
       owner: User,
       agentId: AgentId,

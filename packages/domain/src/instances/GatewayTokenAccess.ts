@@ -15,7 +15,7 @@ export class GatewayTokenAccess extends Effect.Service<GatewayTokenAccess>()("@b
     const digests = yield* Digests
 
     const authenticateOwner = Effect.fnUntraced(function* (ownerId: UserId, presented: Redacted.Redacted) {
-      // A check creates no token: an owner without one has none to present.
+      // A check creates no token, since an owner without a token cannot present one.
       const mark = (yield* instances.listGatewayTokenVersions([ownerId])).get(ownerId)
       if (mark === undefined) return Option.none()
       // The owner may be deleted concurrently.
@@ -27,7 +27,7 @@ export class GatewayTokenAccess extends Effect.Service<GatewayTokenAccess>()("@b
       return Option.some({ user: owner.value.user, mark })
     })
 
-    /** The agent, its owner and the token's version. None for an unknown agent or another token. */
+    /** Returns the agent, its owner and the token's version. None for an unknown agent or another token. */
     const authenticate = Effect.fn("GatewayTokenAccess.authenticate")(function* (
       id: AgentId,
       presented: Redacted.Redacted
@@ -38,7 +38,10 @@ export class GatewayTokenAccess extends Effect.Service<GatewayTokenAccess>()("@b
       return Option.map(yield* authenticateOwner(agent.ownerId, presented), (owner) => ({ agent, ...owner }))
     })
 
-    /** The owner of the instance with this subdomain, and the token's version. None for an unknown name or another token. */
+    /**
+     * Returns the owner of the instance with this subdomain, and the token's version. None for an unknown name or
+     * another token.
+     */
     const authenticateSubdomain = Effect.fn("GatewayTokenAccess.authenticateSubdomain")(function* (
       subdomain: string,
       presented: Redacted.Redacted

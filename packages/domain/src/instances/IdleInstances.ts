@@ -4,21 +4,21 @@ import { InstanceRepository } from "./InstanceRepository.ts"
 import { InstanceSettings } from "./InstanceSettings.ts"
 import { InstanceShutdown } from "./InstanceShutdown.ts"
 
-/** A use is recorded again after this part of the idle time, so an instance sleeps at most that much early. */
+/** A use is recorded again after this fraction of the idle time, so an instance sleeps at most that much early. */
 const recordedPart = 4
 
 /** Interval of the records of use and of the scan for idle instances. */
 export const makeUseInterval = (idleAfter: Duration.Duration): Duration.Duration =>
   Duration.unsafeDivide(idleAfter, recordedPart)
 
-/** Stops instances that nothing uses. Their agents keep their status, and the next turn starts the instance again. */
+/** Stops unused instances. Their agents keep their status, and the next turn starts the instance again. */
 export class IdleInstances extends Effect.Service<IdleInstances>()("@berth/IdleInstances", {
   dependencies: [InstanceShutdown.Default],
   scoped: Effect.gen(function* () {
     const instances = yield* InstanceRepository
     const shutdown = yield* InstanceShutdown
     const { idleAfter } = yield* InstanceSettings
-    /** Turns in progress per owner in this process, and the time of the last record of use. */
+    /** Turns in progress per owner in this process, with the time of the last record of use. */
     const uses = new Map<UserId, { turns: number; recordedAt: number }>()
 
     const release = (userId: UserId) =>
@@ -39,7 +39,9 @@ export class IdleInstances extends Effect.Service<IdleInstances>()("@berth/IdleI
       return isUp
     }, Effect.uninterruptible)
 
-    /** Keeps the instance up until the scope closes. False when it is asleep or down, so the caller has to start it. */
+    /**
+     * Keeps the instance running until the scope closes. False if it is asleep or down; then the caller must start it.
+     */
     const use = (userId: UserId) =>
       Option.match(idleAfter, {
         onNone: () => Effect.succeed(true),

@@ -2,11 +2,17 @@ import { Schema } from "effect"
 import { AgentStatus } from "../agents/AgentStatus.ts"
 import { UserId } from "../shared/UserId.ts"
 
-/** The state that the backend restores after every restart. An instance that is `asleep` is stopped until its next turn. */
+/**
+ * Desired state, restored by the backend after every restart. An instance that is `asleep` is stopped until its next
+ * turn.
+ */
 export const DesiredState = Schema.Literal("up", "asleep", "down")
 export type DesiredState = typeof DesiredState.Type
 
-/** A user's one instance, which runs all agents of the user. The row is the specification: the process is rebuilt from it. */
+/**
+ * A user's only instance, which runs all of the user's agents. The row is the specification, from which the process is
+ * rebuilt.
+ */
 export class Instance extends Schema.Class<Instance>("Instance")({
   userId: UserId,
   /** DNS label, unique. */
@@ -18,5 +24,5 @@ export class Instance extends Schema.Class<Instance>("Instance")({
   createdAt: Schema.DateTimeUtcFromSelf
 }) {}
 
-/** The DNS label of an owner's instance, unique because ids are. */
+/** Returns the DNS label of an owner's instance; unique, since ids are unique. */
 export const makeSubdomain = (userId: UserId): string => userId.toLowerCase().replace(/[^a-z0-9]+/g, "-")

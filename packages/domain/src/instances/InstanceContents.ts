@@ -29,7 +29,7 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
     const uploads = yield* UploadedSkills
     const mcpServers = yield* McpServers
     const windows = yield* ContextWindows
-    /** The start time of each instance that this backend has configured: an adopted one may not be configured. */
+    /** Start time of each instance configured by this backend; an adopted instance may not be configured. */
     const configured = yield* Ref.make<ReadonlyMap<UserId, number>>(new Map())
 
     const makeSpec = Effect.fn("InstanceContents.makeSpec")(function* (owner: User) {
@@ -59,7 +59,7 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
         }))
       }
 
-    /** The agents as their runtime takes them. */
+    /** Converts agents to the runtime's format. */
     const describe = Effect.fn("InstanceContents.describe")(function* (owner: User, members: ReadonlyArray<Agent>) {
       const { features } = yield* allowances.find(owner)
       return yield* Effect.forEach(members, toRuntimeAgent(features, yield* mcpServers.listAgents(owner.id)))

@@ -5,7 +5,7 @@ import { UserId } from "../shared/UserId.ts"
 export const InstanceAction = Schema.Literal("start", "stop", "restart", "repair")
 export type InstanceAction = typeof InstanceAction.Type
 
-/** An administrator requested an action on an instance. */
+/** Action on an instance, requested by an administrator. */
 export const InstanceActionJob = {
   queue: "tasks",
   name: "act-on-instance",

@@ -21,7 +21,7 @@ export type LaunchEvent = Extract<AgentLifecycleEvent, "started" | "restarted" |
 
 const toUnavailable = ({ reason }: InstanceStartFailed) => new InstanceUnavailable({ reason })
 
-/** Brings instances up with their agents and records it, one launch per owner at a time. */
+/** Starts instances with their agents and records it; one launch per owner at a time. */
 export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth/InstanceLaunches", {
   dependencies: [InstanceRecords.Default, InstanceShutdown.Default, CrashHistory.Default],
   effect: Effect.gen(function* () {
@@ -34,14 +34,14 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
     const shutdown = yield* InstanceShutdown
     const crashes = yield* CrashHistory
 
-    /** The caller holds the owner's lock, so that no agent with files is added concurrently. */
+    /** The caller holds the owner's lock, so no agent with files is added concurrently. */
     const removeDeletedAgents = (userId: UserId, owned: ReadonlyArray<Agent>) =>
       driver.removeOtherAgents(
         userId,
         owned.map(({ id }) => id)
       )
 
-    /** Starts or adopts the instance and configures it with `members` of the owner's agents. */
+    /** Starts or adopts the instance and configures it with these agents of the owner. */
     const bringUp = Effect.fn("InstanceLaunches.bringUp")(function* (
       owner: User,
       owned: ReadonlyArray<Agent>,
@@ -60,14 +60,14 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
 
     const deployLocked = Effect.fnUntraced(function* (userId: UserId, agentId: AgentId) {
       const owned = yield* agents.listOwned(userId)
-      // Read again under the lock: the owner may have stopped or removed the agent.
+      // Read again under the lock, since the owner may have stopped or deleted the agent.
       const agent = owned.find(({ id, status }) => id === agentId && status === "provisioning")
       if (agent === undefined) return
       if (yield* records.isSuspended(userId)) return yield* deployAsleep(userId, agent)
       yield* bringUpWith(yield* records.requireOwner(userId), owned, agent)
     })
 
-    /** Deploys the agent of a suspended account: the first message after the suspension starts the instance. */
+    /** Deploys the agent of a suspended account; the first message after the suspension starts the instance. */
     const deployAsleep = Effect.fnUntraced(function* (userId: UserId, agent: Agent) {
       const { status } = yield* records.require(userId)
       yield* records.record(userId, "deployed", [agent], {
@@ -77,7 +77,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
       })
     })
 
-    /** Brings the instance up with its agents that are up, and this one. */
+    /** Starts the instance with its running agents and this agent. */
     const bringUpWith = Effect.fnUntraced(function* (owner: User, owned: ReadonlyArray<Agent>, agent: Agent) {
       const access = yield* bringUp(
         owner,
@@ -99,7 +99,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
 
     const deploy = Effect.fn("InstanceLaunches.deploy")(function* (agentId: AgentId) {
       const found = yield* agents.find(agentId)
-      // Idempotent: deleted, stopped or already deployed.
+      // Idempotent: the agent is deleted, stopped or already deployed.
       if (Option.isNone(found) || found.value.status !== "provisioning") return
       const userId = found.value.ownerId
       yield* Effect.annotateCurrentSpan({ "agent.id": agentId, "user.id": userId })
@@ -121,7 +121,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
       return true
     })
 
-    /** Brings one agent up, whatever its status; its siblings stay as they are. False when it was up or is deleted. */
+    /** Starts one agent of any status without changing the other agents. False if it was running or is deleted. */
     const activate = Effect.fn("InstanceLaunches.activate")(
       function* (agentId: AgentId) {
         const found = yield* agents.find(agentId)
@@ -144,7 +144,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
         return (yield* bringUp(owner, owned, members)).instance
       }
       const spec = yield* contents.makeSpec(owner)
-      // A new version is accepted only when it also takes its configuration.
+      // A new version is accepted only if it accepts its configuration.
       return yield* driver
         .update(spec, { fresh: event === "repaired" }, (instance) =>
           contents.configure({ instance, token: spec.token }, members)
@@ -152,7 +152,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
         .pipe(Effect.catchTag("InstanceStartFailed", toUnavailable))
     })
 
-    /** Brings the instance up with every agent that the plan allows. */
+    /** Starts the instance with every agent that the plan allows. */
     const launch = Effect.fnUntraced(function* (userId: UserId, event: LaunchEvent) {
       yield* records.require(userId)
       const owner = yield* records.requireOwner(userId)
@@ -182,9 +182,9 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
       )
     })
 
-    /** Configures a running instance with the agents of the rows, or stops it when no agent needs it. Idempotent. */
+    /** Applies the stored agents to a running instance, or stops it if no agent needs it. Idempotent. */
     const reconfigure = Effect.fn("InstanceLaunches.reconfigure")((userId: UserId) =>
-      // Files last: a running instance would otherwise still write those of a deleted agent.
+      // Files last, since a running instance would still write those of a deleted agent.
       instances.serialized(
         userId,
         Effect.zipLeft(
@@ -201,7 +201,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
       const owned = yield* agents.listOwned(userId)
       const members = owned.filter((agent) => isUp(agent.status))
       if (members.length === 0) {
-        // The job of an agent in provisioning brings the instance up.
+        // The job of an agent in provisioning starts the instance.
         if (!owned.some(needsInstance)) yield* shutdown.stopUnused(userId, "stopped")
         return yield* new InstanceUnavailable({ reason: "no agent of the instance is up" })
       }
@@ -210,7 +210,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
       return access
     })
 
-    /** Adopts the instance when it is up, else starts it, and configures it with the agents of the rows. */
+    /** Adopts a running instance, else starts it, and configures it with the stored agents. */
     const revive = Effect.fn("InstanceLaunches.revive")(
       (userId: UserId) => instances.serialized(userId, reviveLocked(userId)),
       Effect.catchTag("InstanceNotFound", () => new InstanceUnavailable({ reason: "there is no instance" }))

@@ -25,8 +25,8 @@ const toUnavailable = <E>(error: E | RuntimeUnreachable): E | InstanceUnavailabl
   error instanceof RuntimeUnreachable ? new InstanceUnavailable({ reason: error.reason }) : error
 
 /**
- * Brings each instance from its actual to its desired state, restarts crashed ones, and forwards turns to them. The rows
- * and the processes are its whole state, so another backend can take over.
+ * Brings each instance to its desired state, restarts crashed instances, and forwards turns. Its state is only in the
+ * rows and the processes, so another backend can take over.
  */
 export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@berth/InstanceReconciler", {
   dependencies: [
@@ -49,11 +49,11 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     const scope = yield* Effect.scope
     const restarts = yield* FiberMap.make<UserId>()
 
-    /** Runs to completion also when the caller is interrupted. */
+    /** Runs to completion even if the caller is interrupted. */
     const complete = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       Effect.flatMap(Effect.forkIn(Effect.interruptible(effect), scope), Fiber.join)
 
-    /** The reconciliation of a stop that the host does not answer is scheduled already. */
+    /** If the host does not respond, the stop is already scheduled for reconciliation. */
     const stopSuspended = (userId: UserId) =>
       instances.serialized(userId, shutdown.suspend(userId)).pipe(
         Effect.catchTag("InstanceHostUnavailable", () => Effect.void),
@@ -61,13 +61,15 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
         Effect.annotateLogs({ userId })
       )
 
-    /** Counts a crash and schedules the restart, or abandons the instance. That of a suspended account is stopped. */
+    /**
+     * Counts a crash and schedules the restart, or abandons the instance. Stops the instance of a suspended account.
+     */
     const handleCrash = Effect.fn("InstanceReconciler.handleCrash")(function* (userId: UserId, reason: string) {
       if (yield* records.isSuspended(userId)) return yield* stopSuspended(userId)
       const count = yield* crashes.add(userId)
       const next = decideRestart(count)
       if (next === "give-up")
-        // Of an unavailable host: abandoned by the next crash.
+        // If the host is unavailable, the next crash abandons the instance.
         return yield* Effect.catchTag(shutdown.abandon(userId, reason), "InstanceHostUnavailable", () => Effect.void)
       yield* Effect.logWarning("Instance crashed, restart scheduled").pipe(
         Effect.annotateLogs({ userId, reason, crashes: count, restartAfter: Duration.format(next.restartAfter) })
@@ -79,7 +81,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     const reconcileLater = (userId: UserId) =>
       Effect.asVoid(FiberMap.run(restarts, userId, Effect.delay(reconcile(userId), retryInterval)))
 
-    /** A host that is down is waited for; any other failure counts as a crash. */
+    /** An unavailable host is retried; any other failure counts as a crash. */
     const handleFailure = (userId: UserId, { _tag, reason }: InstanceUnavailable | InstanceHostUnavailable) =>
       _tag === "InstanceHostUnavailable"
         ? Effect.logWarning("Instance host unavailable, start postponed").pipe(
@@ -88,7 +90,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
           )
         : handleCrash(userId, reason)
 
-    /** Brings one instance to its desired state and schedules the next attempt when that fails. */
+    /** Brings one instance to its desired state; on failure, schedules the next attempt. */
     const reconcile = (userId: UserId): Effect.Effect<void> =>
       Effect.flatMap(records.shouldBeUp(userId), (wanted) =>
         wanted ? Effect.asVoid(launches.revive(userId)) : shutdown.finishStop(userId)
@@ -106,7 +108,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
         wanted ? handleFailure(userId, failure) : shutdown.finishStop(userId)
       )
 
-    /** Replaces a scheduled restart by a launch. A failed launch is followed by reconciliation. */
+    /** Replaces a scheduled restart with a launch. A failed launch is followed by reconciliation. */
     const relaunch = (userId: UserId, event: LaunchEvent) =>
       FiberMap.remove(restarts, userId).pipe(
         Effect.zipRight(launches.launch(userId, event)),
@@ -115,7 +117,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
           const failure = Cause.failureOption(cause)
           if (Option.isNone(failure)) return reconcileLater(userId)
           if (failure.value._tag === "InstanceNotFound") return Effect.void
-          // The version before is up again before the caller receives the failure.
+          // The previous version runs again before the caller receives the failure.
           return event === "updated" || event === "repaired"
             ? reconcile(userId)
             : handleFailedLaunch(userId, failure.value)
@@ -132,7 +134,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     )
     const stop = Effect.fn("InstanceReconciler.stop")((userId: UserId) =>
       Effect.zipRight(FiberMap.remove(restarts, userId), shutdown.stop(userId)).pipe(
-        // The desired state is stored: reconciliation finishes the stop.
+        // The desired state is stored, so reconciliation completes the stop.
         Effect.tapDefect(() => reconcileLater(userId))
       )
     )
@@ -162,9 +164,9 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
       const states = ["up", "asleep", "down"] as const
       const rows = yield* untilSuccess(Effect.forEach(states, instances.listDesired))
       const [others, wanted] = Array.partition(rows.flat(), shouldBeUp)
-      // First, because callers wait for them.
+      // First, since callers wait for these.
       yield* reconcileAll(wanted)
-      // Most of the others sleep: one request lists those that do not.
+      // Most of the others are asleep: one request lists the running ones.
       const running = new Set(yield* untilSuccess(driver.listRunning))
       yield* reconcileAll(others.filter((row) => running.has(row.userId) || !isStopRecorded(row)))
     }).pipe(Effect.forkScoped)
@@ -178,8 +180,8 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     }, withExportedSpan("InstanceReconciler.access"))
 
     /**
-     * Forwards a turn to the owner's instance, which is revived first when it is down or not configured. A turn that never
-     * reached an instance is sent once more, after a revival.
+     * Forwards a turn to the owner's instance, which is first revived if it is down or not configured. A turn that
+     * never reached an instance is sent once more, after a revival.
      */
     const chat = (
       userId: UserId,

@@ -10,11 +10,11 @@ import type { RunningInstance } from "./InstanceDriver.ts"
 import { InstanceNotFound, InstanceUnavailable } from "./InstanceErrors.ts"
 import { type InstanceChanges, InstanceRepository } from "./InstanceRepository.ts"
 
-/** Whether the instance of a row has to run. One in error stays down. */
+/** Whether the instance of a row must run. An instance in error stays down. */
 export const shouldBeUp = ({ desired, status }: Pick<Instance, "desired" | "status">): boolean =>
   desired === "up" && status !== "error"
 
-/** Agents that are up, or are about to be. */
+/** Whether an agent runs or is starting. */
 export const needsInstance = ({ status }: Pick<Agent, "status">): boolean => isUp(status) || status === "provisioning"
 
 export const makeUpChanges = (
@@ -22,7 +22,7 @@ export const makeUpChanges = (
   status: Instance["status"]
 ): InstanceChanges => ({ desired: "up", status, startedAt, runtimeVersion })
 
-/** The rows of an instance and its agents, as reconciliation reads and writes them. */
+/** Rows of an instance and its agents, for reconciliation. */
 export class InstanceRecords extends Effect.Service<InstanceRecords>()("@berth/InstanceRecords", {
   effect: Effect.gen(function* () {
     const agents = yield* AgentLifecycle
@@ -44,7 +44,7 @@ export class InstanceRecords extends Effect.Service<InstanceRecords>()("@berth/I
         ),
       isSuspended: (userId: UserId) => Effect.map(users.findSuspended([userId]), (suspended) => suspended.has(userId)),
       shouldBeUp: (userId: UserId) => Effect.map(instances.find(userId), Option.exists(shouldBeUp)),
-      /** Applies an event to the agents and changes the instance's row, in one transaction. */
+      /** Applies an event to the agents and updates the instance's row in one transaction. */
       record: (userId: UserId, event: AgentLifecycleEvent, members: ReadonlyArray<Agent>, changes: InstanceChanges) =>
         transaction.run(Effect.zipRight(agents.applyEventToAll(members, event), instances.update(userId, changes)))
     }

@@ -2,7 +2,7 @@ import { Context, type DateTime, type Effect, type Option, type Redacted } from 
 import type { DesiredState, Instance } from "./Instance.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-/** An instance with its owner's address and name. */
+/** An instance with the address and name of its owner. */
 export interface ListedInstance {
   readonly instance: Instance
   readonly ownerEmail: string
@@ -20,36 +20,36 @@ export interface InstanceChanges {
 export class InstanceRepository extends Context.Tag("@berth/InstanceRepository")<
   InstanceRepository,
   {
-    /** Creates the instance on the first call; concurrent first calls create one. */
+    /** Creates the instance if absent. Idempotent under concurrency. */
     readonly ensure: (userId: UserId, subdomain: string) => Effect.Effect<Instance>
     readonly find: (userId: UserId) => Effect.Effect<Option.Option<Instance>>
     readonly findOwnerBySubdomain: (subdomain: string) => Effect.Effect<Option.Option<UserId>>
-    /** `desired: "up"` counts as use. */
+    /** `desired: "up"` counts as a use. */
     readonly update: (userId: UserId, changes: InstanceChanges) => Effect.Effect<void>
-    /** Newest first, with the full count. */
+    /** Newest first, with the count of all instances. */
     readonly list: (page: {
       readonly limit: number
       readonly offset: number
     }) => Effect.Effect<{ readonly instances: ReadonlyArray<ListedInstance>; readonly total: number }>
     /** Oldest first. */
     readonly listDesired: (desired: DesiredState) => Effect.Effect<ReadonlyArray<Instance>>
-    /** Returns the owners among these whose instance is desired up. */
+    /** Returns the owners among these whose instance has the desired state `up`. */
     readonly recordUse: (userIds: ReadonlyArray<UserId>) => Effect.Effect<ReadonlySet<UserId>>
-    /** The owners of instances that are desired up and were last used before `since`. */
+    /** Owners of instances with the desired state `up`, last used before `since`. */
     readonly listUnused: (since: DateTime.Utc) => Effect.Effect<ReadonlyArray<UserId>>
-    /** False when the instance was used since, or is not desired up. */
+    /** False if the instance was used since `since`, or its desired state is not `up`. */
     readonly markAsleep: (userId: UserId, since: DateTime.Utc) => Effect.Effect<boolean>
-    /** The token between runtime and backend, created on the first call. */
+    /** Returns the token between runtime and backend; creates it if absent. */
     readonly ensureRuntimeToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
     /** None for a suspended owner. */
     readonly findByRuntimeToken: (token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
-    /** The owner's token for the instance's own endpoints, created on the first call. */
+    /** Returns the owner's token for the instance's endpoints; creates it if absent. */
     readonly ensureGatewayToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
-    /** The next `ensureGatewayToken` creates another token. */
+    /** The next `ensureGatewayToken` creates a new token. */
     readonly revokeGatewayToken: (userId: UserId) => Effect.Effect<void>
-    /** A value per owner that changes with the gateway token. Owners without a token and suspended ones are absent. */
+    /** A value per owner that changes with the gateway token. Excludes suspended owners and owners without a token. */
     readonly listGatewayTokenVersions: (userIds: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyMap<UserId, string>>
-    /** Runs one effect at a time per owner, across processes. */
+    /** Runs effects of an owner one at a time, across processes. */
     readonly serialized: <A, E, R>(userId: UserId, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   }
 >() {}

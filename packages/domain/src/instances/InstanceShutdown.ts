@@ -9,7 +9,7 @@ import type { Instance } from "./Instance.ts"
 import { InstanceRecords, needsInstance, shouldBeUp } from "./InstanceRecords.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
 
-/** Whether the rows of a stop are complete; its instance may still run. */
+/** Whether the rows record a stop; the instance may still run. */
 export const isStopRecorded = ({ desired, status }: Pick<Instance, "desired" | "status">): boolean =>
   status === "stopped" || status === "error" || (desired === "asleep" && status !== "provisioning")
 
@@ -38,7 +38,7 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
       yield* records.record(userId, "stopped", yield* agents.listOwned(userId), { status: "stopped", startedAt: null })
     })
 
-    /** Stops an instance that no agent needs; the agents keep their status. The caller holds the owner's lock. */
+    /** Stops an instance that no agent needs; agents keep their status. The caller holds the owner's lock. */
     const stopUnused = Effect.fnUntraced(function* (userId: UserId, status: "stopped" | "error") {
       yield* instances.update(userId, { desired: "down" })
       yield* stopInstance(userId)
@@ -50,14 +50,14 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
         userId,
         Effect.gen(function* () {
           yield* records.require(userId)
-          // The desired state is committed first: after a crash in between the next backend finishes the stop.
+          // The desired state is committed first, so that after a crash the next backend completes the stop.
           yield* instances.update(userId, { desired: "down" })
           yield* stopAll(userId)
         })
       )
     })
 
-    /** Stops an instance that was not used since; the agents keep their status. */
+    /** Stops an instance unused since `since`; agents keep their status. */
     const sleep = Effect.fn("InstanceShutdown.sleep")(function* (userId: UserId, since: DateTime.Utc) {
       yield* instances.serialized(
         userId,
@@ -69,7 +69,10 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
       )
     })
 
-    /** Stops the instance of a suspended account; it starts again with the next message after the suspension. The caller holds the owner's lock. */
+    /**
+     * Stops the instance of a suspended account; the first message after the suspension starts it. The caller holds the
+     * owner's lock.
+     */
     const suspend = Effect.fnUntraced(function* (userId: UserId) {
       const found = yield* instances.find(userId)
       if (Option.exists(found, ({ desired }) => desired === "up"))
@@ -77,13 +80,13 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
       yield* stopInstance(userId)
     })
 
-    /** An instance that never was up fails with its first agent. The job of an agent in provisioning is delivered again. */
+    /** An instance that never ran fails with its first agent. The job of an agent in provisioning is redelivered. */
     const finishFailedDeployment = Effect.fnUntraced(function* (userId: UserId) {
       const owned = yield* agents.listOwned(userId)
       if (!owned.some(needsInstance)) yield* stopUnused(userId, owned.length === 0 ? "stopped" : "error")
     })
 
-    /** Finishes the stop or start that a crashed backend left half done: nothing runs where nothing should. */
+    /** Completes a stop or start that a crashed backend left incomplete, so that no undesired instance runs. */
     const finishStop = Effect.fn("InstanceShutdown.finishStop")(function* (userId: UserId) {
       yield* instances.serialized(
         userId,
@@ -107,26 +110,26 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
       yield* instances.serialized(
         found.value.ownerId,
         Effect.gen(function* () {
-          // Read again under the lock: a deployment in progress may have succeeded.
+          // Read again under the lock, since a deployment in progress may have succeeded.
           const agent = yield* agents.find(agentId)
           if (Option.isNone(agent) || agent.value.status !== "provisioning") return
           yield* agents.applyEvent(agent.value, "deployment-failed")
           yield* Effect.logError("Agent provisioning failed").pipe(Effect.annotateLogs({ agentId, reason }))
           const { ownerId } = agent.value
           if ((yield* agents.listOwned(ownerId)).some(needsInstance)) return
-          // An instance that never was up fails with its first agent.
+          // An instance that never ran fails with its first agent.
           const failed = Option.exists(yield* instances.find(ownerId), ({ status }) => status === "provisioning")
           yield* stopUnused(ownerId, failed ? "error" : "stopped")
         })
       )
     })
 
-    /** Ends the restarts of an instance that crashed too often: the instance and its agents fail. */
+    /** Ends the restarts of an instance that crashed too often; the instance and its agents fail. */
     const abandon = Effect.fn("InstanceShutdown.abandon")(function* (userId: UserId, reason: string) {
       yield* instances.serialized(
         userId,
         Effect.gen(function* () {
-          // Read again under the lock: the owner may have stopped or restarted it.
+          // Read again under the lock, since the owner may have stopped or restarted it.
           if (!(yield* records.shouldBeUp(userId)) || (yield* crashes.isEmpty(userId))) return
           yield* Effect.logError("Instance abandoned after repeated crashes").pipe(
             Effect.annotateLogs({ userId, reason })
@@ -146,7 +149,7 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
       finishStop,
       failDeployment,
       abandon,
-      /** The owners of instances that were not stopped because their host was unavailable. One subscriber. */
+      /** Owners of instances that still run because their host was unavailable. Single subscriber. */
       unfinished: Stream.fromQueue(unfinished)
     }
   })

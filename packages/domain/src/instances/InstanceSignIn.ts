@@ -10,14 +10,14 @@ import { InstanceNotFound } from "./InstanceErrors.ts"
 import { Instances } from "./Instances.ts"
 
 const ticketLifetime = Duration.minutes(1)
-/** The session of the web API can end earlier, and its end is effective at once. */
+/** Maximum lifetime. The session of the web API can end earlier, with immediate effect. */
 export const instanceSessionLifetime = Duration.hours(12)
 
 const Sealed = Schema.parseJson(
   Schema.Struct({
     sessionId: SessionId,
     subdomain: Schema.String,
-    /** Hash of the browser's secret, of tickets. */
+    /** Hash of the browser's secret; tickets only. */
     browser: Schema.String,
     expiresAt: Schema.DateTimeUtcFromNumber
   })
@@ -26,7 +26,7 @@ const encode = Schema.encodeSync(Sealed)
 const decode = Schema.decodeOption(Sealed)
 
 /**
- * Hands a session over to the subdomain of the user's own instance: a ticket that one browser redeems once, then a cookie.
+ * Transfers a session to the subdomain of the user's instance: a ticket that one browser redeems once, then a cookie.
  * Both are sealed and name the session, so neither outlives it.
  */
 export class InstanceSignIn extends Effect.Service<InstanceSignIn>()("@berth/InstanceSignIn", {
@@ -59,7 +59,7 @@ export class InstanceSignIn extends Effect.Service<InstanceSignIn>()("@berth/Ins
         )
       })
 
-    /** A ticket for the browser whose secret has the hash `browser`. Fails unless the subdomain is the user's. */
+    /** Issues a ticket for the browser whose secret has the hash `browser`. Fails for the subdomain of another user. */
     const issueTicket = Effect.fn("InstanceSignIn.issueTicket")(function* (
       { sessionId, userId }: { readonly userId: UserId; readonly sessionId: SessionId },
       subdomain: string,
@@ -70,7 +70,7 @@ export class InstanceSignIn extends Effect.Service<InstanceSignIn>()("@berth/Ins
       return yield* seal("ticket", { sessionId, subdomain, browser }, ticketLifetime)
     })
 
-    /** Exchanges a ticket for the value of the cookie; none unless the browser began with this secret, or for a used ticket. */
+    /** Exchanges a ticket for the value of the cookie; none for a used ticket or a browser with another secret. */
     const redeemTicket = Effect.fn("InstanceSignIn.redeemTicket")(function* (
       subdomain: string,
       ticket: Redacted.Redacted,
@@ -82,14 +82,14 @@ export class InstanceSignIn extends Effect.Service<InstanceSignIn>()("@berth/Ins
       )
       if (Option.isNone(found)) return Option.none()
       const { sessionId } = found.value
-      // Each redemption is another request under the ticket's key, so the first alone is claimed.
+      // Redemptions are different requests with the ticket's key, so only the first is claimed.
       const key = { principal: sessionId, route: "instance ticket", key: hashSecret(digests, ticket) }
       const claim = yield* keys.claim(key, hashSecret(digests, yield* tokens.make))
       if (claim._tag !== "Claimed") return Option.none()
       return Option.some(yield* seal("session", { sessionId, subdomain, browser: "" }, instanceSessionLifetime))
     })
 
-    /** Session and user of the cookie, while the session lasts. */
+    /** Returns session and user of the cookie while the session lasts. */
     const authenticate = Effect.fn("InstanceSignIn.authenticate")(function* (
       subdomain: string,
       cookie: Redacted.Redacted

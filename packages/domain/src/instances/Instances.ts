@@ -7,7 +7,7 @@ import { mergeLogPages, type RuntimeLogQuery } from "./RuntimeLog.ts"
 import type { UserId } from "../shared/UserId.ts"
 import { withExportedSpan } from "../shared/SpanExport.ts"
 
-/** The operations of an owner on the own instance. Callers have checked the ownership. */
+/** Operations of an owner on the own instance. Callers check ownership. */
 export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
   effect: Effect.gen(function* () {
     const repository = yield* InstanceRepository
@@ -18,14 +18,14 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
       return yield* Effect.mapError(yield* repository.find(userId), () => new InstanceNotFound())
     })
 
-    /** The token for the instance's own endpoints; the same at every call until it is revoked. */
+    /** Returns the token for the instance's endpoints; constant until it is revoked. */
     const ensureGatewayToken = Effect.fn("Instances.ensureGatewayToken")(function* (userId: UserId) {
       yield* find(userId)
       const token: Redacted.Redacted = yield* repository.ensureGatewayToken(userId)
       return token
     })
 
-    /** Invalidates the token; `ensureGatewayToken` then makes another. */
+    /** Invalidates the token; the next `ensureGatewayToken` creates a new one. */
     const revokeGatewayToken = Effect.fn("Instances.revokeGatewayToken")(function* (userId: UserId) {
       yield* repository.revokeGatewayToken(userId)
     })

@@ -14,7 +14,7 @@ export const layer = Layer.provideMerge(
   Instances.Default
 )
 
-/** The agent manager of this process, for the instances of this host. */
+/** Agent manager of this process, for the instances of this host. */
 export const manager = LocalAgentManager.layer.pipe(
   Layer.provide(Layer.merge(InstanceReconciler.Default, OrphanCleanup.Default)),
   Layer.provide(InstanceContents.Default),

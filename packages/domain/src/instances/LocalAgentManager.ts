@@ -11,7 +11,7 @@ import { BackendUnavailable, InstanceUnavailable } from "./InstanceErrors.ts"
 const isHostUnavailable = (error: unknown): error is InstanceHostUnavailable => error instanceof InstanceHostUnavailable
 const toBackendUnavailable = ({ reason }: InstanceHostUnavailable) => new BackendUnavailable({ reason })
 
-/** The same method, with an unavailable host as an unavailable backend. */
+/** Wraps a method so that an unavailable host is reported as an unavailable backend. */
 const reportHost =
   <Args extends ReadonlyArray<unknown>, A, E, R>(
     method: (...args: Args) => Effect.Effect<A, E | InstanceHostUnavailable, R>
@@ -19,7 +19,7 @@ const reportHost =
   (...args: Args) =>
     Effect.catchIf(method(...args), isHostUnavailable, toBackendUnavailable)
 
-/** The agent manager in the backend's own process. */
+/** Agent manager in the backend's process. */
 export const layer = Layer.effect(
   AgentManager,
   Effect.gen(function* () {

@@ -5,7 +5,7 @@ import { AgentManager } from "./AgentManager.ts"
 import { makeSubdomain } from "./Instance.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
 
-/** The agents' view of instances, over their rows and the agent manager. */
+/** Implements the agents' port of instances by their rows and the agent manager. */
 export const layer = Layer.effect(
   AgentInstances,
   Effect.gen(function* () {

@@ -7,8 +7,8 @@ import type { UserId } from "../shared/UserId.ts"
 export const orphanScanInterval = Duration.minutes(10)
 
 /**
- * Removes the instances and files of deleted accounts. Ids that the database has never known are kept: a backend started
- * with another installation's database must not delete files.
+ * Removes the instances and files of deleted accounts. Keeps those with unknown ids: a backend started with the
+ * database of another installation must not delete files.
  */
 export class OrphanCleanup extends Effect.Service<OrphanCleanup>()("@berth/OrphanCleanup", {
   scoped: Effect.gen(function* () {
@@ -16,7 +16,7 @@ export class OrphanCleanup extends Effect.Service<OrphanCleanup>()("@berth/Orpha
     const driver = yield* InstanceDriver
     const instances = yield* InstanceRepository
 
-    /** Under the owner's lock: no launch is in progress, and none follows for a deleted account. */
+    /** Under the owner's lock: no launch is in progress, and none can follow for a deleted account. */
     const remove = Effect.fn("OrphanCleanup.remove")(function* (userId: UserId) {
       yield* Effect.annotateCurrentSpan({ "user.id": userId })
       yield* instances.serialized(
@@ -32,7 +32,7 @@ export class OrphanCleanup extends Effect.Service<OrphanCleanup>()("@berth/Orpha
       )
     })
 
-    /** Finds the accounts that were deleted while this backend was down. */
+    /** Finds accounts deleted while this backend was down. */
     const scan = Effect.gen(function* () {
       const absent = [...(yield* users.findAbsent(yield* driver.listOwners))]
       const unknown = absent.flatMap(([id, why]) => (why === "unknown" ? [id] : []))

@@ -1,9 +1,9 @@
 import { Duration } from "effect"
 
-/** Crashes within this time count together. */
+/** Period in which crashes are counted. */
 export const crashWindow = Duration.minutes(10)
 const maximumCrashes = 5
 
-/** The delay after the n-th crash within the window (n from 1), or the end of restarts. */
+/** Returns the delay after the n-th crash within the window (n from 1), or the end of restarts. */
 export const decideRestart = (crashes: number): { readonly restartAfter: Duration.Duration } | "give-up" =>
   crashes > maximumCrashes ? "give-up" : { restartAfter: Duration.millis(250 * 2 ** (crashes - 1)) }

@@ -2,7 +2,7 @@ import { Context, Effect, Schema } from "effect"
 import { RateLimiter } from "../limits/RateLimiter.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-/** Spans of one relayed batch, attributes of a span, and the lengths of its texts. */
+/** Maximum spans of a relayed batch, attributes of a span, and lengths of its texts. */
 export const maximumBatchSpans = 128
 export const maximumSpanAttributes = 64
 export const maximumSpanName = 128
@@ -44,7 +44,7 @@ export const RuntimeSpan = Schema.Struct({
 })
 export type RuntimeSpan = typeof RuntimeSpan.Type
 
-/** Exports spans of an owner's instance. Default: drops them, as processes without an exporter do. */
+/** Exports spans of an owner's instance. Default: drops them, as in processes without an exporter. */
 export class RuntimeSpanExporter extends Context.Reference<RuntimeSpanExporter>()("@berth/RuntimeSpanExporter", {
   defaultValue:
     () =>
@@ -52,7 +52,7 @@ export class RuntimeSpanExporter extends Context.Reference<RuntimeSpanExporter>(
       Effect.void
 }) {}
 
-/** Spans that instances relay, since they have no access to the collector. */
+/** Spans relayed by instances, which have no access to the collector. */
 export class RuntimeSpans extends Effect.Service<RuntimeSpans>()("@berth/RuntimeSpans", {
   effect: Effect.gen(function* () {
     const limiter = yield* RateLimiter

@@ -3,7 +3,7 @@ import type { AgentId } from "../shared/AgentId.ts"
 
 const oldestFirst = (a: Agent, b: Agent) => a.createdAt.epochMillis - b.createdAt.epochMillis || (a.id < b.id ? -1 : 1)
 
-/** Selects the agents that a start brings up, within the plan's limit: working before failed ones, oldest first. */
+/** Selects the agents to start within the plan's limit: working before failed ones, oldest first. */
 export const selectAgentsToStart = (
   agents: ReadonlyArray<Agent>,
   limit: number

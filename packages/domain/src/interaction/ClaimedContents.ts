@@ -5,7 +5,7 @@ import type { UserId } from "../shared/UserId.ts"
 import { ConversationRepository } from "./conversations/ConversationRepository.ts"
 import { Memories } from "./memory/Memories.ts"
 
-/** Everything that shapes the replies of an account's agents: configurations, conversations and notes. */
+/** All contents that affect the replies of an account's agents: configurations, conversations and notes. */
 export class ClaimedContents extends Effect.Service<ClaimedContents>()("@berth/ClaimedContents", {
   effect: Effect.gen(function* () {
     const configurations = yield* AgentConfigReset
@@ -13,7 +13,7 @@ export class ClaimedContents extends Effect.Service<ClaimedContents>()("@berth/C
     const memories = yield* Memories
     const transaction = yield* Transaction
 
-    /** Idempotent. Agents, their names and models stay. */
+    /** Idempotent. Keeps agents, their names and models. */
     const reset = Effect.fn("ClaimedContents.reset")(function* (userId: UserId) {
       yield* transaction.run(
         Effect.gen(function* () {

@@ -22,13 +22,13 @@ import { type CallUsage, computePrice, estimateExpectedTokens } from "./PluginPr
 export interface CallQuote {
   /** Upper bound of the price. */
   readonly units: Units
-  /** Whether the caller's own keys will answer, which costs no units. */
+  /** Whether the caller's own keys answer the call, without units. */
   readonly ownKey: boolean
-  /** Usage of a call whose caller leaves after `text`. */
+  /** Estimates the usage of a call whose caller disconnects after `text`. */
   readonly estimateUsage: (text: string) => CallUsage
 }
 
-/** The request of generate-text on behalf of a caller. */
+/** Builds the request of generate-text on behalf of a caller. */
 export const toChatRequest = (
   request: Extract<PluginInput, { plugin: "generate-text" }>["request"],
   caller: Option.Option<User>
@@ -67,11 +67,11 @@ const countStartedMinutes = (audio: Uint8Array): Either.Either<number, PluginInp
     : Either.right(minutes)
 }
 
-/** The cost of a transcription in US dollars at its provider, by started minutes. */
+/** Returns the provider's price of a transcription in US dollars, by started minutes. */
 export const quoteTranscription = (model: SpeechModel, audio: Uint8Array): Either.Either<number, PluginInputInvalid> =>
   Either.flatMap(countStartedMinutes(audio), (minutes) => quoteSpeech(model, "stt", minutes))
 
-/** Prices calls before they run, by the flat prices and the costs of the models. */
+/** Prices calls before they run, by flat prices and model costs. */
 export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes", {
   effect: Effect.gen(function* () {
     const settings = yield* GatewaySettings
@@ -85,7 +85,7 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
       return { units: computePrice(settings, input.plugin, usage), ownKey, estimateUsage: () => usage }
     }
 
-    /** Speech by a provider with an own key of the caller always uses that key. */
+    /** Speech at a provider always uses the caller's own key for it, if any. */
     const hasOwnKey = ({ provider }: SpeechModel, caller: Option.Option<User>) => {
       const vendor = speechVendors.find((name) => name === provider)
       return vendor === undefined || Option.isNone(caller)

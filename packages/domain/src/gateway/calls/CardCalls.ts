@@ -22,7 +22,7 @@ export interface CardCall {
   readonly user: User
   readonly input: PluginInput
   readonly quote: CallQuote
-  /** Whether deltas reach the caller before the end. */
+  /** Whether deltas are sent before the end. */
   readonly isStreamed: boolean
 }
 
@@ -30,8 +30,8 @@ const addTime = (result: PluginResult): Effect.Effect<CallResult> =>
   Effect.map(currentTime, (answeredAt) => ({ ...result, answeredAt }))
 
 /**
- * Calls paid with units and credits: reserved up to the quote, settled on usage. A call that fails before it delivered anything
- * and a call by the caller's own keys cost nothing; a caller that leaves pays for the prompt and the output so far.
+ * Calls paid with units and credits: reserved up to the quote, settled by usage. A call is free if it fails before any
+ * delivery or uses the caller's own keys. A caller that disconnects pays for the prompt and the output so far.
  */
 export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
   scoped: Effect.gen(function* () {
@@ -58,7 +58,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         ? computeTaskPrice(settings, turnSettings, spentUsd)
         : computePrice(settings, input.plugin, quote.estimateUsage(text))
 
-    /** Settles a run without an end. Before any output, only the model calls of a task cost. */
+    /** Settles a run without an end. Before any output, only the model calls of a task are charged. */
     const settleOpenEnd = (
       call: CardCall,
       id: ReservationId,
@@ -78,13 +78,13 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         const { input, isStreamed, user } = call
         const recordCharge = yield* useService(RequestCharge, Effect.succeed)
         const spentUsd = Ref.unsafeMake(0)
-        // Hot path: plain variables, since an answer has hundreds of deltas and one fiber at a time passes them on.
+        // Hot path: plain variables, since an answer has hundreds of deltas, forwarded by a single fiber.
         const texts: Array<string> = []
         let model: string | undefined = undefined
         let isFailed = false
         let isSettled = false
 
-        // Registered before the run is opened, so that the run has ended and its cost is complete.
+        // Added before the run is opened, so that it executes after the run has ended with its final cost.
         const finish = Effect.suspend(() => {
           if (isSettled) return Effect.void
           const isDelivered = isStreamed && texts.length > 0
@@ -134,7 +134,9 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         } satisfies OpenedRun<PluginError>
       })
 
-    /** Speech comes in one piece and is charged by its provider in any case: it runs to its end when the caller leaves. */
+    /**
+     * Speech arrives at once, and its provider charges in any case, so the run continues after the caller disconnects.
+     */
     const openWhole = (call: CardCall, id: ReservationId): Effect.Effect<OpenedRun<never>, PluginError> =>
       plugins.open(call.input, Option.some(call.user)).pipe(
         Effect.flatMap(({ events }) => collectResult(events)),
@@ -151,12 +153,15 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
     const openReserved = (call: CardCall, id: ReservationId) =>
       call.input.plugin === "tts" || call.input.plugin === "stt" ? openWhole(call, id) : openStream(call, id)
 
-    /** Reserves the quote and opens the run. Administrators reserve nothing. Closing the scope ends the run and the reservation. */
+    /**
+     * Reserves the quote and opens the run. Administrators reserve nothing. Closing the scope ends the run and its
+     * reservation.
+     */
     const open = Effect.fnUntraced(function* (
       call: CardCall
     ): Effect.fn.Return<OpenedGatewayCall, PluginError | UnitsExhausted | BudgetExceeded, Scope.Scope> {
       const { input, quote, user } = call
-      // The same for every repetition of a request with an idempotency key, so that it reserves once.
+      // Constant for all repetitions of a request with an idempotency key, so that it reserves once.
       const cause = `gateway:${yield* executions.reference}`
       const run: OpenedRun<PluginError> = quote.ownKey
         ? yield* plugins.open(input, Option.some(user), { ownKeysOnly: true })

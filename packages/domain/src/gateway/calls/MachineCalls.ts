@@ -27,7 +27,7 @@ export interface MachineCall {
 type PaidCall = Extract<RedemptionResult, { readonly _tag: "Paid" }>
 type PaidCallError = PluginError | PaymentInProgress
 
-/** Calls that a machine payment covers, each by itself. */
+/** Calls paid by one machine payment each. */
 export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/MachineCalls", {
   scoped: Effect.gen(function* () {
     const payments = yield* MachinePayments
@@ -35,7 +35,7 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
     const { priceMargin } = yield* GatewaySettings
     const scope = yield* Effect.scope
 
-    /** Runs the plugin under the claim: completed with the answer, else released. */
+    /** Runs the plugin under the claim; completes it with the answer, else releases it. */
     const runClaimed = (
       { amount, claim }: PaidCall,
       { caller, input }: MachineCall,
@@ -64,8 +64,7 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
       )
 
     /**
-     * The run belongs to this service: it continues after the caller's disconnect, and its answer is stored for a
-     * repetition.
+     * The service owns the run: it continues after the caller disconnects, and its answer is stored for repetitions.
      */
     const start = (paid: PaidCall, call: MachineCall) =>
       Effect.gen(function* () {
@@ -133,14 +132,14 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
       )
     })
 
-    /** The way to pay a call that units do not cover. */
+    /** Returns the challenge of a call that units do not cover. */
     const challenge = (request: PaidRequest) => Effect.map(payments.challenge(request), Option.some)
 
     return { call, challenge, findMissingCredential: payments.findMissingCredential }
   })
 }) {}
 
-/** Calls of a service that takes no machine payments: none is paid, and no challenge is offered. */
+/** Machine calls without configured payments: every call is unpaid, without a challenge. */
 export const withoutPayments = Layer.succeed(
   MachineCalls,
   MachineCalls.make({

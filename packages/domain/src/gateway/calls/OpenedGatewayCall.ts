@@ -7,20 +7,20 @@ import type { PaymentInProgress } from "../GatewayErrors.ts"
 import type { PaymentReceipt } from "../payments/PaymentReceipt.ts"
 import type { PluginError, PluginResult } from "../plugins/PluginRun.ts"
 
-/** The end of a call. A repeat of a paid call has the time of its first answer. */
+/** End of a call. A repetition of a paid call has the time of its first answer. */
 export interface CallResult extends PluginResult {
   readonly answeredAt: DateTime.Utc
 }
 
 /** A call whose first event is available. */
 export interface OpenedGatewayCall {
-  /** The model that answers, where one model does. */
+  /** The answering model, if a single model answers. */
   readonly opening: Option.Option<ChatOpening>
   /** The model of a replayed answer. */
   readonly answeredBy?: AnsweringModel | undefined
   readonly events: ChunkReader<ModelDelta | CallResult, PluginError | PaymentInProgress>
-  /** The machine payment, where one was made. */
+  /** The receipt of the machine payment, if any. */
   readonly receipt: Option.Option<PaymentReceipt>
-  /** Whether the answer is that of an earlier request. */
+  /** Whether the answer is from an earlier request. */
   readonly isReplayed: boolean
 }

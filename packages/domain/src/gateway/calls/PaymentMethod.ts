@@ -3,7 +3,7 @@ import { AuthenticationRequired } from "../../sessions/SessionErrors.ts"
 import { paymentIntent, paymentMethod } from "../payments/Challenge.ts"
 import type { User } from "../../shared/User.ts"
 
-/** By card (units and credits of the caller's account), or by a machine payment for this call alone. */
+/** By card (units and credits of the caller's account), or by a machine payment for one call. */
 export type PaymentMethod = "card" | "mpp"
 
 export class PaymentMethodUnknown extends Data.TaggedError("PaymentMethodUnknown")<object> {
@@ -25,16 +25,16 @@ const paymentScheme = /^\s*payment(?:\s|$)/i
 
 export interface ChosenPayment {
   readonly method: PaymentMethod
-  /** Whether the caller named the method; without a name, every method is offered. */
+  /** Whether the caller named the method; otherwise every method is offered. */
   readonly isNamed: boolean
 }
 
-/** Ranges of `Accept-Payment` that match our challenges, by increasing precedence. */
+/** Ranges of `Accept-Payment` that match the service's challenges, in ascending precedence. */
 const challengeRanges = ["*/*", `*/${paymentIntent}`, `${paymentMethod}/*`, `${paymentMethod}/${paymentIntent}`]
 
 /**
- * Whether an `Accept-Payment` of the "Payment" HTTP authentication draft accepts our challenges. The most specific range that
- * matches decides.
+ * Whether an `Accept-Payment` header of the "Payment" HTTP authentication draft accepts the service's challenges. The
+ * most specific matching range decides.
  */
 const acceptsChallenge = (acceptPayment: string): boolean => {
   let best = { precedence: -1, isAccepted: false }
@@ -49,8 +49,8 @@ const acceptsChallenge = (acceptPayment: string): boolean => {
 }
 
 /**
- * Returns the payment method: the one that `X-Payment-Method` names, else mpp with a `Payment` credential, else mpp without a session
- * where `Accept-Payment` accepts it, else card.
+ * Returns the method of `X-Payment-Method`, else mpp with a `Payment` credential, else mpp without a session if
+ * `Accept-Payment` accepts it, else card.
  */
 export const choosePaymentMethod = (request: {
   readonly named: string | undefined
@@ -71,7 +71,7 @@ export type CallPayer =
   | { readonly method: "card"; readonly user: User; readonly isNamed: boolean }
   | { readonly method: "mpp"; readonly caller: Option.Option<User> }
 
-/** Card payments need a signed-in user. */
+/** Card payments require a signed-in user. */
 export const identifyPayer = (
   { isNamed, method }: ChosenPayment,
   caller: Option.Option<User>

@@ -11,17 +11,17 @@ const defaultAnswerTokens = 1_000
 
 /** Converts USD to units, rounded up, at least one. */
 export const convertPriceToUnits = (usd: number): Units =>
-  // Rounds off binary fractions first: 0.07 USD would be 8 units.
+  // Removes binary rounding errors first; else 0.07 USD would be 8 units.
   Units(Math.max(1, Math.ceil(Number((usd * unitsPerCredit).toFixed(9)))))
 
-/** Flat prices due for so many tokens, at least one. */
+/** Returns the number of flat prices for these tokens, at least one. */
 export const countPriceShares = (tokens: number): number => Math.max(1, Math.ceil(tokens / tokensPerPrice))
 
 /** Usage of a call, reported or estimated. */
 export interface CallUsage {
-  /** Tokens of prompt and output, where the plugin is priced by them. */
+  /** Tokens of prompt and output if they determine the price, else null. */
   readonly tokens: number | null
-  /** Cost at the provider in US dollars; null where only the flat price counts. */
+  /** Cost at the provider in US dollars; null if only the flat price applies. */
   readonly costUsd: number | null
 }
 
@@ -51,7 +51,7 @@ export const computeTaskPrice = (
 export const estimateExpectedTokens = (request: TextRequest): number =>
   estimateRequestTokens(request) + (request.options?.maxTokens ?? defaultAnswerTokens)
 
-/** Sets `maxTokens`, unless it is set, to the rest of the started tokens that the flat price covers. */
+/** Sets an absent `maxTokens` to the remaining tokens that the flat price covers. */
 const limitToPrice = (request: TextRequest): TextRequest => {
   const { options } = request
   if (options?.maxTokens !== undefined) return request
@@ -59,6 +59,6 @@ const limitToPrice = (request: TextRequest): TextRequest => {
   return { ...request, options: { ...options, maxTokens: paidFor - estimateRequestTokens(request) } }
 }
 
-/** The input as it is sent to the plugin: with a bound on the answer. */
+/** Bounds the answer of the input before it is sent to the plugin. */
 export const limitInput = (input: PluginInput): PluginInput =>
   input.plugin === "generate-text" ? { ...input, request: limitToPrice(input.request) } : input

@@ -9,7 +9,10 @@ import { GatewaySettings } from "../GatewaySettings.ts"
 import { type EmbeddingRequest, ModelAnswers } from "../plugins/ModelAnswers.ts"
 import { quoteEmbedding } from "./EmbeddingModels.ts"
 
-/** Embeddings, charged by the tokens that the provider reports: reserved by an estimate, free by the caller's own key. */
+/**
+ * Embeddings, charged by the tokens that the provider reports and reserved by an estimate; free with the caller's own
+ * key.
+ */
 export class ChargedEmbeddings extends Effect.Service<ChargedEmbeddings>()("@berth/ChargedEmbeddings", {
   effect: Effect.gen(function* () {
     const answers = yield* ModelAnswers
@@ -41,7 +44,8 @@ export class ChargedEmbeddings extends Effect.Service<ChargedEmbeddings>()("@ber
               ledger.settle(id, convertPriceToUnits(costUsd * priceMargin), units, request.model)
             )
           ),
-        // No effect on a settled reservation. A client that disconnects after the call began pays the estimate: the provider may have the texts.
+        // No effect on a settled reservation. A client that disconnects after the call began pays the estimate, since
+        // the provider may have received the texts.
         (reserved, exit) =>
           Effect.transposeMapOption(reserved, (id) =>
             isSent && Exit.isInterrupted(exit) ? ledger.settle(id, units, units, request.model) : ledger.release(id)

@@ -2,14 +2,17 @@ import { Either, Option } from "effect"
 import { computeMediaCost } from "../../ai/models/MediaPrices.ts"
 import { PluginInputInvalid } from "../plugins/PluginRun.ts"
 
-/** The one provider of embeddings. */
+/** The only provider of embeddings. */
 export const embeddingProvider = "openai"
 
-/** The id of a model, which callers may name without its vendor. */
+/** Returns the full id of a model; callers may omit its vendor. */
 export const resolveEmbeddingModel = (model: string): string =>
   model.includes("/") ? model : `${embeddingProvider}/${model}`
 
-/** The cost of so many tokens in US dollars; fails for models of other providers and without a list price. */
+/**
+ * Returns the cost of the tokens in US dollars; fails for models of other providers and for models without a list
+ * price.
+ */
 export const quoteEmbedding = (model: string, tokens: number): Either.Either<number, PluginInputInvalid> =>
   Either.fromOption(
     Option.filter(computeMediaCost(resolveEmbeddingModel(model), "embedding", tokens), () =>

@@ -11,7 +11,7 @@ import { embeddingProvider as provider, quoteEmbedding, resolveEmbeddingModel } 
 
 const timeout = Duration.minutes(1)
 
-/** Embeddings by OpenAI, with the caller's own key if there is one. */
+/** Embeddings by OpenAI, with the caller's own key if any. */
 export const makeLocalEmbeddings = Effect.gen(function* () {
   const { all, withKey } = yield* ModelProviders
   const ownerKeys = yield* OwnerKeys

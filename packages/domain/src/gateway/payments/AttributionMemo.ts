@@ -1,19 +1,19 @@
 import type { PaymentDigests } from "./PaymentDigests.ts"
 
-/** The challenge that a transfer's memo is bound to; `none` also for memos of other protocols. */
+/** Challenge to which a transfer's memo is bound; `none` includes memos of other protocols. */
 export type MemoBinding = "this challenge" | "another challenge" | "none"
 
 const digits = (bytes: number) => bytes * 2
 const length = digits(32)
 const version = "01"
-/** Members with the client's origin. */
+/** Position of the hash of the client. */
 const client = { start: digits(15), end: digits(25) }
 
 const prefix = (keccak256: PaymentDigests["keccak256"]) => keccak256("mpp").slice(0, digits(4)) + version
 
 /**
- * The memo that binds a transfer to a challenge, from a client that does not say who it is: four bytes of the hash of "mpp", a
- * version, ten bytes of the realm's, ten of the client's, seven of the challenge id's.
+ * Makes the memo that binds a transfer to a challenge, from an anonymous client: four bytes of the hash of "mpp", a
+ * version, ten bytes of the hash of the realm, ten of the client, seven of the hash of the challenge id.
  */
 export const makeAttributionMemo = (
   { keccak256 }: PaymentDigests,
@@ -27,7 +27,7 @@ export const makeAttributionMemo = (
     keccak256(id).slice(0, digits(7))
   ].join("")
 
-/** Classifies a memo of 32 bytes, whatever its client. */
+/** Classifies a memo of 32 bytes from any client. */
 export const classifyMemo = (
   digests: PaymentDigests,
   memo: string | undefined,

@@ -1,10 +1,10 @@
-/** A value that JSON has, without numbers that it has not. */
+/** A value that JSON can represent, which excludes non-finite numbers. */
 export type JsonValue =
   string | number | boolean | null | ReadonlyArray<JsonValue> | { readonly [key: string]: JsonValue }
 
 /**
- * The one JSON text of a value by RFC 8785: members in the order of their names' UTF-16 units, no space. JavaScript
- * writes numbers and strings as that RFC requires.
+ * Returns the canonical JSON of a value by RFC 8785: members ordered by the UTF-16 units of their names, without
+ * spaces. JavaScript serializes numbers and strings as the RFC requires.
  */
 export const encodeCanonicalJson = (value: JsonValue): string => {
   if (Array.isArray(value)) return `[${value.map(encodeCanonicalJson).join(",")}]`

@@ -5,65 +5,65 @@ import { encodeCanonicalJson } from "./CanonicalJson.ts"
 import type { PaidRequest } from "./PaidRequest.ts"
 import type { PaymentDigests } from "./PaymentDigests.ts"
 
-/** The recipient, token and chain of machine payments. */
+/** Recipient, token and chain of machine payments. */
 export interface PaymentTerms {
-  /** The protection space of a challenge: the public host, with its port unless that is the scheme's default. */
+  /** Protection space of a challenge: the public host, with a port other than the scheme's default. */
   readonly realm: string
   /** EIP-155 id of a Tempo chain. */
   readonly chainId: number
-  /** A TIP-20 token; all of them have six decimals. */
+  /** A TIP-20 token; all TIP-20 tokens have six decimals. */
   readonly currency: WalletAddress
   readonly recipient: WalletAddress
 }
 
-/** A challenge that is not paid by then has expired. */
+/** Time after which an unpaid challenge expires. */
 export const challengeLifetime = Duration.minutes(5)
 export const paymentMethod = "tempo"
 export const paymentIntent = "charge"
 
-/** The HMAC, the second of expiry, the price and a random seed, separated by dots. */
+/** HMAC, expiry in seconds, price and random seed, separated by dots. */
 export const ChallengeId = Schema.String.pipe(Schema.brand("ChallengeId"))
 export type ChallengeId = typeof ChallengeId.Type
 
-/** The parts that the HMAC binds, named as in the "Payment" HTTP authentication draft. */
+/** Parts covered by the HMAC, named as in the "Payment" HTTP authentication draft. */
 export interface ChallengeParts {
   readonly realm: string
   readonly method: string
   readonly intent: string
   /** Canonical JSON as base64url. */
   readonly request: string
-  /** RFC 3339; empty where there is none, as with those below. */
+  /** RFC 3339; empty if absent, like the following members. */
   readonly expires: string
-  /** RFC 9530, of the body. */
+  /** RFC 9530 digest of the body. */
   readonly digest: string
   /** Canonical JSON as base64url. */
   readonly opaque: string
 }
 
-/** The price of one call and how to pay it. Not stored. */
+/** Price of one call, and the terms of its payment. Not stored. */
 export interface Challenge extends ChallengeParts {
   readonly id: ChallengeId
   readonly expiresAt: DateTime.Utc
-  /** In the token's smallest units; repeated in `request`, as are the next two. */
+  /** In the token's smallest units; also in `request`, like the next two members. */
   readonly amount: bigint
   readonly currency: string
   readonly recipient: string
   readonly description: string
 }
 
-/** The draft's binding: seven slots in fixed order. */
+/** Binding of the draft: seven slots in fixed order. */
 export const bindChallenge = ({ hmac }: PaymentDigests, parts: ChallengeParts): string =>
   hmac([parts.realm, parts.method, parts.intent, parts.request, parts.expires, parts.digest, parts.opaque].join("|"))
 
-/** The parts of a challenge that do not follow from the settings and the request. */
+/** Parts of a challenge that do not follow from the settings and the request. */
 export interface ChallengeSeed {
-  /** Whole seconds since the epoch. */
+  /** Seconds since the epoch. */
   readonly expires: number
-  /** Sixteen letters, digits, hyphens and underscores. */
+  /** Sixteen letters, digits, hyphens or underscores. */
   readonly seed: string
 }
 
-/** The unbound parts of an id. It holds the price, since prices may change before the payment arrives. */
+/** Parts of an id after the HMAC. They include the price, since prices may change before the payment arrives. */
 export interface ParsedChallengeId extends ChallengeSeed {
   readonly amount: bigint
 }
@@ -71,7 +71,7 @@ export interface ParsedChallengeId extends ChallengeSeed {
 const largestSecond = 99_999_999_999
 const pattern = /^[A-Za-z0-9_-]{43}\.(0|[1-9]\d{0,10})\.(0|[1-9]\d{0,77})\.([A-Za-z0-9_-]{16})$/
 
-/** Parses an id. Its HMAC is verified by making the challenge again. */
+/** Parses an id. The HMAC is verified by making the challenge again. */
 export const parseChallengeId = (id: string): Option.Option<ParsedChallengeId> => {
   const [, expires, amount, seed] = pattern.exec(id) ?? []
   return expires === undefined || amount === undefined || seed === undefined
@@ -83,7 +83,7 @@ const timestamp = (moment: DateTime.Utc) => DateTime.formatIso(moment).replace("
 const encoded = (value: Parameters<typeof encodeCanonicalJson>[0]) =>
   Encoding.encodeBase64Url(encodeCanonicalJson(value))
 
-/** Requests by price, of which there are few; cleared when callers make many. */
+/** Memoized requests by price; cleared when callers cause too many. */
 const maximumKnownRequests = 1_000
 const requestsOf = oncePerObject((_: PaymentTerms) => new Map<bigint, string>())
 
@@ -99,8 +99,8 @@ const encodeRequest = (terms: PaymentTerms, amount: bigint): string => {
 }
 
 /**
- * Makes the challenge of a request, deterministic in the seed: the request and the id suffice to make it again, so that nothing
- * is stored. What follows the HMAC in the id is bound by it.
+ * Makes the challenge of a request. Deterministic in the seed: request and id suffice to make it again, so it is not
+ * stored. The HMAC covers the rest of the id.
  */
 export const makeChallenge = (
   digests: PaymentDigests,

@@ -23,24 +23,27 @@ import {
 } from "./PaymentSettlement.ts"
 
 export type RedemptionResult = Data.TaggedEnum<{
-  /** The caller alone may answer while it holds `claim`. `amount`: the paid price in the token's smallest units. */
+  /**
+   * The caller has the exclusive right to answer while it holds `claim`. `amount`: the paid price in the token's
+   * smallest units.
+   */
   readonly Paid: { readonly claim: RedemptionClaim; readonly receipt: PaymentReceipt; readonly amount: bigint }
-  /** Another request with the same credential is in progress; the payer must not pay again. */
+  /** Another request with the same credential is in progress. The payer must not pay again. */
   readonly InProgress: { readonly challengeId: ChallengeId }
-  /** The call was answered before. */
+  /** The call was answered by an earlier request. */
   readonly Answered: { readonly answer: PaidAnswer; readonly receipt: PaymentReceipt }
   readonly Unpaid: { readonly failure: PaymentFailure; readonly challenge: Challenge }
 }>
 export const RedemptionResult = Data.taggedEnum<RedemptionResult>()
 
-/** Internal: another request holds the claim. */
+/** Another request holds the claim. Internal. */
 class PaymentClaimTaken extends Data.TaggedError("PaymentClaimTaken")<{ readonly challengeId: ChallengeId }> {}
 
 const seedLength = 16
 
 /**
- * Challenges, and their redemption. A challenge and a transaction pay for one call, the one the challenge was issued for,
- * under any concurrency.
+ * Challenges and their redemption. A challenge and its transaction pay for exactly one call, for which the challenge
+ * was issued, under any concurrency.
  */
 export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/MachinePayments", {
   effect: Effect.gen(function* () {
@@ -61,11 +64,11 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
         })
       ).pipe(withExportedSpan("MachinePayments.challenge"))
 
-    /** Why the values of `Authorization` pay for nothing, whatever the request; none if they hold a credential. */
+    /** Returns the failure of `Authorization` values without a usable credential; none if they contain one. */
     const findMissingCredential = (authorization: ReadonlyArray<string>) =>
       Either.getLeft(parsePaymentCredential(authorization))
 
-    /** The challenge of an id, if it was issued here for this request. */
+    /** Returns the challenge of an id if this service issued it for this request. */
     const findChallenge = (id: string, request: PaidRequest) =>
       Option.filter(
         Option.map(parseChallengeId(id), ({ amount, ...seed }) =>
@@ -91,7 +94,7 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
         })
       )
 
-    /** Claims a prepared payment and settles it, unless it was settled before. */
+    /** Claims a prepared payment and settles it, unless it is already settled. */
     const claimAndSettle = (challenge: Challenge, { plugin }: PaidRequest, prepared: PreparedPayment) => {
       const { transactionHash } = prepared
       const { amount } = challenge
@@ -128,8 +131,8 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
     }
 
     /**
-     * Redeems the credential in the values of `Authorization` for a request. While the chain is unreachable nothing is decided, and the
-     * same credential can be sent again.
+     * Redeems the credential in the values of `Authorization` for a request. While the chain is unreachable, the
+     * outcome is open and the same credential can be sent again.
      */
     const redeem = Effect.fn("MachinePayments.redeem")(
       function* (authorization: ReadonlyArray<string>, request: PaidRequest) {
@@ -140,7 +143,7 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
         if (!matchesChallengeEcho(issued, credential.echo)) return yield* rejectPayment("not our challenge")
         yield* Effect.annotateCurrentSpan("payment.challenge", issued.id)
         const held = yield* redemptions.findTransaction(issued.id)
-        // A payment that was claimed in time stays redeemable after the expiry.
+        // A payment claimed in time stays redeemable after the expiry.
         if (Option.isNone(held) && DateTime.lessThanOrEqualTo(issued.expiresAt, yield* DateTime.now))
           return yield* rejectPayment("expired")
         return yield* claimAndSettle(issued, request, yield* settlement.prepare(issued, credential.proof, held))
@@ -161,7 +164,7 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
         )
     )
 
-    /** The same, as soon as no other request is in progress; `InProgress` when one still is after `atMost`. */
+    /** As `redeem`, after the end of concurrent requests; `InProgress` if one is still in progress after `atMost`. */
     const redeemWithin = Effect.fn("MachinePayments.redeemWithin")(
       (authorization: ReadonlyArray<string>, request: PaidRequest, atMost: Duration.DurationInput) =>
         awaitClaim(redeem(authorization, request), {
@@ -170,10 +173,10 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
         })
     )
 
-    /** Counts a run of the plugin; false when the claim is lost. */
+    /** Counts a run of the plugin; false if the claim is lost. */
     const beginRun = Effect.fn("MachinePayments.beginRun")((claim: RedemptionClaim) => redemptions.beginRun(claim))
 
-    /** Uses the payment up and keeps its answer, which may be sent only when this is true: else the claim is lost. */
+    /** Consumes the payment and stores its answer. On false, the claim is lost and the answer must not be sent. */
     const complete = Effect.fn("MachinePayments.complete")((claim: RedemptionClaim, answer: PaidAnswer) =>
       redemptions.complete(claim, answer)
     )

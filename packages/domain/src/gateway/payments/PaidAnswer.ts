@@ -29,7 +29,7 @@ export const ChatOpeningFields = Schema.Struct({
   overheadMs: Schema.Number
 })
 
-/** The answer of a paid call, which is kept for repeats of the request. */
+/** The stored answer of a paid call, for repetitions of the request. */
 export const PaidAnswer = Schema.Struct({
   opening: Schema.OptionFromNullOr(ChatOpeningFields),
   message: Schema.String,

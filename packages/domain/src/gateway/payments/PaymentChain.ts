@@ -7,7 +7,7 @@ export interface TokenTransfer {
   readonly to: string
   /** In the token's smallest units. */
   readonly amount: bigint
-  /** `0x` and 64 hex digits; undefined when it has none. */
+  /** `0x` and 64 hex digits; undefined without a memo. */
   readonly memo: string | undefined
 }
 
@@ -15,41 +15,41 @@ export interface TokenTransfer {
 export interface SignedTransaction {
   /** Lower case. */
   readonly hash: string
-  /** The bytes that the hash is of, which is what is sent: encodings of a signature that differ from it are put right. */
+  /** Bytes under the hash, which are broadcast: signatures in another encoding are normalized. */
   readonly raw: string
   readonly chainId: number
   readonly transfers: ReadonlyArray<TokenTransfer>
-  /** Not before and only before these seconds since the epoch; undefined where there is no bound. */
+  /** Validity in seconds since the epoch; undefined without a bound. */
   readonly validAfter: number | undefined
   readonly validBefore: number | undefined
-  /** Valid only with the signature of a fee payer. */
+  /** Whether the transaction requires the signature of a fee payer. */
   readonly needsFeePayer: boolean
 }
 
-/** The state of a transaction on the chain. */
+/** State of a transaction on the chain. */
 export type ChainTransaction = Data.TaggedEnum<{
   readonly Unknown: object
-  /** Seen, and not yet final. */
+  /** Known but not final. */
   readonly Pending: object
-  /** Final; the transfers are what happened, so there are none when it was reverted. */
+  /** Final. `transfers` are the executed ones; empty for a reverted transaction. */
   readonly Mined: { readonly succeeded: boolean; readonly transfers: ReadonlyArray<TokenTransfer> }
 }>
 export const ChainTransaction = Data.taggedEnum<ChainTransaction>()
 
-/** The bytes are no signed transaction, or one of a kind that is not taken. */
+/** The bytes are not a signed transaction of a supported type. */
 export class TransactionUnreadable extends Data.TaggedError("TransactionUnreadable")<object> {}
 
-/** Whether the network took a transaction; one that it has already is taken. */
+/** Whether the network accepted a transaction; `taken` includes a known transaction. */
 export type BroadcastVerdict = "taken" | "refused"
 
-/** The chain that machines pay on. That it cannot be reached is an error, and never a verdict about a payment. */
+/** Chain of machine payments. An unreachable chain is an error, never a verdict on a payment. */
 export class PaymentChain extends Context.Tag("@berth/PaymentChain")<
   PaymentChain,
   {
-    /** Makes no request. */
+    /** Decodes locally, without a request. */
     readonly decode: (raw: string) => Effect.Effect<SignedTransaction, TransactionUnreadable>
     readonly find: (hash: string) => Effect.Effect<ChainTransaction, ChainUnreachable>
-    /** May be repeated: the same bytes are one transaction. */
+    /** Idempotent: equal bytes are one transaction. */
     readonly broadcast: (raw: string) => Effect.Effect<BroadcastVerdict, ChainUnreachable>
   }
 >() {}

@@ -2,17 +2,17 @@ import { Data, Either, Encoding, Option, Schema } from "effect"
 import { type Challenge, paymentMethod } from "./Challenge.ts"
 import type { PaymentFailure } from "./PaymentFailure.ts"
 
-/** The longest `Authorization` that is looked at, in characters. */
+/** Maximum characters of an `Authorization` value. */
 export const maximumPaymentCredentialLength = 16 * 1024
 
-/** How a call is paid: by a transaction that we send, or by one that was sent. Hex in lower case. */
+/** Proof of payment: a transaction to broadcast, or the hash of one already sent. Hex in lower case. */
 export type PaymentProof = Data.TaggedEnum<{
   readonly Transaction: { readonly raw: string }
   readonly Hash: { readonly hash: string }
 }>
 export const PaymentProof = Data.taggedEnum<PaymentProof>()
 
-/** A challenge as a client returns it; unverified. */
+/** A challenge as returned by a client; unverified. */
 export const EchoedChallenge = Schema.Struct({
   id: Schema.String,
   realm: Schema.String,
@@ -26,9 +26,9 @@ export const EchoedChallenge = Schema.Struct({
 })
 export type EchoedChallenge = typeof EchoedChallenge.Type
 
-/** The credential of the "Payment" HTTP authentication draft. */
+/** Credential of the "Payment" HTTP authentication draft. */
 const DraftCredential = Schema.Struct({ challenge: EchoedChallenge, payload: Schema.Unknown })
-/** The interface's own. */
+/** Credential of the interface specification. */
 const PlainCredential = Schema.Struct({
   scheme: Schema.String,
   transaction: Schema.String,
@@ -39,10 +39,10 @@ const Payload = Schema.Union(
   Schema.Struct({ type: Schema.Literal("hash"), hash: Schema.String })
 )
 
-/** Which challenge is met, and how. */
+/** The paid challenge and the proof of its payment. */
 export interface PaymentCredential {
   readonly challengeId: string
-  /** Where the credential repeats the challenge, that. */
+  /** The challenge as repeated by the credential, if any. */
   readonly echo: Option.Option<EchoedChallenge>
   readonly proof: PaymentProof
 }
@@ -93,7 +93,7 @@ const plainCredential = ({
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const decodeUtf8 = Option.liftThrowable((bytes: Uint8Array) => utf8.decode(bytes))
 
-/** Header values carry one byte in each character. */
+/** A header value has one byte per character. */
 const toBytes = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0))
 
 const jsonOf = (text: string): Option.Option<unknown> => {
@@ -103,12 +103,12 @@ const jsonOf = (text: string): Option.Option<unknown> => {
 
 const scheme = /^payment[ \t]+/i
 
-/** The parameters of `Payment` credentials in a header's values; other schemes are ignored. */
+/** Returns the parameters of `Payment` credentials in header values; ignores other schemes. */
 const credentialsIn = (values: ReadonlyArray<string>): ReadonlyArray<string> =>
   values.flatMap((value) => {
     const text = value.trim()
     const rest = text.replace(scheme, "").trim()
-    // JSON has commas of its own: what is one text is one credential.
+    // JSON contains commas too, so a valid JSON text is one credential.
     if (scheme.test(text) && rest.startsWith("{") && Option.isSome(decodeJson(rest))) return [rest]
     return text
       .split(/,(?=[ \t]*[A-Za-z-]+[ \t]+[^ \t=,])/)
@@ -117,7 +117,7 @@ const credentialsIn = (values: ReadonlyArray<string>): ReadonlyArray<string> =>
       .map((part) => part.replace(scheme, "").trim())
   })
 
-/** The one credential in the values of `Authorization`. Any value has an answer. */
+/** Parses the credential in the values of `Authorization`; total over all values. */
 export const parsePaymentCredential = (
   values: ReadonlyArray<string>
 ): Either.Either<PaymentCredential, PaymentFailure> => {
@@ -133,7 +133,7 @@ export const parsePaymentCredential = (
   return Option.isSome(plain) ? plainCredential(plain.value) : Either.left("unreadable credential")
 }
 
-/** Whether a credential's own account of the challenge, where it has one, is the challenge as it was issued. */
+/** Whether the repeated challenge of a credential, if any, equals the issued one. */
 export const matchesChallengeEcho = (challenge: Challenge, echo: Option.Option<EchoedChallenge>): boolean =>
   Option.match(echo, {
     onNone: () => true,

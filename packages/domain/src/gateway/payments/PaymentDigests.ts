@@ -1,9 +1,9 @@
 import { Encoding, type Redacted } from "effect"
 import type { Digests } from "../../secrets/Digests.ts"
 
-/** The hash functions of the payment protocols, in their encodings. */
+/** Hash functions of the payment protocols, with their encodings. */
 export interface PaymentDigests {
-  /** HMAC-SHA256 by the installation's secret, as base64url without padding. */
+  /** HMAC-SHA256 with the installation's secret, as base64url without padding. */
   readonly hmac: (text: string) => string
   /** SHA-256, as base64 with padding. */
   readonly sha256: (bytes: Uint8Array) => string
@@ -11,7 +11,7 @@ export interface PaymentDigests {
   readonly keccak256: (text: string) => string
 }
 
-/** The secret's UTF-8 bytes are the HMAC key, as in other servers of the protocol. */
+/** The HMAC key is the UTF-8 encoding of the secret, as in other servers of the protocol. */
 export const makePaymentDigests = (digests: Digests["Type"], secret: Redacted.Redacted): PaymentDigests => ({
   hmac: (text) => Encoding.encodeBase64Url(digests.hmacSha256(secret, text)),
   sha256: (bytes) => Encoding.encodeBase64(digests.sha256(bytes)),

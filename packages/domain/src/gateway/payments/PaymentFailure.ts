@@ -1,4 +1,4 @@
-/** The reasons for which a request is not paid. */
+/** Reasons for a rejected payment. */
 export type PaymentFailure =
   | "no credential"
   | "several credentials"

@@ -3,7 +3,7 @@ import type { LeaseSubscription } from "../../limits/Lease.ts"
 import type { ChallengeId } from "./Challenge.ts"
 import type { PaidAnswer } from "./PaidAnswer.ts"
 
-/** A transaction that is shown for a challenge. */
+/** A transaction presented for a challenge. */
 export interface Payment {
   readonly challengeId: ChallengeId
   /** `0x` and 64 hex digits in lower case. */
@@ -16,7 +16,7 @@ export interface Payment {
   readonly amount: bigint
 }
 
-/** The exclusive right to answer a payment, until its lease ends. */
+/** Exclusive right to answer a payment until the lease expires. */
 export const RedemptionClaimId = Schema.String.pipe(Schema.brand("RedemptionClaimId"))
 export type RedemptionClaimId = typeof RedemptionClaimId.Type
 
@@ -26,56 +26,56 @@ export interface RedemptionClaim {
 }
 
 export type RedemptionOutcome = Data.TaggedEnum<{
-  /** The caller settles and completes the claim, or releases it. */
+  /** The caller must settle and complete the claim, or release it. */
   readonly Claimed: {
     readonly claim: RedemptionClaim
-    /** Set once the payment was found settled, under this claim or an earlier one. */
+    /** Present once the payment was found settled, under this claim or an earlier one. */
     readonly settledAt: Option.Option<DateTime.Utc>
   }
   /** Another request holds the claim. */
   readonly InProgress: object
-  /** The call was answered, and its answer is still kept. */
+  /** The call was answered, and its answer is still stored. */
   readonly Answered: { readonly answer: PaidAnswer; readonly settledAt: DateTime.Utc }
-  /** The challenge was answered, or was paid by another transaction. */
+  /** The challenge was answered, or paid by another transaction. */
   readonly ChallengeUsed: object
-  /** The transaction was shown for another challenge. */
+  /** The transaction was presented for another challenge. */
   readonly TransactionUsed: object
   /** The call has failed `maximumPaidRuns` times. */
   readonly RunsExhausted: object
 }>
 export const RedemptionOutcome = Data.taggedEnum<RedemptionOutcome>()
 
-/** How long a payment is kept, and how long an unanswered one can be redeemed. */
+/** Retention of payments, and the time within which an unanswered payment can be redeemed. */
 export const redemptionLifetime = Duration.days(30)
-/** How long the answer of a paid call is kept for repeats of the request. */
+/** Retention of the answer of a paid call, for repetitions of the request. */
 export const paidAnswerLifetime = Duration.hours(24)
-/** Runs of the plugin that one payment covers. */
+/** Maximum runs of the plugin per payment. */
 export const maximumPaidRuns = 3
 
 /**
- * Which transaction paid for which challenge, shared by all processes. Each is good for the other only, and both for one
- * answer. Order: claimed, settled (the payment is final), run, completed.
+ * Pairs of transaction and challenge, shared by all processes. Each belongs to exactly one pair, and a pair pays for
+ * one answer. Order: claimed, settled (the payment is final), run, completed.
  */
 export class PaymentRedemptions extends Context.Tag("@berth/PaymentRedemptions")<
   PaymentRedemptions,
   {
-    /** The first transaction that was shown for a challenge. */
+    /** Returns the first transaction presented for a challenge. */
     readonly findTransaction: (challengeId: ChallengeId) => Effect.Effect<Option.Option<string>>
-    /** Of concurrent calls, one gets the claim. */
+    /** Of concurrent calls exactly one receives the claim. */
     readonly claim: (payment: Payment) => Effect.Effect<RedemptionOutcome>
-    /** Subscribes to the end of the claim of a challenge. */
+    /** Subscribes to the end of a challenge's claim. */
     readonly subscribe: (challengeId: ChallengeId) => LeaseSubscription
-    /** Extends the lease; false when the claim is lost, as below. */
+    /** Extends the lease; false if the claim is lost. The same applies to the methods below. */
     readonly renew: (claim: RedemptionClaim) => Effect.Effect<boolean>
-    /** Records that the payment is final. Returns since when; none when the claim is lost. */
+    /** Records that the payment is final. Returns the time of the first record; none if the claim is lost. */
     readonly settle: (claim: RedemptionClaim) => Effect.Effect<Option.Option<DateTime.Utc>>
     /** Counts a run of the plugin. */
     readonly beginRun: (claim: RedemptionClaim) => Effect.Effect<boolean>
-    /** Uses the payment up and keeps the answer for `paidAnswerLifetime`. */
+    /** Consumes the payment and stores the answer for `paidAnswerLifetime`. */
     readonly complete: (claim: RedemptionClaim, answer: PaidAnswer) => Effect.Effect<boolean>
     /** Ends the claim without an answer. */
     readonly release: (claim: RedemptionClaim) => Effect.Effect<void>
-    /** Deletes expired payments and answers; returns how many payments. */
+    /** Deletes expired payments and answers; returns the number of payments. */
     readonly prune: Effect.Effect<number>
   }
 >() {}

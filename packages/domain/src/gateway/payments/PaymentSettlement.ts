@@ -14,15 +14,15 @@ import { verifyMinedTransaction, verifySignedTransaction } from "./PaymentVerifi
 export class PaymentRejected extends Data.TaggedError("PaymentRejected")<{ readonly failure: PaymentFailure }> {}
 
 const pollInterval = Duration.millis(250)
-/** Polls for a transaction that this service has broadcast, before it counts as unconfirmed. */
+/** Polls for a transaction broadcast by this service before it counts as unconfirmed. */
 const broadcastPolls = 80
-/** Polls for a transaction of the payer, whose node may be ahead of ours. */
+/** Polls for a transaction of the payer, whose node may be ahead of this service's node. */
 const hashPolls = 8
 
 export const rejectPayment = (failure: PaymentFailure) => new PaymentRejected({ failure })
 export const orReject = <A>(verdict: Either.Either<A, PaymentFailure>) => Effect.mapError(verdict, rejectPayment)
 
-/** A proof that may be claimed. */
+/** A verified proof to claim. */
 export interface PreparedPayment {
   readonly transactionHash: string
   /** Makes the payment final. Runs under the claim. */
@@ -44,7 +44,7 @@ export class PaymentSettlement extends Effect.Service<PaymentSettlement>()("@ber
           : Effect.delay(awaitConfirmation(hash, polls - 1), pollInterval)
       )
 
-    /** A transaction of the payer must carry the memo of this challenge. */
+    /** A transaction sent by the payer must contain the memo of this challenge. */
     const prepareHash = (challenge: Challenge, hash: string, held: Option.Option<string>) => {
       const verify = Effect.gen(function* () {
         const mined = yield* awaitConfirmation(hash, hashPolls)
@@ -67,7 +67,10 @@ export class PaymentSettlement extends Effect.Service<PaymentSettlement>()("@ber
         return after
       })
 
-    /** Verified by its bytes before it is claimed, and claimed before it is broadcast: a repeat after a crash finds the claim. */
+    /**
+     * Verified by its bytes before the claim, and claimed before the broadcast, so that a repetition after a crash
+     * finds the claim.
+     */
     const prepareTransaction = (challenge: Challenge, raw: string, held: Option.Option<string>) =>
       Effect.gen(function* () {
         const signed = yield* Effect.mapError(chain.decode(raw), () => rejectPayment("unreadable transaction"))
@@ -75,8 +78,8 @@ export class PaymentSettlement extends Effect.Service<PaymentSettlement>()("@ber
           const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
           const expected = { chainId: payments.chainId, now }
           const binding = yield* orReject(verifySignedTransaction(digests, challenge, expected, signed))
-          // Bytes that are on the chain are public; without a memo only unpublished bytes prove the payer, or a claim
-          // of this challenge made by a concurrent request.
+          // Bytes on the chain are public. Without a memo, only unpublished bytes authenticate the payer, or a claim of
+          // this challenge by a concurrent request.
           if (binding === "none" && (yield* chain.find(signed.hash))._tag !== "Unknown") {
             const claimed = yield* redemptions.findTransaction(challenge.id)
             if (!Option.contains(claimed, signed.hash)) return yield* rejectPayment("memo is missing")
@@ -90,7 +93,7 @@ export class PaymentSettlement extends Effect.Service<PaymentSettlement>()("@ber
         }
       })
 
-    /** Checks everything that can be checked before the claim. `held` is the transaction that the challenge is bound to. */
+    /** Runs every check that is possible before the claim. `held`: the transaction to which the challenge is bound. */
     const prepare = Effect.fn("PaymentSettlement.prepare")(
       (
         challenge: Challenge,

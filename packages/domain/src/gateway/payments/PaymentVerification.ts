@@ -7,7 +7,7 @@ import type { PaymentFailure } from "./PaymentFailure.ts"
 
 const sameAddress = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
 
-/** The failure of the transfer that comes nearest to paying the challenge exactly; undefined when one does. */
+/** Returns the failure of the transfer closest to an exact payment of the challenge; undefined for an exact one. */
 const shortcoming = (
   transfers: ReadonlyArray<TokenTransfer>,
   { amount, currency, recipient }: Challenge
@@ -22,7 +22,7 @@ const shortcoming = (
   return inToken.length > 0 ? "other recipient" : "no transfer"
 }
 
-/** The memo binding of the transfers that pay the price: bound to the challenge when one of them is. */
+/** Returns the memo binding of the transfers with the exact price; bound to the challenge if any of them is. */
 export const determineMemoBinding = (
   digests: PaymentDigests,
   challenge: Challenge,
@@ -37,7 +37,7 @@ export const determineMemoBinding = (
   return bindings.includes("none") ? Either.right("none") : Either.left("memo of another challenge")
 }
 
-/** Verifies that a signed transaction pays the challenge exactly, on this chain and now. */
+/** Verifies that a signed transaction pays the challenge exactly, on this chain, and is valid now. */
 export const verifySignedTransaction = (
   digests: PaymentDigests,
   challenge: Challenge,
@@ -51,7 +51,7 @@ export const verifySignedTransaction = (
   return determineMemoBinding(digests, challenge, signed.transfers)
 }
 
-/** Verifies that a mined transaction has paid the challenge. */
+/** Verifies that a mined transaction paid the challenge. */
 export const verifyMinedTransaction = (
   digests: PaymentDigests,
   challenge: Challenge,

@@ -18,7 +18,7 @@ const toPluginError = (error: ChatError): PluginFailed | PluginInputInvalid => {
   }
 }
 
-/** The AI layer in this process. */
+/** Model answers from the AI layer in this process. */
 export const layer = Layer.effect(
   ModelAnswers,
   Effect.map(Effect.all([AiLayer, makeLocalEmbeddings]), ([ai, embeddings]) =>

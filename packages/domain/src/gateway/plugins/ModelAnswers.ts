@@ -14,29 +14,29 @@ export interface OpenedModelAnswer {
   readonly events: ChunkReader<ModelEvent, PluginFailed | PluginInputInvalid>
 }
 
-/** The cost of an answer before it is opened. */
+/** Cost of an answer before the call. */
 export interface ModelQuote {
-  /** Upper bound in US dollars, by the model that is called first. */
+  /** Upper bound in US dollars, for the model called first. */
   readonly costUsd: number
   /** US dollars per million tokens of that model. */
   readonly inputCost: number
   readonly outputCost: number
-  /** Estimated tokens of the prompt, and the limit of the answer. */
+  /** Estimated tokens of the prompt, and the limit of the answer in tokens. */
   readonly promptTokens: number
   readonly maxTokens: number
-  /** Whether the caller's own keys will answer. */
+  /** Whether the caller's own keys answer. */
   readonly ownKey: boolean
-  /** The model that is called first, and whether it replaces the requested one, which no provider serves. */
+  /** The model called first, and whether it replaces the requested model, which no provider serves. */
   readonly answeredBy: AnsweringModel
   readonly isSubstitute: boolean
-  /** Whether that model accepts images. */
+  /** Whether the first model accepts images. */
   readonly seesImages: boolean
 }
 
 export interface EmbeddingRequest extends EmbeddingInput {
   readonly model: string
   readonly userId: UserId | null
-  /** By the user's own key, or else by the platform's: the call is charged before the key is used. */
+  /** Whether to use the user's own key instead of the platform's: the call is priced before the key is used. */
   readonly ownKey: boolean
 }
 
@@ -45,11 +45,11 @@ export interface Embedded extends EmbeddingVectors {
   readonly costUsd: number
 }
 
-/** Answers of models: by the AI layer in this process, or by a client of the backend API. */
+/** Model answers, from the AI layer in this process or from a client of the backend API. */
 export class ModelAnswers extends Context.Tag("@berth/ModelAnswers")<
   ModelAnswers,
   {
-    /** The ids of the models that can be called. */
+    /** Ids of the callable models. */
     readonly models: Effect.Effect<ReadonlyArray<string>, PluginFailed>
     readonly providers: Effect.Effect<ReadonlyArray<ProviderStatus>, PluginFailed>
     readonly quote: (request: ChatRequest) => Effect.Effect<ModelQuote, PluginFailed | PluginInputInvalid>

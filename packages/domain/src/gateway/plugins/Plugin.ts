@@ -1,6 +1,5 @@
 import { Schema } from "effect"
 
-/** The plugins of the gateway. */
 export const PluginId = Schema.Literal("agent", "generate-text", "tts", "stt").annotations({
   identifier: "PluginId",
   description: "agent (multi-step tasks), generate-text, tts (text to speech) or stt (speech to text)"
@@ -9,7 +8,7 @@ export type PluginId = typeof PluginId.Type
 
 export interface Plugin {
   readonly name: string
-  /** Whether its answer can come piece by piece. */
+  /** Whether the plugin can stream its answer. */
   readonly streams: boolean
 }
 

@@ -7,12 +7,15 @@ import type { ProviderFailed, ProviderFailureKind } from "../../ai/models/ModelE
 import { type ChunkReader, prependReader, readerFromStream, streamFromReader } from "../../ai/streams/ChunkReader.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 
-/** A plugin did not complete. `reason` is a sentence for the caller, without secrets; `kind` and `retryAfter` are a provider's. */
+/**
+ * A plugin did not complete. `reason` is for the caller and contains no secrets; `kind` and `retryAfter` are the
+ * provider's.
+ */
 export class PluginFailed extends Data.TaggedError("PluginFailed")<{
   readonly reason: string
   readonly kind?: ProviderFailureKind | undefined
   readonly retryAfter?: Duration.Duration | undefined
-  /** No model could be called. */
+  /** Whether no model was callable. */
   readonly isUnavailable?: boolean | undefined
 }> {
   override get message() {
@@ -33,34 +36,37 @@ export class PluginInputInvalid extends Data.TaggedError("PluginInputInvalid")<{
   }
 }
 
-/** The end of a plugin's answer. */
+/** End of a plugin's answer. */
 export interface PluginResult {
   readonly type: "done"
-  /** The whole text; for speech, base64 audio. */
+  /** The complete text; for speech, base64 audio. */
   readonly message: string
-  /** Tokens used, where the plugin is priced by them. */
+  /** Used tokens if they determine the price, else null. */
   readonly tokens: number | null
-  /** Reported cost in US dollars; null where the flat price counts. */
+  /** Reported cost in US dollars; null if only the flat price applies. */
   readonly costUsd: number | null
-  /** Whether every model call used the caller's own keys, which costs no units. */
+  /** Whether every model call used the caller's own keys, without units. */
   readonly ownKey: boolean
-  /** The model of the last text; runtimes of an earlier release name none. */
+  /** Model of the last text; absent for runtimes of an earlier release. */
   readonly answeredBy?: AnsweringModel | undefined
   /** Media type of the audio in `message`. */
   readonly audioType?: string | undefined
-  /** The rest of a model's answer. */
+  /** Remaining members of a model's answer. */
   readonly completion?: (ChatEnding & { readonly toolCalls: ReadonlyArray<ToolCall> }) | undefined
 }
 
-/** Another owner's agent counts as not found. */
+/** Another owner's agent is reported as not found. */
 export type PluginError = PluginFailed | PluginInputInvalid | AgentNotFound
 
-/** Non-empty deltas, then one result; or fails. Lazy: the plugin starts when the stream is read and stops when its reader leaves. */
+/**
+ * Non-empty deltas, then one result; or a failure. Lazy: the plugin starts with the first read and stops when the
+ * stream is closed.
+ */
 export type PluginRun = Stream.Stream<ModelDelta | PluginResult, PluginError>
 
 /** A run whose first event is available. */
 export interface OpenedRun<E> {
-  /** The model that answers, where one model does. */
+  /** The answering model, if a single model answers. */
   readonly opening: Option.Option<ChatOpening>
   readonly events: ChunkReader<ModelDelta | PluginResult, E>
 }
@@ -86,7 +92,7 @@ export const collectResult = <Result extends Ended, E>(
   return next
 }
 
-/** Replaces the last event. Deltas pass in whole chunks, those of the last chunk before `onEnd` runs. */
+/** Replaces the last event. Deltas pass in whole chunks; those of the last chunk precede `onEnd`. */
 export const mapEnd =
   <End extends Ended, Result, E2>(onEnd: (end: End) => Effect.Effect<Result, E2>) =>
   <E>(read: ChunkReader<ModelDelta | End, E>): ChunkReader<ModelDelta | Result, E | E2> => {
@@ -110,13 +116,13 @@ export const mapEnd =
     })
   }
 
-/** `mapEnd` of a stream. */
+/** `mapEnd` for a stream. */
 export const mapStreamEnd =
   <End extends Ended, Result, E2>(onEnd: (end: End) => Effect.Effect<Result, E2>) =>
   <E>(events: Stream.Stream<ModelDelta | End, E>): Stream.Stream<ModelDelta | Result, E | E2> =>
     Stream.unwrapScoped(Effect.map(readerFromStream(events), (read) => streamFromReader(mapEnd(onEnd)(read))))
 
-/** Waits for the first event, so that failures before it fail here. Closing the scope ends the run. */
+/** Waits for the first event, so that earlier failures fail here. Closing the scope ends the run. */
 export const openPluginRun = <A, E>(
   run: Stream.Stream<A, E>
 ): Effect.Effect<ChunkReader<A, E>, E | PluginFailed, Scope.Scope> =>

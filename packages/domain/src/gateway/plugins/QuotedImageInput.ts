@@ -2,7 +2,7 @@ import { Effect, Layer } from "effect"
 import { ImageInput } from "../../interaction/attachments/ImageInput.ts"
 import { ModelAnswers } from "./ModelAnswers.ts"
 
-/** By a quote of the AI layer. A failed quote refuses nothing: the turn reports the failure itself. */
+/** Uses a quote of the AI layer. A failed quote rejects nothing, since the turn reports the failure itself. */
 export const layer = Layer.effect(
   ImageInput,
   Effect.map(ModelAnswers, ({ quote }) =>

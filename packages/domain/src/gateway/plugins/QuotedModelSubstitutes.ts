@@ -3,7 +3,7 @@ import { type ModelService, ModelSubstitutes } from "../../ai/models/ModelSubsti
 import { ModelAnswers, type ModelQuote } from "./ModelAnswers.ts"
 import type { PluginFailed, PluginInputInvalid } from "./PluginRun.ts"
 
-/** The answer is best-effort: it delays no response for longer. */
+/** Best-effort: a response is delayed by at most this time. */
 const timeout = Duration.seconds(2)
 
 const served: ModelService = { type: "served" }
@@ -14,7 +14,7 @@ const toService = ({ answeredBy, isSubstitute }: ModelQuote): ModelService =>
 const toUnserved = (failure: PluginFailed | PluginInputInvalid): ModelService =>
   failure._tag === "PluginFailed" && failure.isUnavailable === true ? { type: "unavailable" } : served
 
-/** By a quote of the AI layer. */
+/** Uses a quote of the AI layer. */
 export const layer = Layer.effect(
   ModelSubstitutes,
   Effect.map(ModelAnswers, ({ quote }) =>

@@ -2,7 +2,7 @@ import { Effect, Layer } from "effect"
 import { OwnKeyCoverage } from "../../interaction/turns/OwnKeyCoverage.ts"
 import { ModelAnswers } from "./ModelAnswers.ts"
 
-/** By a quote of the AI layer. A failed quote covers nothing. */
+/** Uses a quote of the AI layer. A failed quote counts as not covered. */
 export const layer = Layer.effect(
   OwnKeyCoverage,
   Effect.map(ModelAnswers, ({ quote }) =>

@@ -1,15 +1,15 @@
 import { Context, Data, Duration, type DateTime, type Effect, type Option } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** Age at which a stored response is deleted. */
+/** Retention of stored responses. */
 export const responseRetention = Duration.days(30)
 
 /** Items of the Responses protocol, as JSON. */
 type Items = ReadonlyArray<unknown>
 
-/** Bytes that the responses of an owner take at most after a retention, which deletes the oldest. */
+/** Maximum bytes of an owner's responses after retention, which deletes the oldest. */
 export const maximumBytesOfOwner = 256 * 1024 * 1024
-/** Bytes of earlier responses that a call continues, or that it refers to, at most. */
+/** Maximum bytes of earlier responses that a call continues or references. */
 export const maximumBytesOfChain = 16 * 1024 * 1024
 
 export interface StoredOutput {
@@ -25,32 +25,34 @@ export interface StoredModelResponse extends StoredOutput {
   readonly response: object
 }
 
-/** The responses that one continues, or refers to, are too many or too long. */
+/** The continued or referenced responses are too many or too large. */
 export class ResponseChainTooLong extends Data.TaggedError("ResponseChainTooLong")<object> {}
 
-/** Answers of models that later calls of their owner continue. */
+/** Model answers that later calls of their owner can continue. */
 export class StoredResponses extends Context.Tag("@berth/StoredResponses")<
   StoredResponses,
   {
-    /** Stores nothing for an owner who is gone. */
+    /** No effect for a deleted owner. */
     readonly save: (ownerId: UserId, response: StoredModelResponse) => Effect.Effect<void>
-    /** The response and those that it continues, oldest first; empty for another owner's. */
+    /** Returns the response and those that it continues, oldest first; empty for another owner's response. */
     readonly findChain: (
       ownerId: UserId,
       id: string
     ) => Effect.Effect<ReadonlyArray<Pick<StoredModelResponse, "input" | "output">>, ResponseChainTooLong>
-    /** The whole response as JSON. */
+    /** Returns the complete response as JSON. */
     readonly find: (ownerId: UserId, id: string) => Effect.Effect<Option.Option<object>>
-    /** The items that the response answers, without those of earlier responses. */
+    /** Returns the input items of the response, without those of earlier responses. */
     readonly findInput: (ownerId: UserId, id: string) => Effect.Effect<Option.Option<Items>>
-    /** False when the owner has no such response. Later ones that continue it keep their own items. */
+    /** False if the owner has no such response. Later responses that continue it keep their items. */
     readonly remove: (ownerId: UserId, id: string) => Effect.Effect<boolean>
-    /** Those of the owner among the ids. */
+    /** Returns the owner's outputs among the ids. */
     readonly findOutputs: (
       ownerId: UserId,
       ids: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyArray<StoredOutput>, ResponseChainTooLong>
-    /** Deletes responses that were stored before, and the oldest ones of owners with more bytes; returns their number. */
+    /**
+     * Deletes responses stored before `before`, and the oldest of owners above `bytesOfOwner`; returns their number.
+     */
     readonly prune: (before: DateTime.Utc, bytesOfOwner: number) => Effect.Effect<number>
   }
 >() {}

@@ -4,7 +4,7 @@ import { Option } from "effect"
 export type AudioContainer = "wav" | "mp3" | "ogg" | "flac" | "m4a" | "mp4" | "webm"
 
 export interface AudioKind {
-  /** The extension that providers know it by, too: they go by the name of a file more than by its type. */
+  /** File extension, which providers prefer to the media type. */
   readonly container: AudioContainer
   readonly contentType: string
 }
@@ -19,13 +19,15 @@ const kinds: Readonly<Record<AudioContainer, AudioKind>> = {
   webm: { container: "webm", contentType: "audio/webm" }
 }
 
-/** The names of all of them, for people. */
+/** Human-readable list of all containers. */
 export const audioContainers = Object.keys(kinds).join(", ")
 
 const textAt = (bytes: Uint8Array, start: number, length: number): string =>
   String.fromCharCode(...bytes.subarray(start, start + length))
 
-/** The header of a frame of MP3: eleven set bits, then a version, the third layer, a bit rate and a sample rate that there are. */
+/**
+ * Detects the header of an MP3 frame: eleven set bits, a valid version, layer III, a valid bit rate and sample rate.
+ */
 const isMpegFrame = (bytes: Uint8Array): boolean => {
   const [sync = 0, kind = 0, rates = 0] = bytes
   return (
@@ -38,7 +40,7 @@ const isMpegFrame = (bytes: Uint8Array): boolean => {
   )
 }
 
-// Pictures come in the same boxes.
+// Pictures use the same container format.
 const pictureBrands = new Set(["avif", "avis", "heic", "heix", "heim", "heis", "hevc", "mif1", "msf1"])
 const songBrands = new Set(["M4A ", "M4B ", "M4P "])
 
@@ -56,6 +58,6 @@ const containerOf = (bytes: Uint8Array): AudioContainer | null => {
   return start.startsWith("ID3") || isMpegFrame(bytes) ? "mp3" : null
 }
 
-/** Detects the container from the first bytes of a file, whatever its name; none for other files. */
+/** Detects the container from the first bytes of a file, regardless of its name; none for other files. */
 export const detectAudioKind = (bytes: Uint8Array): Option.Option<AudioKind> =>
   Option.map(Option.fromNullable(containerOf(bytes)), (container) => kinds[container])

@@ -1,11 +1,9 @@
 import { Option } from "effect"
 import { type AudioContainer, detectAudioKind } from "./AudioContainer.ts"
 
-/*
- * Durations from containers, without decoding. Bytes that are cut or malformed read as zeros.
- */
+/* Reads durations from containers, without decoding. Truncated or malformed bytes read as zeros. */
 
-/** No container has integers of more than 8 bytes. A length of another size, which a file can name, reads as zero. */
+/** Containers have integers of at most 8 bytes. Another length, which a malformed file can state, reads as zero. */
 const readUnsigned = (bytes: Uint8Array, at: number, length: number, isLittleEndian = false): number => {
   if (length > 8) return 0
   let value = 0
@@ -18,14 +16,14 @@ const textAt = (bytes: Uint8Array, at: number, length: number): string =>
 
 const positive = (seconds: number): number | null => (Number.isFinite(seconds) && seconds >= 0 ? seconds : null)
 
-/** RIFF: the data bytes that are there, by the byte rate of the format. */
+/** RIFF: the present data bytes divided by the byte rate of the format. */
 const measureWav = (bytes: Uint8Array): number | null => {
   let byteRate = 0
   for (let at = 12; at + 8 <= bytes.length;) {
     const size = readUnsigned(bytes, at + 4, 4, true)
     const name = textAt(bytes, at, 4)
     if (name === "fmt ") byteRate = readUnsigned(bytes, at + 16, 4, true)
-    // Recorders that stream write a size of zero or 2^32 - 1.
+    // Streaming recorders write a size of zero or 2^32 - 1.
     if (name === "data") {
       const available = bytes.length - at - 8
       return byteRate === 0 ? null : (size === 0 ? available : Math.min(size, available)) / byteRate
@@ -84,7 +82,7 @@ const measureOgg = (bytes: Uint8Array): number | null => {
   return granule / sampleRate
 }
 
-/** FLAC: the STREAMINFO block, which comes first. A total of zero samples is unknown. */
+/** FLAC: the first block, STREAMINFO. A total of zero samples means unknown. */
 const measureFlac = (bytes: Uint8Array): number | null => {
   const sampleRate = readUnsigned(bytes, 18, 3) >> 4
   const samples = ((bytes[21] ?? 0) & 0x0f) * 2 ** 32 + readUnsigned(bytes, 22, 4)
@@ -93,7 +91,7 @@ const measureFlac = (bytes: Uint8Array): number | null => {
 
 const containerBoxes = new Set(["moov", "mvex"])
 
-/** ISO base media: the movie header; of a fragmented movie, the movie extends header. */
+/** ISO base media: the movie header; for a fragmented movie, the movie extends header. */
 const measureMp4 = (bytes: Uint8Array): number | null => {
   let timescale = 0
   let duration = 0
@@ -134,7 +132,7 @@ const readFloat = (bytes: Uint8Array, at: number, length: number): number => {
   return length === 4 ? view.getFloat32(at) : length === 8 ? view.getFloat64(at) : 0
 }
 
-/** WebM: the later of the segment's duration, which recorders that stream leave out, and the last block. */
+/** WebM: the later of the segment's duration, which streaming recorders omit, and the last block. */
 const measureWebm = (bytes: Uint8Array): number | null => {
   let nanoseconds = 1_000_000
   let duration = 0
@@ -155,7 +153,7 @@ const measureWebm = (bytes: Uint8Array): number | null => {
       const trackLength = Math.clz32(bytes[body] ?? 0) - 23
       last = Math.max(last, cluster + readUnsigned(bytes, body + trackLength, 2))
     }
-    // Masters are entered; those of unknown size have no other way.
+    // Masters are entered, since masters of unknown size cannot be skipped.
     at = webmMasters.has(id) ? body : body + size
   }
   const ticks = Math.max(duration, last)
@@ -172,7 +170,7 @@ const measures: Readonly<Record<AudioContainer, (bytes: Uint8Array) => number | 
   webm: measureWebm
 }
 
-/** Returns the duration of a recording in seconds; none where its container does not tell. */
+/** Returns the duration of a recording in seconds; none if its container does not state it. */
 export const readAudioDuration = (bytes: Uint8Array): Option.Option<number> =>
   Option.flatMap(detectAudioKind(bytes), ({ container }) => {
     const seconds = measures[container](bytes)

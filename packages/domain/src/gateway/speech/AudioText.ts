@@ -2,7 +2,7 @@ import { Either, Encoding } from "effect"
 
 const dataUrl = /^data:([^,;]*)((?:;[^,;]*)*),/i
 
-/** Bytes as callers write them in JSON: base64 or base64url, plain or as a `data:` URL. Left: what is wrong with it. */
+/** Decodes audio from JSON: base64 or base64url, plain or as a `data:` URL. Left: the fault. */
 export const decodeAudioText = (text: string): Either.Either<Uint8Array, string> => {
   const head = dataUrl.exec(text.slice(0, 500))
   if (head === null && text.slice(0, 5).toLowerCase() === "data:") return Either.left("is no data: URL")

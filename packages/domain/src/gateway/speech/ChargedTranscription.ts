@@ -9,7 +9,7 @@ import { GatewaySettings } from "../GatewaySettings.ts"
 import { type Recording, Speech } from "./Speech.ts"
 import { speechVendors } from "./SpeechModel.ts"
 
-/** Transcriptions outside the gateway, at the price of its stt. */
+/** Transcriptions outside of the gateway, at the gateway's price of stt. */
 export class ChargedTranscription extends Effect.Service<ChargedTranscription>()("@berth/ChargedTranscription", {
   effect: Effect.gen(function* () {
     const settings = yield* GatewaySettings
@@ -17,7 +17,7 @@ export class ChargedTranscription extends Effect.Service<ChargedTranscription>()
     const speech = yield* Speech
     const ledger = yield* UnitLedger
 
-    /** Returns the text: by the account's own key for nothing, else charged to the account, once per `cause`. */
+    /** Returns the text: free with the account's own key, else charged to the account, once per `cause`. */
     const transcribe = Effect.fn("ChargedTranscription.transcribe")(function* (
       user: User,
       sound: Pick<Recording, "audio" | "contentType" | "filename">,

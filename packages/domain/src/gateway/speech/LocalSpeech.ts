@@ -46,7 +46,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
       const configuredNames = new Set(configured.keys())
 
       const usualIds = new Set([formatSpeechModelId(settings.tts), formatSpeechModelId(settings.stt)])
-      /** Bounds the labels of breakers and metrics: callers can name any model. */
+      /** Bounds the labels of circuit breakers and metrics, since callers can name any model. */
       const labelOf = (model: SpeechModel) => ({
         id:
           usualIds.has(formatSpeechModelId(model)) || hasMediaPrice(formatSpeechModelId(model))
@@ -89,7 +89,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
           return called ?? (yield* new PluginFailed({ reason: `${formatSpeechModelId(model)} cannot be used here` }))
         })
 
-      /** One attempt. Rejected input is a success of the provider, so that no breaker counts it. */
+      /** Runs one attempt. Rejected input counts as a success of the provider's circuit breaker. */
       const once = <A>(call: CalledModel, asking: Effect.Effect<A, ProviderFailed | PluginInputInvalid>) =>
         // Interruptible in any region, so that the timeout can end it.
         Effect.interruptible(asking).pipe(
@@ -146,7 +146,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
           return answer
         })
 
-      /** A failed record must not fail the answer. */
+      /** A failure to record must not fail the answer. */
       const record = ({ call, model }: Called, userId: UserId | null, costUsd: number) =>
         usage
           .record({

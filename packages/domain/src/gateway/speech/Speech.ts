@@ -5,16 +5,16 @@ import type { UserId } from "../../shared/UserId.ts"
 
 export interface SpeechInput {
   readonly text: string
-  /** Default: the provider's. */
+  /** Default: the provider's default voice. */
   readonly voice?: string | undefined
   readonly format?: string | undefined
   /** 0.25 to 4; 1 is normal. */
   readonly speed?: number | undefined
   /** `provider/model`; default: the configured one. */
   readonly model?: string | undefined
-  /** The caller, whose own keys come first; null for an anonymous one. */
+  /** The caller, whose own keys have precedence; null if anonymous. */
   readonly userId: UserId | null
-  /** Whether only the caller's own keys may be used. */
+  /** Whether platform keys are excluded. */
   readonly ownKeysOnly?: boolean | undefined
 }
 
@@ -35,7 +35,9 @@ export interface SpeechAnswer {
   readonly answeredBy: AnsweringModel
 }
 
-/** Text to speech and speech to text: local in the backend's process, a client of the backend API elsewhere. */
+/**
+ * Text to speech and speech to text: implemented by the backend's process, and by clients of the backend API elsewhere.
+ */
 export class Speech extends Context.Tag("@berth/Speech")<
   Speech,
   {

@@ -8,7 +8,7 @@ export const maximumSpeechTextLength = 4_096
 export const maximumAudioBytes = 25 * 1024 * 1024
 export const maximumAudioMinutes = 60
 
-/** Characters; models read about the last 200 words. */
+/** Maximum characters; models use about the last 200 words. */
 export const maximumTranscriptionPromptLength = 2_000
 
 export const minimumSpeechSpeed = 0.25
@@ -16,7 +16,7 @@ export const maximumSpeechSpeed = 4
 
 const invalid = (field: string, reason: string) => Either.left(new PluginInputInvalid({ field, reason }))
 
-/** Rejects texts that every provider rejects. */
+/** Rejects input that every provider rejects. */
 export const validateSpeechInput = ({ speed, text }: SpeechInput): Either.Either<void, PluginInputInvalid> => {
   if (text.trim() === "") return invalid("text", "must not be empty")
   if (text.length > maximumSpeechTextLength)
@@ -27,7 +27,7 @@ export const validateSpeechInput = ({ speed, text }: SpeechInput): Either.Either
   return Either.void
 }
 
-/** The kind of a recording; fails for one that is too long or no audio. */
+/** Returns the kind of a recording; fails if it is too long or not audio. */
 export const validateRecording = ({
   audio,
   language,
@@ -49,7 +49,7 @@ export const validateRecording = ({
 
 export const isLanguageCode = (text: string): boolean => /^[a-z]{2,3}(-[a-z]{2,4})?$/i.test(text)
 
-/** A safe file name with the detected extension. */
+/** Returns a safe file name with the detected extension. */
 export const makeAudioFilename = (given: string | undefined, { container }: AudioKind): string => {
   const base = (given ?? "").split(/[/\\]/).at(-1) ?? ""
   const name = base

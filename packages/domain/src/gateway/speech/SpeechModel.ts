@@ -2,13 +2,13 @@ import { Either, Option } from "effect"
 import type { ProviderName } from "../../ai/models/Model.ts"
 import { PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
 
-/** The providers with OpenAI's audio API. */
+/** Providers with OpenAI's audio API. */
 export const speechVendors = ["openai", "groq", "openrouter"] as const satisfies ReadonlyArray<ProviderName>
 export type SpeechVendor = (typeof speechVendors)[number]
 
 export type SpeechProviderName = SpeechVendor | "sandbox"
 
-/** A model by its provider's name. */
+/** A model, named as by its provider. */
 export interface SpeechModel {
   readonly provider: SpeechProviderName
   readonly name: string
@@ -30,7 +30,7 @@ export const parseSpeechModel = (id: string): Option.Option<SpeechModel> => {
   return isSpeechProvider(provider) && namePattern.test(name) ? Option.some({ provider, name }) : Option.none()
 }
 
-/** The requested model; a name alone means the default model's provider. */
+/** Returns the requested model; a name without provider uses the default model's provider. */
 export const resolveSpeechModel = (
   asked: string | undefined,
   usual: SpeechModel
@@ -54,12 +54,12 @@ export interface SpeechRoute {
 }
 
 export interface SpeechAvailability {
-  /** The providers with own keys of the caller, and those that the platform has configured. */
+  /** Providers with own keys of the caller, and providers configured by the platform. */
   readonly own: ReadonlySet<ProviderName>
   readonly configured: ReadonlySet<SpeechProviderName>
   /** Whether the caller named the model. */
   readonly isAsked: boolean
-  /** Whether the platform's keys must not be used. */
+  /** Whether platform keys are excluded. */
   readonly ownKeysOnly: boolean
 }
 

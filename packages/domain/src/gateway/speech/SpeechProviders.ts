@@ -19,7 +19,7 @@ export interface Transcript {
   readonly costUsd: number | null
 }
 
-/** `model` is the provider's name of it. `PluginInputInvalid`: the provider rejects the input. */
+/** `model` is named as by the provider. `PluginInputInvalid`: the provider rejects the input. */
 export interface SpeechProvider {
   readonly name: SpeechProviderName
   readonly synthesize: (
@@ -35,7 +35,7 @@ export interface SpeechProvider {
 export class SpeechProviders extends Context.Tag("@berth/SpeechProviders")<
   SpeechProviders,
   {
-    /** The configured ones: with a platform key, and the sandbox if enabled. */
+    /** Configured providers: those with a platform key, and the sandbox if enabled. */
     readonly all: ReadonlyArray<SpeechProvider>
     /** A provider with an owner's key, and an id that does not reveal the key. */
     readonly withKey: (

@@ -23,7 +23,7 @@ import { mapStreamEnd, PluginFailed, PluginInputInvalid, type PluginResult } fro
 import { type TaskText, parseTaskText, formatTaskWithContext } from "./TaskText.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 
-/** A task that takes longer fails. */
+/** Timeout of a task. */
 const deadline = Duration.minutes(5)
 
 type TurnEnd = Extract<TurnEvent, { readonly type: "done" }>
@@ -42,7 +42,7 @@ const make = Effect.gen(function* () {
   const ids = yield* IdGenerator
   const orchestrator = yield* Orchestrator
 
-  /** The caller's agent for the task; none for the orchestrator. */
+  /** Returns the caller's agent for the task; none for the orchestrator. */
   const findAgent = Effect.fn("AgentTasks.findAgent")(function* (user: User, agentId: AgentId | undefined) {
     if (agentId === undefined) return yield* agents.findDefaultRunning(user.id)
     const agent = yield* agents.find(user.id, agentId)
@@ -51,7 +51,10 @@ const make = Effect.gen(function* () {
     return Option.some(agent)
   })
 
-  /** The answer of an agent in a turn that is not stored. Each task has its own session, so that tasks run concurrently. */
+  /**
+   * Runs a task by an agent, in a turn without storage. Each task has a separate session, so that tasks run
+   * concurrently.
+   */
   const runByAgent = (user: User, agent: Agent, text: TaskText, funding: TaskFunding) =>
     Stream.unwrapScoped(
       Effect.gen(function* () {
@@ -135,7 +138,7 @@ const make = Effect.gen(function* () {
   return AgentTasks.of({ run, usesOwnKeys })
 })
 
-/** Fails a run without a reply in time. */
+/** Fails a run that has no reply at the deadline. */
 const withEnd = <E>(run: Stream.Stream<ModelDelta | PluginResult, E>) =>
   Stream.suspend(() => {
     let isDone = false
@@ -151,7 +154,7 @@ const withEnd = <E>(run: Stream.Stream<ModelDelta | PluginResult, E>) =>
           isDone ? Stream.empty : Stream.fail(new PluginFailed({ reason: "The agent stopped in the middle." }))
         )
       ),
-      // The caller may run uninterruptibly; the timeout must not.
+      // The caller may be uninterruptible, but the timeout must still interrupt.
       Stream.interruptWhen(
         Effect.interruptible(
           Effect.zipRight(
@@ -163,5 +166,5 @@ const withEnd = <E>(run: Stream.Stream<ModelDelta | PluginResult, E>) =>
     )
   })
 
-/** Tasks by the caller's own agent in its instance, or by the orchestrator. */
+/** Runs tasks by the caller's agent in its instance, or by the orchestrator. */
 export const layer = Layer.effect(AgentTasks, make).pipe(Layer.provide(Orchestrator.Default))

@@ -7,7 +7,7 @@ import type { PluginRun } from "../plugins/PluginRun.ts"
 
 /** Payment of the model calls of a task. */
 export interface TaskFunding extends TurnPayment {
-  /** Cost of the calls so far, in US dollars; complete once the task has ended. */
+  /** Cost of the calls so far in US dollars; final after the task. */
   readonly spentUsd: Ref.Ref<number>
 }
 
@@ -15,19 +15,19 @@ export interface AgentTask {
   /** The owner of the agent; none for anonymous callers. */
   readonly caller: Option.Option<User>
   readonly messages: ReadonlyArray<ChatMessage>
-  /** An agent of the caller that is up. Absent: the caller's oldest one that is up, else the platform's orchestrator. */
+  /** A running agent of the caller. Absent: the caller's oldest running agent, else the platform's orchestrator. */
   readonly agentId?: AgentId | undefined
-  /** Without it, only the budget of a turn bounds the task. */
+  /** Absent: only the budget of a turn limits the task. */
   readonly funding?: TaskFunding | undefined
 }
 
-/** Tasks of several steps, by the caller's agent with its skills, or by the platform's orchestrator. */
+/** Tasks of several steps, run by the caller's agent with its skills, or by the platform's orchestrator. */
 export class AgentTasks extends Context.Tag("@berth/AgentTasks")<
   AgentTasks,
   {
-    /** Fails before its first event when the named agent is not the caller's. */
+    /** Fails before its first event if the named agent is not the caller's. */
     readonly run: (task: AgentTask) => PluginRun
-    /** Whether the caller's own keys would answer the task. */
+    /** Whether the caller's own keys would run the task. */
     readonly usesOwnKeys: (task: Pick<AgentTask, "caller" | "agentId">) => Effect.Effect<boolean>
   }
 >() {}

@@ -21,26 +21,25 @@ import type { TaskText } from "./TaskText.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 export const orchestratorLimits = {
-  /** Time after which no tool is offered, so that an answer comes before the task's deadline. */
+  /** Time after which no tool is offered, so that the answer arrives before the task's deadline. */
   toolsFor: Duration.seconds(60),
-  /** Cost of platform calls in US dollars after which no tool is offered. */
+  /** Cost of platform calls, in US dollars, after which no tool is offered. */
   toolsUpToUsd: 0.02,
-  /** Tokens of a model call with its answer, and of the answer. */
+  /** Maximum tokens of a model call with its answer, and of the answer. */
   window: 16_000,
   answerTokens: 2_048,
-  /** Calls of the calculator, which runs in the process of all requests. */
+  /** Maximum calls of the calculator, which runs in the process of all requests. */
   calculations: 24,
   expression: { characters: 200, functions: 4 }
 }
 
-/** Internal: the funding covers no further model call. */
+/** The funding covers no further model call. Internal. */
 class TaskFundsExhausted extends Data.TaggedError("TaskFundsExhausted")<object> {}
 
-/** The context of the tools. */
 const self = { timezone: "UTC" }
 type Self = typeof self
 
-/** Tools without an owner: they store nothing and call no other service. */
+/** Tools that require no owner: they store nothing and call no other service. */
 const toolsOfRun = Effect.map(Ref.make(orchestratorLimits.calculations), (left): ReadonlyArray<Tool.Tool<Self>> => {
   const calculate = makeCalculatorTool(orchestratorLimits.expression)
   return [
@@ -59,14 +58,13 @@ const toolsOfRun = Effect.map(Ref.make(orchestratorLimits.calculations), (left):
   ]
 })
 
-/** A fast model suffices for a few steps. */
 const taskType = "fast"
 
 const instructions = (context: string, now: DateTime.Utc) =>
   [
     "You are an agent that does tasks of several steps for callers of the Berth gateway.",
     "Work step by step. Use your tools wherever they make an answer surer, and never make up what a tool can tell. Nobody can answer questions on the way, so say what you assume, and end with the whole result.",
-    // To the minute: seconds would only make the same question look new to a provider's cache.
+    // Minutes without seconds, so that equal questions hit the provider's prompt cache.
     `It is ${formatTimeText(now, parseZoneOrUtc(self.timezone))}.`,
     ...(context === "" ? [] : [`Context from the caller:\n${context}`])
   ].join("\n\n")
@@ -80,14 +78,14 @@ const promptOf = ({ context, history, task }: TaskText, now: DateTime.Utc): Prom
 
 const outOfFunds = new PluginFailed({ reason: "The units of this call cover no further model call." })
 
-/** The platform's own agent for callers without one: a model with tools that need no owner. */
+/** The platform's agent for callers without an agent: a model with tools that require no owner. */
 export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchestrator", {
   effect: Effect.gen(function* () {
     const models = yield* ModelAnswers
     const ledger = yield* UnitLedger
     const settings = yield* TurnSettings
 
-    /** Extends the funding to the call's upper bound as far as it reaches. Returns the limit of the answer. */
+    /** Extends the funding to the call's upper bound as far as possible. Returns the limit of the answer. */
     const admit = ({ reservation, unitLimit, spentUsd }: TaskFunding, quote: ModelQuote) =>
       Effect.gen(function* () {
         if (quote.ownKey) return quote.maxTokens
@@ -104,7 +102,7 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
         return maxTokens
       })
 
-    /** Runs a task with the caller's own keys, where there are some, else with the platform's. */
+    /** Runs a task with the caller's own keys if any, else with the platform's keys. */
     const run = (
       task: TaskText,
       userId: UserId | null,
@@ -188,7 +186,7 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
         })
       ).pipe(Stream.withSpan("Orchestrator.run", { attributes: { "gen_ai.operation.name": "invoke_agent" } }))
 
-    /** Whether the user's own keys would answer. */
+    /** Whether the user's own keys would run the task. */
     const usesOwnKeys = (userId: UserId) =>
       models
         .quote({

@@ -3,17 +3,17 @@ import { hasImage } from "../../ai/chat/ContentPart.ts"
 import type { ChatMessage } from "../../ai/chat/ModelChat.ts"
 import { PluginInputInvalid } from "../plugins/PluginRun.ts"
 
-/** The history and the task; results of earlier tool calls are text, since the agent lacks those tools. */
+/** The history and the task. Results of earlier tool calls are text, since the agent lacks those tools. */
 export interface TaskText {
   /** The caller's system messages; empty without any. */
   readonly context: string
-  /** Oldest first, none of them empty. */
+  /** Oldest first; no empty content. */
   readonly history: ReadonlyArray<{ readonly role: "user" | "assistant"; readonly content: string }>
   /** Not blank. */
   readonly task: string
 }
 
-/** Characters of the task at most, its context with it. */
+/** Maximum characters of the task with its context. */
 export const maximumTaskLength = 100_000
 
 const invalid = (reason: string) => Either.left(new PluginInputInvalid({ field: "messages", reason }))
@@ -26,7 +26,7 @@ const saidIn = (message: ChatMessage): TaskText["history"] => {
     : [{ role, content }]
 }
 
-/** Reads a task from the messages of a chat: the last one is the task. */
+/** Reads a task from chat messages; the last message is the task. */
 export const parseTaskText = (messages: ReadonlyArray<ChatMessage>): Either.Either<TaskText, PluginInputInvalid> => {
   const context = messages
     .flatMap(({ content, role }) => (role === "system" && content.trim() !== "" ? [content.trim()] : []))
@@ -46,8 +46,8 @@ export const parseTaskText = (messages: ReadonlyArray<ChatMessage>): Either.Eith
 }
 
 /**
- * The task with its context in front of it. An agent's own system prompt is its owner's to write, so a caller's system
- * messages reach the agent as a part of the task.
+ * Prepends the context to the task. Only the owner writes an agent's system prompt, so a caller's system messages are
+ * part of the task.
  */
 export const formatTaskWithContext = ({ context, task }: Pick<TaskText, "context" | "task">): string =>
   context === "" ? task : `Context of the task:\n${context}\n\nThe task:\n${task}`
