@@ -1,20 +1,6 @@
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { assert, layer } from "@effect/vitest"
-import {
-  Array,
-  Chunk,
-  Context,
-  Deferred,
-  Effect,
-  Fiber,
-  Layer,
-  Option,
-  Predicate,
-  Record,
-  Redacted,
-  Stream
-} from "effect"
-import { type ChildProcess, spawn } from "node:child_process"
+import { Array, Chunk, Context, Effect, Fiber, Layer, Option, Predicate, Record, Redacted, Scope, Stream } from "effect"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { Browser, browserTool } from "../browser/Browser.ts"
@@ -26,9 +12,7 @@ import { connectSocket, type SocketFrame } from "../support/SocketClient.ts"
 import { makeFakeOpenAi, type FakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
 import { readAllRuntimeTraces } from "./RuntimeProcesses.ts"
-import { build } from "./ProgramProcess.ts"
-import { showLogsOnFailure } from "./RecentLogs.ts"
-import { root, makeShellEnvironment } from "./BerthProcess.ts"
+import { build, type Program, run } from "./ProgramProcess.ts"
 import { memberAt } from "./MainJobSteps.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { signUpClient, type SignedUpClient, type StreamedEvent, openWebClient } from "./WebClient.ts"
@@ -51,39 +35,22 @@ class Service extends Context.Tag("@berth/test/StreamsService")<
   { readonly webs: readonly [WebProcess, WebProcess]; readonly upstream: FakeOpenAi }
 >() {}
 
-/** A program of the build for the scope. */
-const program = (name: "server" | "worker", environment: Readonly<Record<string, string>>, healthPort: number) =>
+/** A program of the build that can be killed and started again. */
+const program = (...args: Parameters<typeof run>) =>
   Effect.gen(function* () {
-    const said: Array<string> = []
-    let running: { readonly child: ChildProcess; readonly gone: Deferred.Deferred<void> } | undefined
-    const kill = Effect.suspend(() => {
-      if (running === undefined) return Effect.void
-      running.child.kill("SIGKILL")
-      return Deferred.await(running.gone)
-    })
-    const isReady = Effect.tryPromise((signal) =>
-      fetch(`http://127.0.0.1:${healthPort}/health/ready`, { signal })
-    ).pipe(
-      Effect.map(({ status }) => status === 200),
-      Effect.orElseSucceed(() => false)
+    const scope = yield* Effect.scope
+    const runs: Array<Program> = []
+    const start = run(...args).pipe(
+      Effect.map((started) => void runs.push(started)),
+      Scope.extend(scope),
+      Effect.orDie
     )
-    const start = Effect.gen(function* () {
-      const gone = yield* Deferred.make<void>()
-      const child = spawn(process.execPath, [join(root, "dist", `${name}.mjs`)], {
-        stdio: ["ignore", "pipe", "pipe"],
-        env: { ...makeShellEnvironment(), ...environment }
-      })
-      child.stdout.setEncoding("utf8").on("data", (text: string) => said.push(text))
-      child.stderr.setEncoding("utf8").on("data", (text: string) => said.push(text))
-      child.once("exit", () => Deferred.unsafeDone(gone, Effect.void))
-      running = { child, gone }
-      const ready = eventually(isReady, (yes) => yes, { description: `the ${name} is ready`, timeout: "90 seconds" })
-      const over = Effect.zipRight(Deferred.await(gone), Effect.dieMessage(`the ${name} ended`))
-      yield* Effect.raceFirst(Effect.interruptible(ready), Effect.interruptible(over))
-    }).pipe(Effect.orDie)
-    showLogsOnFailure(`${name} on port ${healthPort}`, () => said.join(""))
-    yield* Effect.acquireRelease(start, () => kill)
-    return { kill, start, logs: Effect.sync(() => said.join("")) }
+    yield* start
+    return {
+      start,
+      kill: Effect.suspend(() => runs.at(-1)?.end("SIGKILL") ?? Effect.void),
+      logs: Effect.map(Effect.all(runs.map(({ logs }) => logs)), (logs) => logs.join(""))
+    }
   })
 
 const service = Layer.unwrapScoped(
