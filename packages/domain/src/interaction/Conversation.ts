@@ -17,7 +17,7 @@ export const ChatSession = Schema.Struct({
   id: ChatSessionId,
   userId: UserId,
   agentId: AgentId,
-  /** Given by the user. */
+  /** Set by the user. */
   title: Schema.NullOr(Schema.String),
   status: Schema.Literal("active"),
   messageCount: Schema.Int,
@@ -45,22 +45,22 @@ export const Message = Schema.Struct({
   topic: Schema.NullOr(Schema.String),
   platform: Schema.String,
   state: MessageState,
-  /** Why a failed message was not answered; null when the answering process died. */
+  /** Reason of a failed message; null if the answering process died. */
   failure: Schema.NullOr(Schema.String),
-  /** The model that answered, of replies. */
+  /** Answering model; replies only. */
   model: Schema.NullOr(Schema.String),
   provider: Schema.NullOr(Schema.String),
-  /** Units booked for the turn, of replies. */
+  /** Units booked for the turn; replies only. */
   units: Schema.NullOr(Schema.Int.pipe(Schema.brand("Units"))),
-  /** Cost of the turn's model calls at their providers, of replies. */
+  /** Cost of the turn's model calls at their providers; replies only. */
   costMicros: Schema.NullOr(Schema.Int.pipe(Schema.brand("UsdMicros"))),
-  /** From the message to its reply, of replies. */
+  /** Time from the message to its reply; replies only. */
   durationMs: Schema.NullOr(Schema.Int),
-  /** The user stopped the answer: the reply is its text so far, and a message without any text has failed. */
+  /** The user stopped the answer: the reply is its text so far; a message without any text is failed. */
   isStopped: Schema.Boolean,
-  /** Tool calls of the answer, of replies; null without any. */
+  /** Tool calls of the answer; replies only. Null if there are none. */
   toolCalls: Schema.NullOr(Schema.Array(ToolActivity)),
-  /** Of user messages; null without any. */
+  /** User messages only; null if there are none. */
   attachments: Schema.NullOr(Schema.Array(Attachment)),
   createdAt: Schema.DateTimeUtcFromSelf
 })
@@ -69,7 +69,6 @@ export type Message = typeof Message.Type
 /** A message of a prompt's history. */
 export type HistoryMessage = Pick<Message, "seq" | "sender" | "content" | "state" | "attachments">
 
-/** The price of an answer. */
 export interface AnswerCost {
   readonly units: Units
   readonly costMicros: UsdMicros
@@ -77,20 +76,20 @@ export interface AnswerCost {
 
 export const maximumTitleLength = 200
 
-/** The failure of a message whose answering process died. */
+/** Failure of a message whose answering process died. */
 export const abandonedMessageFailure = "the process that worked on it has ended"
 
-/** The model of a reply, where it is known. */
+/** Returns the model of a reply, if known. */
 export const findAnsweringModel = ({ model, provider }: Message): AnsweringModel | undefined =>
   model === null || provider === null ? undefined : { model, provider }
 
-/** Outcomes of the messages to an agent, without pending ones. */
+/** Counts of an agent's answered and failed messages. */
 export const MessageFigures = Schema.Struct({
   answered: Schema.Int,
   failed: Schema.Int,
-  /** Answered and failed ones of the last hour. */
+  /** Answered and failed messages of the last hour. */
   recent: Schema.Int,
-  /** From a message to its reply, in milliseconds; null without any reply. */
+  /** Average time from a message to its reply, in milliseconds; null without a reply. */
   averageAnswerMs: Schema.NullOr(Schema.Number)
 })
 export type MessageFigures = typeof MessageFigures.Type

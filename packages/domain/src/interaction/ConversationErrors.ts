@@ -9,12 +9,12 @@ export class MessageUnanswered extends Data.TaggedError("MessageUnanswered")<{ r
 /** The user stopped the answer before its first text. */
 export class AnswerStopped extends Data.TaggedError("AnswerStopped")<{ readonly reason: string }> {}
 export class MessageNotFound extends Data.TaggedError("MessageNotFound")<object> {}
-/** The limit of pending messages of a conversation or of a user. */
+/** Limit of pending messages per conversation and per user. */
 export class PendingMessageLimitReached extends Data.TaggedError("PendingMessageLimitReached")<{
   readonly of: "session" | "user"
   readonly limit: number
 }> {}
-/** The limit of distinct answers that a user's requests resume at a time. */
+/** Limit of distinct answers that a user resumes at a time. */
 export class ResumedAnswerLimitReached extends Data.TaggedError("ResumedAnswerLimitReached")<{
   readonly limit: number
 }> {}

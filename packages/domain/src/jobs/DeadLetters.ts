@@ -6,7 +6,7 @@ import { JobQueue, type QueueUnavailable } from "./JobQueue.ts"
 /** No job with this id has failed permanently. */
 export class DeadLetterNotFound extends Data.TaggedError("DeadLetterNotFound")<object> {}
 
-/** An outage of the store is a defect that requests answer by 503. */
+/** An outage of the store is a defect, which requests answer with 503. */
 export const orUnavailable = <A>(call: Effect.Effect<A, QueueUnavailable>): Effect.Effect<A> =>
   Effect.catchAll(call, (cause) =>
     Effect.zipRight(
@@ -20,7 +20,7 @@ export class DeadLetters extends Effect.Service<DeadLetters>()("@berth/DeadLette
   effect: Effect.gen(function* () {
     const jobs = yield* JobQueue
 
-    /** Returns the newest `limit` of a queue, or of each. */
+    /** Returns the newest `limit` dead letters of a queue, or of each queue. */
     const list = Effect.fn("DeadLetters.list")(function* (queue: Option.Option<QueueName>, limit: number) {
       const queues = Option.match(queue, { onNone: () => QueueName.literals, onSome: (one) => [one] })
       const letters = yield* Effect.forEach(queues, (name) =>
@@ -41,7 +41,7 @@ export class DeadLetters extends Effect.Service<DeadLetters>()("@berth/DeadLette
       return yield* new DeadLetterNotFound()
     })
 
-    /** Deletes a dead letter for good; returns its queue. */
+    /** Deletes a dead letter permanently; returns its queue. */
     const discard = Effect.fn("DeadLetters.discard")(function* (id: string) {
       for (const queue of QueueName.literals) {
         if (!(yield* orUnavailable(jobs.discard(queue, id)))) continue

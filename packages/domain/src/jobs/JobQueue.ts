@@ -11,19 +11,19 @@ export class QueueUnavailable extends Data.TaggedError("QueueUnavailable")<{
   }
 }
 
-/** The job cannot succeed: it goes to the dead letters without further attempts. */
+/** The job cannot succeed; it becomes a dead letter without further attempts. */
 export class JobPermanentlyFailed extends Data.TaggedError("JobPermanentlyFailed")<{ readonly reason: string }> {
   override get message() {
     return this.reason
   }
 }
 
-/** The work continues outside of the queue: the job runs again `after` a time. Takes no attempt. */
+/** The work continues outside of the queue; the job runs again after `after`. Does not count as an attempt. */
 export class JobPostponed extends Data.TaggedError("JobPostponed")<{ readonly after: Duration.Duration }> {}
 
 /**
- * This worker does not know the kind of the job or the shape of its payload, as during a redeploy. The job waits as
- * `unsupportedJobWait` says and then becomes a dead letter with the reason.
+ * This worker does not support the job's kind or payload, for example during a redeployment. The job waits by
+ * `unsupportedJobWait` and then becomes a dead letter with the reason.
  */
 export class JobUnsupported extends Data.TaggedError("JobUnsupported")<{ readonly reason: string }> {
   override get message() {
@@ -44,9 +44,9 @@ export interface RunningJob {
   readonly name: string
   readonly payload: unknown
   readonly trace: TraceParent | null
-  /** From 1. A run that was cut off by the death of its worker does not count. */
+  /** From 1. A run interrupted by the death of its worker does not count. */
   readonly attempt: number
-  /** Whether a failure of this run makes the job a dead letter. */
+  /** Whether a failure of this run creates a dead letter. */
   readonly isLastAttempt: boolean
 }
 
@@ -66,45 +66,45 @@ export interface QueueCounts {
 }
 
 export interface ConsumeOptions {
-  /** Jobs in flight at once in this process. */
+  /** Maximum jobs in flight in this process. */
   readonly concurrency: number
-  /** Time that running jobs have to finish when the scope closes. */
+  /** Time for running jobs to finish after the scope closes. */
   readonly drain: Duration.DurationInput
-  /** Policy by the name of a job; `defaultRetryPolicy` when absent. */
+  /** Policy by job name; default: `defaultRetryPolicy`. */
   readonly retryPolicy?: (name: string) => JobRetryPolicy
-  /** Follows a run. Uninterruptible by default; its interruption keeps the outcome of the run. */
+  /** Runs after a job, uninterruptibly by default. Its interruption does not change the outcome of the job. */
   readonly onExit?: (job: RunningJob, exit: Exit.Exit<void, unknown>) => Effect.Effect<void>
 }
 
-/** At-least-once jobs with retries, back-off with jitter and dead letters. */
+/** At-least-once jobs with retries, backoff with jitter, and dead letters. */
 export class JobQueue extends Context.Tag("@berth/JobQueue")<
   JobQueue,
   {
-    /** A job whose id is still known is not added again. */
+    /** No effect for a known job id. */
     readonly add: (job: NewJob) => Effect.Effect<void, QueueUnavailable>
     /**
-     * Consumes a queue until the scope closes. Closing takes no further jobs; jobs that run longer than `drain` return to the
-     * queue.
+     * Consumes a queue until the scope closes. Then takes no further jobs; jobs that run longer than `drain` return to
+     * the queue.
      */
     readonly consume: <E, R>(
       queue: QueueName,
       options: ConsumeOptions,
       handle: (job: RunningJob) => Effect.Effect<void, E | JobPermanentlyFailed, R>
     ) => Effect.Effect<void, QueueUnavailable, R | Scope.Scope>
-    /** Succeeds when the store accepts jobs. */
+    /** Succeeds if the store accepts jobs. */
     readonly check: Effect.Effect<void, QueueUnavailable>
     readonly counts: (queue: QueueName) => Effect.Effect<QueueCounts, QueueUnavailable>
     readonly deadLetters: (
       queue: QueueName,
       limit: number
     ) => Effect.Effect<ReadonlyArray<DeadLetter>, QueueUnavailable>
-    /** A paused queue starts no job, in every process, until it is resumed. Jobs are still added. Idempotent. */
+    /** Until it is resumed, a paused queue starts no job in any process. Jobs can still be added. Idempotent. */
     readonly pause: (queue: QueueName) => Effect.Effect<void, QueueUnavailable>
     readonly resume: (queue: QueueName) => Effect.Effect<void, QueueUnavailable>
     readonly isPaused: (queue: QueueName) => Effect.Effect<boolean, QueueUnavailable>
-    /** Deletes a dead letter; false when there is none with that id. */
+    /** Deletes a dead letter; false for an unknown id. */
     readonly discard: (queue: QueueName, id: string) => Effect.Effect<boolean, QueueUnavailable>
-    /** Puts a dead letter back to work; false when there is none with that id. */
+    /** Returns a dead letter to the queue; false for an unknown id. */
     readonly replay: (queue: QueueName, id: string) => Effect.Effect<boolean, QueueUnavailable>
   }
 >() {}

@@ -1,23 +1,26 @@
 import { Duration } from "effect"
 
-/** Runs and pauses of a job that fails. */
+/** Attempts and pauses of a failing job. */
 export interface JobRetryPolicy {
-  /** Runs before the job becomes a dead letter. */
+  /** Maximum attempts before the job becomes a dead letter. */
   readonly attempts: number
   readonly maximumPause: Duration.Duration
 }
 
 export const defaultRetryPolicy: JobRetryPolicy = { attempts: 5, maximumPause: Duration.minutes(15) }
 
-/** For jobs that end by success or by `JobPermanentlyFailed` alone. */
+/** For jobs that end only by success or by `JobPermanentlyFailed`. */
 export const unlimitedRetries: JobRetryPolicy = { ...defaultRetryPolicy, attempts: Number.POSITIVE_INFINITY }
 
-/** A job that a worker does not support waits up to this age for a worker that does. */
+/** Maximum age at which an unsupported job waits for a worker that supports it. */
 export const unsupportedJobWait = { retention: Duration.minutes(30), pause: Duration.seconds(15) }
 
 export const firstRetryPause = Duration.seconds(2)
 
-/** The pause after a number of failed runs: doubles up to the maximum, less up to half of it by `random` from 0 to 1. */
+/**
+ * Returns the pause after a number of failed attempts: doubles up to the maximum, reduced by up to half for `random`
+ * from 0 to 1.
+ */
 export const computeRetryPause = (
   { maximumPause }: Pick<JobRetryPolicy, "maximumPause">,
   failedRuns: number,

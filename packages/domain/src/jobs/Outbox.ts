@@ -2,9 +2,9 @@ import { Context, Data, type Effect, Schema } from "effect"
 import { type JobKind, maximumPayloadBytes, QueueName, TraceParent } from "./JobKind.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-/** A job that must follow a change, written in the change's transaction. */
+/** A job that follows a change, written in the change's transaction. */
 export const OutboxEntry = Schema.Struct({
-  /** Also the job's id in the queue, so that publishing twice adds one job. */
+  /** Also the job's id in the queue, so that repeated publication adds one job. */
   id: Schema.String,
   queue: QueueName,
   name: Schema.String,
@@ -13,10 +13,10 @@ export const OutboxEntry = Schema.Struct({
 })
 export type OutboxEntry = typeof OutboxEntry.Type
 
-/** Jobs of one owner in a queue at once: the jobs of other owners wait for no more than these. */
+/** Maximum concurrent jobs of an owner in a queue, which bounds the wait of other owners. */
 export const maximumInFlightPerOwner = 4
 
-/** The payload of a job exceeds `maximumPayloadBytes`: a defect of the code that appends it. */
+/** The payload of a job exceeds `maximumPayloadBytes`; a defect of the caller. */
 export class JobPayloadTooLarge extends Data.TaggedError("JobPayloadTooLarge")<{
   readonly name: string
   readonly bytes: number
@@ -30,21 +30,22 @@ export class Outbox extends Context.Tag("@berth/Outbox")<
   Outbox,
   {
     /**
-     * Joins the running transaction; carries the current trace. Jobs of one `owner` take turns with those of others. Dies with
-     * `JobPayloadTooLarge`.
+     * Joins the running transaction; stores the current trace. Jobs of an `owner` alternate with those of others. Dies
+     * with `JobPayloadTooLarge`.
      */
     readonly append: <A, I>(kind: JobKind<A, I>, payload: A, owner?: UserId) => Effect.Effect<void>
     /**
-     * Publishes up to `limit` entries and returns their number. Each owner's first entry comes before any owner's second, oldest
-     * first, with at most `maximumInFlightPerOwner` unsettled ones of an owner and queue. Concurrent relays never hold the same entry.
+     * Publishes up to `limit` entries and returns their number. Fair order: each owner's first entry, then each owner's
+     * second, oldest first, with at most `maximumInFlightPerOwner` unsettled entries per owner and queue. Concurrent
+     * relays never hold the same entry.
      */
     readonly relay: <E, R>(
       limit: number,
       publish: (entry: OutboxEntry) => Effect.Effect<void, E, R>
     ) => Effect.Effect<number, E, R>
-    /** Frees the owner's slot of a job that has completed or become a dead letter. */
+    /** Frees the owner's slot of a job that completed or became a dead letter. */
     readonly settle: (id: string) => Effect.Effect<void>
-    /** Waits until any process appends or settles an entry, or the poll interval ends. */
+    /** Waits until any process appends or settles an entry, at most for the poll interval. */
     readonly awaitAppended: Effect.Effect<void>
     /** Deletes old published entries; returns their number. */
     readonly prune: Effect.Effect<number>

@@ -7,7 +7,7 @@ const isUp = Metric.gauge("berth_queue_up", { description: "Whether the store of
 
 const countTimeout = "2 seconds"
 
-/** Updates the gauges of every queue. They keep their values while the store does not respond. */
+/** Updates the gauges of every queue. They keep their values while the store is unavailable. */
 export const measureQueues: Effect.Effect<void, never, JobQueue> = Effect.flatMap(JobQueue, (jobs) =>
   Effect.forEach(
     QueueName.literals,

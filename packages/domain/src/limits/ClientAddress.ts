@@ -1,4 +1,7 @@
-/** Limit key of an address: IPv4 as it is, also when mapped into IPv6; IPv6 by its /64, the least that one subscriber holds. */
+/**
+ * Returns the limit key of an address: IPv4, including IPv4-mapped IPv6, as is; IPv6 by its /64, the smallest
+ * allocation of a subscriber.
+ */
 export const normalizeClientAddress = (address: string): string => {
   const plain = address.trim().toLowerCase().replace(/%.*$/, "")
   if (!plain.includes(":")) return plain
@@ -8,7 +11,7 @@ export const normalizeClientAddress = (address: string): string => {
   return `${groups.slice(0, 4).join(":")}::/64`
 }
 
-/** The eight groups of an IPv6 address, without leading zeros. */
+/** Returns the eight groups of an IPv6 address without leading zeros. */
 const parseGroups = (address: string): ReadonlyArray<string> => {
   const [head = "", tail] = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, dottedToHex).split("::")
   const left = head === "" ? [] : head.split(":")

@@ -4,10 +4,10 @@ import { acquireScoped } from "../shared/AcquireScoped.ts"
 /** Lifetime of a lease without renewal, by the store's clock. */
 export const leaseDuration = Duration.seconds(15)
 const renewalInterval = Duration.seconds(5)
-/** How long a request waits for another holder; longer than the lease of an ended process. */
+/** Maximum wait of a request for another holder; longer than the lease of a dead process. */
 export const leaseWaitLimit = Duration.seconds(20)
 
-/** Renews a lease until interrupted, in the uninterruptible region of a request too. A failed renewal is repeated in time. */
+/** Renews a lease until interrupted, even in an uninterruptible region. A failed renewal is retried in time. */
 export const keepRenewed = <R>(renew: Effect.Effect<unknown, never, R>): Effect.Effect<never, never, R> =>
   renew.pipe(
     Effect.catchAllCause((cause) => Effect.logWarning("Lease not renewed", cause)),
@@ -26,7 +26,7 @@ export const whileRenewed =
       )
     )
 
-/** Renews the leases of a process together. The returned effect holds one until its scope closes. */
+/** Renews the leases of a process together. The returned effect holds a lease until its scope closes. */
 export const makeSharedRenewal = <K>(renew: (held: ReadonlyArray<K>) => Effect.Effect<unknown>) =>
   Effect.gen(function* () {
     const held = new Set<K>()
@@ -44,14 +44,17 @@ export const makeSharedRenewal = <K>(renew: (held: ReadonlyArray<K>) => Effect.E
       )
   })
 
-/** Subscribes to the end of a lease until the scope closes. The returned effect waits for it, at most for a poll interval. */
+/**
+ * Subscribes to the end of a lease until the scope closes. The returned effect waits for it, at most for a poll
+ * interval.
+ */
 export type LeaseSubscription = Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
 
 type InProgress<A> = Extract<A, { readonly _tag: "InProgress" }>
 const isInProgress = <A extends { readonly _tag: string }>(claimed: A): claimed is InProgress<A> =>
   claimed._tag === "InProgress"
 
-/** Repeats `claim` until no other holder has the lease; returns `InProgress` when one still has it after `atMost`. */
+/** Repeats `claim` until no other holder has the lease; returns `InProgress` if one still has it after `atMost`. */
 export const awaitClaim = <A extends { readonly _tag: string }, E, R>(
   claim: Effect.Effect<A, E, R>,
   options: {

@@ -6,7 +6,7 @@ export interface Limit {
   readonly window: Duration.Duration
 }
 
-/** The limits by name, as they are when `LIMIT_<NAME>` is not set. */
+/** Limits by name, unless `LIMIT_<NAME>` is set. */
 const defaults = {
   register: { count: 10, window: Duration.hours(1) },
   "sign-in": { count: 10, window: Duration.minutes(15) },
@@ -37,10 +37,12 @@ export type LimitName = keyof typeof defaults
 export const limitNames = Struct.keys(defaults)
 export const defaultLimits: Record<LimitName, Limit> = defaults
 
-/** Only the gateway's limit is counted by each process alone while its store is down: each of its calls is paid for. */
+/**
+ * While the store is unavailable, only the gateway's limit is counted per process, since each of its calls is paid for.
+ */
 export const isCountedWithoutStore = (name: LimitName): boolean => name === "gateway"
 
-/** Limits that many requests of one key take: their takes may be counted shortly after they are admitted. */
+/** Limits with many requests per key: their takes may be counted shortly after admission. */
 export const isCountedLater = (name: LimitName): boolean =>
   name === "gateway" || name === "runtime-model" || name === "runtime-spans"
 
@@ -78,5 +80,5 @@ export const parseLimit = (text: string): Either.Either<Limit, LimitMalformed> =
   return Either.right({ count, window })
 }
 
-/** 0 for anything else. */
+/** 0 for any other text. */
 const wholeNumber = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)

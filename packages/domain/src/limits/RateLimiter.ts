@@ -7,7 +7,10 @@ export class RateLimitExceeded extends Data.TaggedError("RateLimitExceeded")<{
   readonly retryAfter: Duration.Duration
 }> {}
 
-/** Counts requests per limit and key, shared by all processes. `take` counts regardless of the request's outcome; `refund` returns one. */
+/**
+ * Counts requests per limit and key, shared by all processes. `take` counts regardless of the request's outcome;
+ * `refund` reverts one take.
+ */
 export class RateLimiter extends Context.Tag("@berth/RateLimiter")<
   RateLimiter,
   {

@@ -7,7 +7,7 @@ export type MailId = typeof MailId.Type
 
 /** A plain-text mail to one recipient. */
 export const Mail = Schema.Struct({
-  /** Local part of the Message-ID: recipients can deduplicate a mail that is sent twice. */
+  /** Local part of the Message-ID, by which recipients can deduplicate a mail. */
   id: MailId,
   to: Email,
   subject: Schema.String,

@@ -6,11 +6,11 @@ import { unlimitedRetries } from "../jobs/JobRetryPolicy.ts"
 const Payload = Schema.Struct({
   mailId: MailId,
   sealed: Schema.String,
-  /** When the mail becomes useless, for example because its link expires. */
+  /** Time after which the mail is useless, for example because its link expires. */
   expiresAt: Schema.DateTimeUtc
 })
 
-/** Sends a mail, with retries until it expires. The draft is sealed because it may hold a link that grants access. */
+/** Sends a mail, with retries until it expires. The draft is sealed, since it may contain a link that grants access. */
 export const SendMailJob = {
   queue: "mail",
   name: "send-mail",

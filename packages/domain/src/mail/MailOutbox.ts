@@ -7,9 +7,9 @@ import { Mailer } from "./Mailer.ts"
 import type { UserId } from "../shared/UserId.ts"
 import { SendMailJob } from "./MailJobs.ts"
 
-/** A mail before it has an id. */
+/** A mail without an id. */
 export interface MailDraft extends Omit<Mail, "id"> {
-  /** Time within which the mail is useful; that of its link, or one day when absent. */
+  /** Time during which the mail is useful, usually that of its link; default: one day. */
   readonly lifetime?: Duration.Duration
 }
 
@@ -21,14 +21,14 @@ const SealedMail = Schema.parseJson(Mail)
 const encodeMail = Schema.encodeSync(SealedMail)
 const decodeMail = Schema.decode(SealedMail)
 
-/** Mails to send: delivered by the worker at least once. Stored and queued sealed, because their links grant access. */
+/** Mails to send, delivered by the worker at least once. Stored and queued sealed, since their links grant access. */
 export class MailOutbox extends Effect.Service<MailOutbox>()("@berth/MailOutbox", {
   effect: Effect.gen(function* () {
     const ids = yield* IdGenerator
     const box = yield* SecretBox
     const outbox = yield* Outbox
 
-    /** Joins the running transaction. Jobs of one `owner` take turns with those of others. */
+    /** Joins the running transaction. Jobs of an `owner` alternate with those of others. */
     const append = Effect.fn("MailOutbox.append")(function* (
       { lifetime = defaultLifetime, ...draft }: MailDraft,
       owner: UserId
@@ -43,7 +43,7 @@ export class MailOutbox extends Effect.Service<MailOutbox>()("@berth/MailOutbox"
   })
 }) {}
 
-/** Opens a stored mail and sends it. `ParseError` and `SecretUndecryptable` are permanent. */
+/** Opens and sends a stored mail. `ParseError` and `SecretUndecryptable` are permanent failures. */
 export const deliverMail = Effect.fn("MailOutbox.deliver")(function* (
   stored: Pick<typeof SendMailJob.payload.Type, "mailId" | "sealed">
 ) {

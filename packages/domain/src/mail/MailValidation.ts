@@ -3,13 +3,16 @@ import { parseEmail } from "../shared/Email.ts"
 import type { Mail } from "./Mail.ts"
 import { MailRejected } from "./Mailer.ts"
 
-/** Maximum line length of RFC 5322. */
+/** Maximum line length by RFC 5322. */
 const maximumSubject = 998
 
-/** Line breaks of any reader, and other control characters. */
+/** Line breaks and other control characters. */
 const controls = /[\p{Cc}\u2028\u2029]/u
 
-/** Whether a mail may be sent. Header values are single lines, so that none injects a header or recipient. The reason quotes nothing. */
+/**
+ * Validates a mail. Header values must be single lines, so that none injects a header or recipient. The reason quotes
+ * nothing.
+ */
 export const validateMail = (mail: Mail): Either.Either<void, MailRejected> => {
   const reject = (reason: string) => Either.left(new MailRejected({ reason }))
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(mail.id)) return reject("its id is not valid in a Message-ID")

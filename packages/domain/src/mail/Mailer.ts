@@ -15,7 +15,7 @@ export class MailServiceUnavailable extends Data.TaggedError("MailServiceUnavail
   }
 }
 
-/** Sends mails. A mail that is sent again keeps its Message-ID. */
+/** Sends mails. A repeated mail keeps its Message-ID. */
 export class Mailer extends Context.Tag("@berth/Mailer")<
   Mailer,
   { readonly send: (mail: Mail) => Effect.Effect<void, MailRejected | MailServiceUnavailable> }

@@ -17,29 +17,29 @@ import { AgentLiveStreams, type RotatedLiveStream } from "./live-streams/AgentLi
 import { ClaimCodeUnknown } from "./ProvisioningErrors.ts"
 import { UnclaimedAgents } from "./UnclaimedAgents.ts"
 
-/** Secrets that their previous holder still has: only their platforms can replace them. */
+/** Secrets that the previous holder still knows; only their platforms can replace them. */
 export interface SharedSecrets {
   readonly channels: ReadonlyArray<MessagingPlatform>
-  /** Without those of providers whose key the claimer has. */
+  /** Excludes providers for which the claimer has a key. */
   readonly modelKeys: ReadonlyArray<ModelCredentialKey>
 }
 
 export interface ClaimedAgent {
   readonly agent: Agent
-  /** None without a stream, and while its key is replaced later. */
+  /** None without a stream, or if its key is replaced later. */
   readonly liveStream: Option.Option<RotatedLiveStream>
   readonly shared: SharedSecrets
 }
 
-/** Rolls a claim back until the turns have ended. */
+/** Rolls back a claim until the turns have ended. */
 class TurnsInProgress extends Data.TaggedError("TurnsInProgress")<object> {}
 
-/** Turns that last longer are broken off. */
+/** Longer turns are interrupted. */
 const turnWait = Schedule.spaced("250 millis").pipe(Schedule.upTo("30 seconds"))
 
 const claimed = "Agent claimed, stream key replaced"
 
-/** The entry in the agent's log. */
+/** Describes the claim for the agent's log. */
 export const describeClaim = ({ channels, modelKeys }: SharedSecrets): string => {
   const names = [...channels.map((platform) => `the token of ${platform}`), ...modelKeys.map((key) => `the ${key} key`)]
   return names.length === 0
@@ -47,7 +47,7 @@ export const describeClaim = ({ channels, modelKeys }: SharedSecrets): string =>
     : `${claimed}. The previous holder still has ${names.join(", ")}: make new ones and set them.`
 }
 
-/** Moves unclaimed agents to the accounts of those who have their codes. */
+/** Transfers unclaimed agents to the accounts of users who present their codes. */
 export class AgentClaims extends Effect.Service<AgentClaims>()("@berth/AgentClaims", {
   effect: Effect.gen(function* () {
     const unclaimed = yield* UnclaimedAgents
@@ -63,8 +63,9 @@ export class AgentClaims extends Effect.Service<AgentClaims>()("@berth/AgentClai
     const digests = yield* Digests
 
     /**
-     * Moves the agent with its channels, live stream, conversations and model keys, within the limits of the claimer's plan. The
-     * stream gets another key after the commit. A code works once; a claim that fails leaves it valid.
+     * Transfers the agent with its channels, live stream, conversations and model keys, within the limits of the
+     * claimer's plan. The stream's key is replaced after the commit. A code is single-use; a failed claim does not
+     * consume it.
      */
     const claim = Effect.fn("AgentClaims.claim")(function* (claimer: User, code: Redacted.Redacted) {
       const move = (breaksTurns: boolean) =>
@@ -91,7 +92,7 @@ export class AgentClaims extends Effect.Service<AgentClaims>()("@berth/AgentClai
             return { agent, shared, isKeyExpired: yield* liveStreams.expireKey(agentId) }
           })
         )
-      // The move ends the instance of the previous owner with the turns in it.
+      // The transfer ends the instance of the previous owner, with its turns.
       const reportWait = yield* Effect.once(Effect.logInfo("Claim waits for turns of the agent"))
       const moved = yield* move(false).pipe(
         Effect.tapErrorTag("TurnsInProgress", () => reportWait),

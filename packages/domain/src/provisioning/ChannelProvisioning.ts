@@ -23,7 +23,7 @@ export interface ProvisionedChannelAgent {
   readonly plan: ProvisioningPlan
   readonly status: AgentStatus
   readonly createdAt: DateTime.Utc
-  /** For the caller; none when the bot sends it to the user of platform A. */
+  /** Returned to the caller; none if the bot sends it to the user of platform A. */
   readonly claimCode: Option.Option<Redacted.Redacted>
 }
 
@@ -34,11 +34,14 @@ export type ProvisioningFailure =
   | LiveStreamsUnavailable
   | ProvisioningUnavailable
 
-/** Provisions agents with channel tokens for callers without an account, in the backend's process or over its API. */
+/**
+ * Provisions agents with channel tokens for callers without an account, in the backend's process or over the backend
+ * API.
+ */
 export class ChannelProvisioning extends Context.Tag("@berth/ChannelProvisioning")<
   ChannelProvisioning,
   {
-    /** Idempotent per claim of the current request's `Idempotency-Key`. */
+    /** Idempotent by the claim of the current request's `Idempotency-Key`. */
     readonly provision: (request: ProvisioningRequest) => Effect.Effect<ProvisionedChannelAgent, ProvisioningFailure>
   }
 >() {}

@@ -29,7 +29,7 @@ import {
 } from "./ProvisioningRequest.ts"
 import { computeNetworkMaximum, UnclaimedAgents, UnclaimedPolicy } from "./UnclaimedAgents.ts"
 
-/** The result as stored, sealed, with the idempotency key of its request. */
+/** The sealed result, stored with the idempotency key of its request. */
 const Provisioned = Schema.Struct({
   userId: UserId,
   agentId: AgentId,
@@ -50,7 +50,6 @@ const ownerName = "Unclaimed agent"
 const greet = (code: Redacted.Redacted) =>
   `Your agent is connected. To add it to your account, sign in and claim it with this code, which works once:\n${Redacted.value(code)}`
 
-/** Provisions in this process. */
 export const layer = Layer.effect(
   ChannelProvisioning,
   Effect.gen(function* () {
@@ -118,7 +117,7 @@ export const layer = Layer.effect(
       const { id, keyHash, playbackUrl, streamKey } = stream
       yield* liveStreams.insert({ id, agentId: agent.id, playbackUrl, keyHash })
       const { subdomain } = yield* instances.describe(owner.id)
-      // Last: it holds a lock of all provisioning until the commit.
+      // Last, since it serializes all provisioning until the commit.
       yield* unclaimed.lock
       yield* checkLimits(network)
       yield* unclaimed.insert({ ownerId: owner.id, agentId: agent.id, codeHash: hashSecret(digests, code), network })
@@ -137,20 +136,20 @@ export const layer = Layer.effect(
       }
     })
 
-    /** Best-effort: a stream that stays at the provider has no rows and no viewers. */
+    /** Best-effort: a stream left at the provider has no row and no viewers. */
     const discard = ({ id }: CreatedLiveStream) =>
       Effect.catchAllCause(streams.end(id), (cause) => Effect.logWarning("Live stream not ended", cause))
 
     const provision = Effect.fn("ChannelProvisioning.provision")(function* (request: ProvisioningRequest) {
       const order = yield* parseProvisioningRequest(request)
       const network = Option.map((yield* Caller).address, normalizeClientAddress)
-      // Before the provider of live streams is called; the count under the lock decides.
+      // A cheap check before the call to the provider of live streams; the count under the lock decides.
       yield* checkLimits(network)
       const stream = yield* streams.create("unclaimed agent")
       const provisioned = yield* transaction
         .run(run(Provisioned, accept(order, stream, network)))
         .pipe(Effect.onError(() => discard(stream)))
-      // A repetition has the stream of the first request.
+      // A repetition returns the stream of the first request.
       if (provisioned.liveStreamId !== stream.id) yield* discard(stream)
       yield* Effect.logInfo("Unclaimed agent accepted").pipe(
         Effect.annotateLogs({ agentId: provisioned.agentId, userId: provisioned.userId })

@@ -5,22 +5,22 @@ export type UnclaimedLimitScope = typeof UnclaimedLimitScope.Type
 
 /** None of the three channel tokens is given. */
 export class ChannelTokenMissing extends Data.TaggedError("ChannelTokenMissing")<object> {}
-/** A problem of a field, which never quotes its value. */
+/** A problem of a field, without its value. */
 export interface FieldIssue {
   readonly path: string
   readonly message: string
 }
-/** Every field that cannot be what it should be. */
+/** All invalid fields. */
 export class ProvisioningFieldInvalid extends Data.TaggedError("ProvisioningFieldInvalid")<{
   readonly issues: ReadonlyArray<FieldIssue>
 }> {}
-/** As many agents as allowed wait for their claim: of the caller's network, or of all. */
+/** The maximum number of unclaimed agents is reached, for the caller's network or in total. */
 export class UnclaimedLimitReached extends Data.TaggedError("UnclaimedLimitReached")<{
   readonly scope: UnclaimedLimitScope
   readonly limit: number
   readonly retryAfter: Duration.Duration
 }> {}
-/** The backend, which provisions, does not answer. */
+/** The backend that provisions does not respond. */
 export class ProvisioningUnavailable extends Data.TaggedError("ProvisioningUnavailable")<object> {}
-/** No agent waits for a claim with this code. */
+/** No unclaimed agent has this code. */
 export class ClaimCodeUnknown extends Data.TaggedError("ClaimCodeUnknown")<object> {}

@@ -9,7 +9,9 @@ export const ProvisioningProvider = Schema.Literal("openrouter", "anthropic", "o
 })
 export type ProvisioningProvider = typeof ProvisioningProvider.Type
 
-/** The plan that the caller has in mind. Until the claim the limits of free apply, afterwards the claimer's plan. */
+/**
+ * The plan that the caller intends. Until the claim the limits of free apply, afterwards those of the claimer's plan.
+ */
 export const ProvisioningPlan = PlanId.pipe(Schema.pickLiteral("free", "pro", "enterprise")).annotations({
   identifier: "ProvisioningPlan"
 })
@@ -29,7 +31,7 @@ export interface ProvisioningRequest {
 /** A validated request. */
 export interface ProvisioningOrder {
   readonly tokens: ReadonlyArray<{ readonly platform: MessagingPlatform; readonly token: Redacted.Redacted }>
-  /** Receives the claim code; none when the caller does. */
+  /** Receives the claim code; none if the caller receives it. */
   readonly claimant: Option.Option<string>
   readonly provider: ProvisioningProvider
   readonly apiKey: Option.Option<{ readonly key: ModelCredentialKey; readonly value: Redacted.Redacted }>
@@ -66,7 +68,7 @@ const parseClaimant = (userId: string | undefined): Either.Either<Option.Option<
       })
 }
 
-/** Validates the form of a request; platforms and providers are not called. */
+/** Validates the syntax of a request, without calls to platforms and providers. */
 export const parseProvisioningRequest = (
   request: ProvisioningRequest
 ): Either.Either<ProvisioningOrder, ChannelTokenMissing | ProvisioningFieldInvalid> =>
@@ -88,7 +90,7 @@ export const parseProvisioningRequest = (
     const provider = request.aiProvider === "gemini" ? "google" : (request.aiProvider ?? "openrouter")
     return {
       tokens: tokens.flat(),
-      // Only the bot of platform A can write to that user.
+      // Only the bot of platform A can message that user.
       claimant: given.includes("platformA") ? claimant : Option.none(),
       provider,
       apiKey: Option.map(apiKey, (value) => ({ key: provider, value })),

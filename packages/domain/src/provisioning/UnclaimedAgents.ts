@@ -8,7 +8,7 @@ export class UnclaimedPolicy extends Context.Tag("@berth/UnclaimedPolicy")<
   {
     /** Time until the instance is stopped; after twice that time the account is deleted. */
     readonly lifetime: Duration.Duration
-    /** Agents that wait for their claim at once. */
+    /** Maximum unclaimed agents. */
     readonly maximum: number
   }
 >() {}
@@ -18,17 +18,17 @@ export interface UnclaimedAgent {
   readonly agentId: AgentId
 }
 
-/** Share of a client network in the maximum, so that few networks cannot use it up. */
+/** Maximum share of a client network, so that a few networks cannot exhaust the maximum. */
 const networkShare = 0.05
 const leastNetworkShare = 5
 
-/** Agents of one network that wait for their claim at once. */
+/** Returns the maximum of unclaimed agents of a network. */
 export const computeNetworkMaximum = (maximum: number): number =>
   Math.min(maximum, Math.max(leastNetworkShare, Math.floor(maximum * networkShare)))
 
 export interface NewUnclaimedAgent extends UnclaimedAgent {
   readonly codeHash: string
-  /** Of the client that provisioned it; none for a program of the operator. */
+  /** Network of the provisioning client; none for a program of the operator. */
   readonly network: Option.Option<string>
 }
 
@@ -37,18 +37,21 @@ export interface UnclaimedCount {
   readonly ofNetwork: number
 }
 
-/** Stores which anonymous owners wait for a claim. */
+/** Stores the anonymous owners of unclaimed agents. */
 export class UnclaimedAgents extends Context.Tag("@berth/UnclaimedAgents")<
   UnclaimedAgents,
   {
     readonly count: (network: Option.Option<string>) => Effect.Effect<UnclaimedCount>
-    /** Serializes the rest of the transaction over all insertions, so that a count is exact until the commit. */
+    /** Serializes insertions until the transaction ends, so that a count is exact until the commit. */
     readonly lock: Effect.Effect<void>
     /** Joins the running transaction. */
     readonly insert: (agent: NewUnclaimedAgent) => Effect.Effect<void>
-    /** Takes the agent of the code out; of concurrent calls one gets it. Joins the running transaction. */
+    /**
+     * Removes and returns the agent of a code; of concurrent calls exactly one receives it. Joins the running
+     * transaction.
+     */
     readonly take: (codeHash: string) => Effect.Effect<Option.Option<UnclaimedAgent>>
-    /** Marks the owners that have waited for `age` and are not marked yet. Joins the running transaction. */
+    /** Marks owners that have waited for `age` and are not yet marked. Joins the running transaction. */
     readonly markStopped: (age: Duration.Duration) => Effect.Effect<ReadonlyArray<UnclaimedAgent>>
     readonly markRemoved: (age: Duration.Duration) => Effect.Effect<ReadonlyArray<UnclaimedAgent>>
   }

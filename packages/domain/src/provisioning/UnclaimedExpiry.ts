@@ -6,7 +6,7 @@ import { RemoveAccountJob } from "../recovery/deletion/AccountDeletionJobs.ts"
 import { AgentLiveStreams } from "./live-streams/AgentLiveStreams.ts"
 import { UnclaimedAgents, UnclaimedPolicy } from "./UnclaimedAgents.ts"
 
-/** Ends what is not claimed: instance and stream key after the lifetime, the account after twice that time. */
+/** Expires unclaimed agents: instance and stream key after the lifetime, the account after twice that time. */
 export class UnclaimedExpiry extends Effect.Service<UnclaimedExpiry>()("@berth/UnclaimedExpiry", {
   effect: Effect.gen(function* () {
     const unclaimed = yield* UnclaimedAgents

@@ -7,7 +7,7 @@ import { SkillInput } from "./runs/AgentRun.ts"
 export const ScheduleId = idSchema("ScheduleId", "Id of a schedule, sch_…")
 export type ScheduleId = typeof ScheduleId.Type
 
-/** Times at which no worker ran: one run for all of them, a run for each, or none. */
+/** Policy for times at which no worker ran: one run for all, a run for each, or none. */
 export const OnMissed = Schema.Literal("once", "all", "skip").annotations({ identifier: "OnMissed" })
 export type OnMissed = typeof OnMissed.Type
 
@@ -31,7 +31,7 @@ export const Schedule = Schema.Struct({
 })
 export type Schedule = typeof Schedule.Type
 
-/** Schedules per agent, the heartbeat not counted. */
+/** Maximum schedules per agent, without the heartbeat. */
 export const scheduleLimits: Record<PlanId, number> = {
   free: 3,
   starter: 10,
@@ -44,7 +44,7 @@ export const scheduleLimits: Record<PlanId, number> = {
   network: 500
 }
 
-/** Waiting and running runs of a schedule; a time beyond them is skipped. */
+/** Maximum waiting and running runs of a schedule; further times are skipped. */
 export const maximumRunsInProgress = 10
 
 export const maximumPromptLength = 20_000

@@ -9,8 +9,8 @@ type Encoded = typeof payload.Encoded
 const kindOf = <N extends string>(name: N) =>
   ({ queue: "tasks", name, payload, lane: "runs" }) as const satisfies JobKind<Payload, Encoded>
 
-/** Runs what a schedule began. */
+/** Executes the run of a schedule. */
 export const ScheduledTaskJob = kindOf("scheduled-task")
 
-/** Runs a skill on behalf of an agent. */
+/** Executes a skill for an agent. */
 export const SkillExecutionJob = kindOf("skill-execution")

@@ -3,33 +3,36 @@ import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 import type { Schedule, ScheduleId } from "./Schedule.ts"
 
-/** A schedule that a worker has to decide about, locked until its transaction ends. */
+/** A schedule to decide on, locked until the transaction ends. */
 export interface ClaimedSchedule {
   readonly schedule: Schedule
   readonly ownerId: UserId
   /** Null for a new or changed schedule. */
   readonly nextDueAt: DateTime.Utc | null
-  /** Whether the database's clock has been set back since `nextDueAt` was decided. */
+  /** Whether the database's clock was set back after `nextDueAt` was decided. */
   readonly isPlannedInFuture: boolean
-  /** The database's clock, which all workers share. */
+  /** Time of the database's clock, which all workers share. */
   readonly now: DateTime.Utc
 }
 
 export class ScheduleRepository extends Context.Tag("@berth/ScheduleRepository")<
   ScheduleRepository,
   {
-    /** Returns the number of schedules before; nothing is stored when it has reached `maximum`. Heartbeats do not count. */
+    /**
+     * Returns the number of schedules before the insertion; inserts nothing if it has reached `maximum`. Heartbeats do
+     * not count.
+     */
     readonly insert: (schedule: Schedule, maximum: number) => Effect.Effect<number>
     /** Oldest first. */
     readonly list: (agentId: AgentId) => Effect.Effect<ReadonlyArray<Schedule>>
     readonly find: (agentId: AgentId, id: ScheduleId) => Effect.Effect<Option.Option<Schedule>>
-    /** Locks it until the running transaction ends. */
+    /** Locks the schedule until the running transaction ends. */
     readonly lock: (agentId: AgentId, id: ScheduleId) => Effect.Effect<Option.Option<Schedule>>
     readonly update: (schedule: Schedule) => Effect.Effect<void>
     readonly remove: (agentId: AgentId, id: ScheduleId) => Effect.Effect<boolean>
-    /** Removes the owner's schedules that were created or changed at `since` or later, except heartbeats. */
+    /** Removes the owner's schedules created or changed at `since` or later, except heartbeats. */
     readonly removeSince: (ownerId: UserId, since: DateTime.Utc) => Effect.Effect<void>
-    /** Due, new and changed schedules. Concurrent workers never hold the same one. */
+    /** Claims due, new and changed schedules. Concurrent claims are disjoint. */
     readonly claimDue: (limit: number) => Effect.Effect<ReadonlyArray<ClaimedSchedule>>
     readonly plan: (id: ScheduleId, nextDueAt: Option.Option<DateTime.Utc>) => Effect.Effect<void>
     /** Waits until the next schedule is due or any process changes one, at most `atMost`. */

@@ -12,10 +12,10 @@ import { ScheduledTaskJob } from "./ScheduleJobs.ts"
 import { type ClaimedSchedule, ScheduleRepository } from "./ScheduleRepository.ts"
 import { decideTick, findNextDue, type TickDecision } from "./TickDecision.ts"
 
-/** Schedules decided in one transaction. */
+/** Maximum schedules per transaction. */
 const batch = 50
 
-/** Bounds the delay of a schedule whose notification was lost. */
+/** Bounds the delay of a schedule after a lost notification. */
 const longestWait = Duration.seconds(30)
 
 const heartbeatPrompt =
@@ -24,7 +24,7 @@ const heartbeatPrompt =
 const missedReason = "No worker ran at this time."
 const crowdedReason = `${maximumRunsInProgress} earlier runs had not ended.`
 
-/** Turns the times of schedules into runs. A time, its run and its job are one transaction. */
+/** Creates runs at the times of schedules. A time, its run and its job are written in one transaction. */
 export class ScheduleTicks extends Effect.Service<ScheduleTicks>()("@berth/ScheduleTicks", {
   effect: Effect.gen(function* () {
     const agentLog = yield* AgentLog
@@ -58,7 +58,7 @@ export class ScheduleTicks extends Effect.Service<ScheduleTicks>()("@berth/Sched
       return isNew ? Option.some(id) : Option.none()
     })
 
-    /** The agent's log has one entry for all missed times, subscribers an event for the newest. */
+    /** Adds one log entry for all missed times, and an event for the newest. */
     const reportMissed = Effect.fnUntraced(function* (
       { ownerId, schedule: { agentId, cron, id } }: ClaimedSchedule,
       missed: ReadonlyArray<DateTime.Utc>
@@ -91,7 +91,7 @@ export class ScheduleTicks extends Effect.Service<ScheduleTicks>()("@berth/Sched
       yield* schedules.plan(claimed.schedule.id, nextDueAt)
     })
 
-    /** Decides about due, new and changed schedules; returns whether there may be more. */
+    /** Decides due, new and changed schedules; returns whether more may be due. */
     const fire = Effect.fn("ScheduleTicks.fire")(function* () {
       const claimed = yield* transaction.run(
         Effect.tap(schedules.claimDue(batch), (due) => Effect.forEach(due, fireOne, { discard: true }))

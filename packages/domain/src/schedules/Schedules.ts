@@ -20,13 +20,12 @@ const nextRunsShown = 5
 
 const kindOf = ({ skillId }: ScheduleFields) => (skillId === null ? "prompt" : "skill")
 
-/** A prompt replaces a skill, and a skill a prompt. */
+/** A prompt replaces a skill, and vice versa. */
 const replacedWork = ({ prompt = null, skillId = null }: Partial<ScheduleFields>): Partial<ScheduleFields> => {
   if (prompt !== null) return { skillId: null, input: null }
   return skillId === null ? {} : { prompt: null }
 }
 
-/** Owners' schedules. */
 export class Schedules extends Effect.Service<Schedules>()("@berth/Schedules", {
   effect: Effect.gen(function* () {
     const allowances = yield* Allowances
@@ -99,7 +98,7 @@ export class Schedules extends Effect.Service<Schedules>()("@berth/Schedules", {
       return changed
     })
 
-    /** Absent members stay, also those that concurrent requests change. */
+    /** Absent members stay, including concurrent changes. */
     const change = Effect.fn("Schedules.change")(function* (
       owner: User,
       agent: Agent,

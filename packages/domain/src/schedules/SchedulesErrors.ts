@@ -1,8 +1,8 @@
 import { Data } from "effect"
 
-/** No schedule with this id, or another agent's. */
+/** The schedule does not exist or belongs to another agent. */
 export class ScheduleNotFound extends Data.TaggedError("ScheduleNotFound")<object> {}
-/** The reason names the member at fault. */
+/** The reason names the invalid member. */
 export class ScheduleInvalid extends Data.TaggedError("ScheduleInvalid")<{ readonly reason: string }> {}
 export class ScheduleLimitReached extends Data.TaggedError("ScheduleLimitReached")<{
   readonly current: number
@@ -10,9 +10,9 @@ export class ScheduleLimitReached extends Data.TaggedError("ScheduleLimitReached
 }> {}
 /** The heartbeat is a member of the agent's configuration. */
 export class HeartbeatNotChangeable extends Data.TaggedError("HeartbeatNotChangeable")<object> {}
-/** So many runs of the agent's skills have not ended. */
+/** Too many runs of the agent's skills are in progress. */
 export class SkillRunLimitReached extends Data.TaggedError("SkillRunLimitReached")<{ readonly limit: number }> {}
 export class AgentRunNotFound extends Data.TaggedError("AgentRunNotFound")<object> {}
-/** The skill is not among the agent's skills, or the plan lacks it. */
+/** The agent does not have the skill, or the plan does not include it. */
 export class SkillDisabled extends Data.TaggedError("SkillDisabled")<{ readonly skillId: string }> {}
 export class SkillInputInvalid extends Data.TaggedError("SkillInputInvalid")<{ readonly reason: string }> {}

@@ -5,8 +5,8 @@ import { SkillRuns } from "./runs/SkillRuns.ts"
 import { Schedules } from "./Schedules.ts"
 import { ScheduleTicks } from "./ScheduleTicks.ts"
 
-/** Services of the public listener. */
+/** Services for the public listener. */
 export const layer = Layer.provide(Layer.merge(Schedules.Default, SkillRuns.Default), SkillCalls.Default)
 
-/** Services of the worker. */
+/** Services for the worker. */
 export const scheduleJobs = Layer.merge(AgentRuns.Default, ScheduleTicks.Default)

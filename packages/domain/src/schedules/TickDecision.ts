@@ -2,32 +2,35 @@ import { DateTime, Duration, Option } from "effect"
 import type { CronTimes } from "../shared/CronTimes.ts"
 import type { OnMissed } from "./Schedule.ts"
 
-/** A time that is claimed later than this after it was due is missed. */
+/** Maximum delay of a punctual time; a time claimed later is missed. */
 export const punctualWithin = Duration.seconds(10)
-/** Runs for missed times of a schedule with `onMissed` all, after one outage. */
+/** Maximum runs for missed times after an outage, for a schedule with `onMissed` all. */
 export const maximumLateRuns = 10
-/** Missed times that the history of a schedule records, after one outage; older ones are not recorded. */
+/** Maximum missed times recorded after an outage; older ones are not recorded. */
 const maximumRecorded = 50
 
 export interface TickSchedule {
   readonly times: CronTimes
   readonly onMissed: OnMissed
-  /** The first time that has not been decided. */
+  /** First undecided time. */
   readonly nextDueAt: DateTime.Utc
 }
 
 export interface TickDecision {
-  /** Times that run, oldest first. */
+  /** Times to run, oldest first. */
   readonly runs: ReadonlyArray<DateTime.Utc>
   readonly missed: ReadonlyArray<DateTime.Utc>
-  /** None for an expression without a further time. */
+  /** None if the expression has no further time. */
   readonly nextDueAt: Option.Option<DateTime.Utc>
 }
 
 export const findNextDue = (times: CronTimes, after: DateTime.Utc): Option.Option<DateTime.Utc> =>
   Option.fromNullable(times.listAfter(after, 1)[0])
 
-/** Decides what becomes of the times from `nextDueAt` until now. Nothing before `nextDueAt` runs, so a clock set back repeats nothing. */
+/**
+ * Decides the times from `nextDueAt` until now. Never runs a time before `nextDueAt`, so setting the clock back repeats
+ * nothing.
+ */
 export const decideTick = ({ nextDueAt, onMissed, times }: TickSchedule, now: DateTime.Utc): TickDecision => {
   if (DateTime.lessThan(now, nextDueAt)) return { runs: [], missed: [], nextDueAt: Option.some(nextDueAt) }
   const due = times.listNewest(nextDueAt, now, maximumRecorded)

@@ -9,7 +9,7 @@ export interface AnswerDelta {
   readonly text: string
 }
 
-/** The beginning or the end of a tool call of the answer. */
+/** Start or end of a tool call in the answer. */
 export interface AnswerTool {
   readonly type: "tool"
   readonly n: number
@@ -19,17 +19,17 @@ export interface AnswerTool {
 /** Events before the end, numbered from 1 without gaps. */
 export type AnswerPart = AnswerDelta | AnswerTool
 
-/** The end of an answer, numbered behind its last part. */
+/** End of an answer, numbered after its last part. */
 export type AnswerEnd =
   | { readonly type: "done"; readonly n: number; readonly reply: Message }
   | { readonly type: "failed"; readonly n: number; readonly reason: string }
 
-/** The events of an answer as they are stored and sent to clients: parts, then one end. */
+/** Events of an answer, as stored and as sent to clients: parts, then one end. */
 export type AnswerEvent = AnswerPart | AnswerEnd
 
 export const isAnswerEnd = (event: AnswerEvent): event is AnswerEnd => event.type === "done" || event.type === "failed"
 
-/** A client's position in an answer: the message and the number of the last received event, 0 before the first. */
+/** Position of a client in an answer: the message and the number of the last received event, 0 before the first. */
 export interface AnswerPosition {
   readonly messageId: MessageId
   readonly after: number
@@ -37,7 +37,7 @@ export interface AnswerPosition {
 
 const pattern = /^([^\s:]{1,100}):(\d{1,9})$/
 
-/** The id of an answer's event on every wire: `<messageId>:<n>`. */
+/** Formats the id of an answer's event, the same on every protocol: `<messageId>:<n>`. */
 export const formatAnswerEventId = (messageId: MessageId, n: number): string => `${messageId}:${n}`
 
 export const parseAnswerEventId = (text: string): Option.Option<AnswerPosition> => {

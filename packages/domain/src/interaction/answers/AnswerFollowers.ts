@@ -4,9 +4,9 @@ import { type AnswerEvent, isAnswerEnd } from "./AnswerEvent.ts"
 import { computeAnswerStep, followAnswer } from "./AnswerReplay.ts"
 import type { AnswerStreams } from "./AnswerStreams.ts"
 
-/** Reads each followed answer once per process, however many readers it has. */
+/** Reads each followed answer once per process for all of its readers. */
 export interface AnswerFollowers {
-  /** The events behind `after`, up to the end. */
+  /** Returns the events after `after`, including the end. */
   readonly follow: (id: MessageId, after: number) => Stream.Stream<AnswerEvent>
 }
 
@@ -18,7 +18,7 @@ export const makeAnswerFollowers = ({ read }: Pick<AnswerStreams["Type"], "read"
           const events = yield* PubSub.unbounded<Chunk.Chunk<AnswerEvent>>()
           const start = yield* Deferred.make<number>()
           const isOver = yield* Ref.make(false)
-          // An empty chunk ends the readers: a shutdown would take what they have not read yet.
+          // An empty chunk ends the readers; a shutdown would drop events that they have not read.
           const end = Effect.zipRight(Ref.set(isOver, true), PubSub.publish(events, Chunk.empty()))
           yield* Deferred.await(start).pipe(
             Effect.flatMap((from) =>

@@ -5,7 +5,10 @@ import type { Message } from "../Conversation.ts"
 import type { ToolActivity } from "../../skills/tools/ToolActivity.ts"
 import type { AnswerEvent, AnswerPart } from "./AnswerEvent.ts"
 
-/** Publishes the events of an answer, numbered. Hot path: plain variables and one reader. Events without a reader are discarded with it. */
+/**
+ * Publishes the numbered events of an answer. Hot path: plain variables and a single reader. Events without a reader
+ * are discarded.
+ */
 export interface AnswerPublication {
   /** Publishes texts and tool calls; returns the numbered parts. */
   readonly publish: (parts: ReadonlyArray<string | ToolActivity>) => ReadonlyArray<AnswerPart>

@@ -13,7 +13,7 @@ export interface AnswerStep {
 export const computeAnswerStep = ({ deltas, state }: AnswerSnapshot, after: number): AnswerStep => {
   const known = deltas.at(-1)?.n ?? after
   const end = (makeEnd: (n: number) => AnswerEnd, deltaCount: number | null): AnswerStep => {
-    // A position behind the last delta is that of the end.
+    // A position after the last delta means that the end was received.
     if (deltaCount !== null && known > deltaCount) return { events: deltas, after: known, isDone: true }
     const n = Math.max(known, deltaCount ?? 0) + 1
     return { events: [...deltas, makeEnd(n)], after: n, isDone: true }
@@ -30,11 +30,11 @@ export const computeAnswerStep = ({ deltas, state }: AnswerSnapshot, after: numb
   }
 }
 
-/** Returns 50 ms after news, growing to 500 ms with each read without any. */
+/** Returns 50 ms after a read with events, growing to 500 ms with each empty read. */
 export const computePollDelay = (readsWithoutNews: number): Duration.Duration =>
   Duration.min(Duration.millis(50 * 2 ** Math.min(readsWithoutNews, 10)), Duration.millis(500))
 
-/** The rest of an answer, polled until it ends. */
+/** Polls the rest of an answer until it ends. */
 export const followAnswer = (
   read: (after: number) => Effect.Effect<AnswerSnapshot>,
   from: number

@@ -5,11 +5,11 @@ import { MessageId } from "../Conversation.ts"
 import type { PartialAnswer } from "../conversations/ConversationRepository.ts"
 import { AnswerStreams } from "./AnswerStreams.ts"
 
-/** A tool whose answer was cut off has no result. */
+/** Returns a tool call of an interrupted answer without a result. */
 export const endToolCall = (call: ToolActivity): ToolActivity =>
   call.status === "running" ? { ...call, status: "failed" } : call
 
-/** Reads the stored events of an answer without an end; undefined where no text is stored. */
+/** Reads the stored events of an answer without an end; undefined if no text is stored. */
 export const makePartialAnswers = Effect.map(
   Effect.all([AnswerStreams, IdGenerator]),
   ([streams, ids]) =>

@@ -11,24 +11,24 @@ import { AnswerStreams } from "./AnswerStreams.ts"
 export interface ResumedAnswer {
   readonly opening: {
     readonly message: Message
-    /** The position is that of the end: no event follows. */
+    /** Whether the position is the end, so that no event follows. */
     readonly isOver: boolean
-    /** Known when the answer has ended. */
+    /** Present if the answer has ended. */
     readonly reply: Message | undefined
   }
   readonly events: Stream.Stream<AnswerEvent>
 }
 
-/** Distinct answers of a user that requests resume at a time in this process. */
+/** Maximum distinct answers of a user that requests of this process resume at a time. */
 const maximumResumedAnswers = 8
 
-/** Answers that a client continues to read in any process after a disconnect. */
+/** Answers that clients continue to read after a disconnect, in any process. */
 export class ResumedAnswers extends Effect.Service<ResumedAnswers>()("@berth/ResumedAnswers", {
   scoped: Effect.gen(function* () {
     const repository = yield* ConversationRepository
     const streams = yield* AnswerStreams
     const { follow } = yield* makeAnswerFollowers(streams)
-    /** Readers per answer. */
+    /** Number of readers per answer. */
     const readers = new Map<UserId, Map<MessageId, number>>()
 
     const find = (userId: UserId, messageId: MessageId) =>
@@ -68,12 +68,15 @@ export class ResumedAnswers extends Effect.Service<ResumedAnswers>()("@berth/Res
         if (answers?.size === 0) readers.delete(userId)
       })
 
-    /** Returns the stored deltas behind the position and what follows. With pruned deltas only the end follows. */
+    /**
+     * Returns the stored deltas after the position and the following events. If deltas were pruned, only the end
+     * follows.
+     */
     const resume = Effect.fn("ResumedAnswers.resume")(function* (userId: UserId, { after, messageId }: AnswerPosition) {
       return yield* open(yield* find(userId, messageId), after)
     })
 
-    /** The same for a request, whose scope holds a place among the user's resumed answers. */
+    /** As `resume`, for a request; its scope counts against the user's limit of resumed answers. */
     const resumeForRequest = Effect.fn("ResumedAnswers.resumeForRequest")(function* (
       userId: UserId,
       { after, messageId }: AnswerPosition

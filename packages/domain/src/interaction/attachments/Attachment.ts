@@ -5,11 +5,11 @@ import { idSchema } from "../../ids/IdGenerator.ts"
 export const AttachmentId = idSchema("AttachmentId", "Id of an attachment, att_…")
 export type AttachmentId = typeof AttachmentId.Type
 
-/** Every provider with image input accepts these. Any text file is text/plain, so that no browser runs it. */
+/** Accepted by every provider with image input. Every text file is text/plain, so that browsers never execute it. */
 export const AttachmentType = Schema.Literal("image/png", "image/jpeg", "image/webp", "image/gif", "text/plain")
 export type AttachmentType = typeof AttachmentType.Type
 
-/** A file that an owner gives to an agent with a message. */
+/** A file that an owner sends to an agent with a message. */
 export const Attachment = Schema.Struct({
   id: AttachmentId,
   name: Schema.String,
@@ -19,28 +19,28 @@ export const Attachment = Schema.Struct({
 export type Attachment = typeof Attachment.Type
 
 export const attachmentLimits = {
-  /** Per message, text files and images. */
+  /** Per message: text files and images. */
   files: 8,
-  /** Bytes of an image. Its base64 stays below the 4 MB of the strictest provider. */
+  /** Bytes of an image. Its base64 encoding is below the strictest provider's 4 MB. */
   imageBytes: 3_000_000,
   /** Bytes of the text files of a message. */
   textBytes: 200_000,
-  /** Images of a model call; earlier ones of the conversation are named only. */
+  /** Images per model call; earlier images of the conversation are only named. */
   promptImages: 8,
   nameLength: 200,
-  /** Bytes of an owner. Each file counts as `leastBytes` at least, for its row and its index entries. */
+  /** Bytes per owner. Each file counts as at least `leastBytes`, for its row and index entries. */
   ownerBytes: 500_000_000,
   leastBytes: 4_096
 } as const
 
-/** Age at which uploads that no message names are deleted. */
+/** Retention of uploads that no message references. */
 export const unsentAttachmentRetention = Duration.days(1)
 
 export class AttachmentInvalid extends Data.TaggedError("AttachmentInvalid")<{
   readonly reason: string
 }> {}
 export class AttachmentNotFound extends Data.TaggedError("AttachmentNotFound")<object> {}
-/** The bytes of an owner. */
+/** The owner's limit of bytes. */
 export class AttachmentLimitReached extends Data.TaggedError("AttachmentLimitReached")<{
   readonly limit: number
 }> {}
@@ -56,7 +56,7 @@ const startsWith = (bytes: Uint8Array, signature: ReadonlyArray<number>, at = 0)
 
 const codes = (text: string) => [...text].map((letter) => letter.charCodeAt(0))
 
-/** By its first bytes, whatever its name is. */
+/** Detects the type by the first bytes, regardless of the name. */
 const findImageType = (bytes: Uint8Array): AttachmentType | undefined => {
   if (startsWith(bytes, [0x89, ...codes("PNG\r\n\u001A\n")])) return "image/png"
   if (startsWith(bytes, [0xff, 0xd8, 0xff])) return "image/jpeg"
@@ -64,13 +64,13 @@ const findImageType = (bytes: Uint8Array): AttachmentType | undefined => {
   return startsWith(bytes, codes("RIFF")) && startsWith(bytes, codes("WEBP"), 8) ? "image/webp" : undefined
 }
 
-/** Valid UTF-8 without U+0000, which PostgreSQL text does not hold. */
+/** Valid UTF-8 without U+0000, which PostgreSQL text excludes. */
 const isText = (bytes: Uint8Array) =>
   !bytes.includes(0) && Either.isRight(Either.try(() => new TextDecoder("utf-8", { fatal: true }).decode(bytes)))
 
 const invalid = (reason: string) => Either.left(new AttachmentInvalid({ reason }))
 
-/** The type of an upload by its bytes, within the limits. */
+/** Returns the type of an upload by its bytes; fails above the limits. */
 export const readAttachmentType = (bytes: Uint8Array): Either.Either<AttachmentType, AttachmentInvalid> => {
   if (bytes.length === 0) return invalid("The file is empty.")
   const image = findImageType(bytes)
@@ -83,7 +83,7 @@ export const readAttachmentType = (bytes: Uint8Array): Either.Either<AttachmentT
     : Either.right(mediaType)
 }
 
-/** A name on one line, without folders. */
+/** Returns the base name on one line, without folders. */
 export const cleanFileName = (given: string): string => {
   const name = given
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}"]/gu, " ")
@@ -93,7 +93,7 @@ export const cleanFileName = (given: string): string => {
   return cut === "" ? "file" : cut
 }
 
-/** The different ids that a message names. */
+/** Returns the distinct ids in a message. */
 export const readNamedAttachments = (
   named: ReadonlyArray<AttachmentId>
 ): Either.Either<ReadonlyArray<AttachmentId>, AttachmentInvalid> => {
@@ -102,7 +102,7 @@ export const readNamedAttachments = (
   return ids.length > files ? invalid(`A message has at most ${files} attachments.`) : Either.right(ids)
 }
 
-/** Checks what a message may name, without its images' model. */
+/** Validates the attachments of a message, except whether the model accepts images. */
 export const checkAttachments = (
   attachments: ReadonlyArray<Attachment>
 ): Either.Either<ReadonlyArray<Attachment>, AttachmentInvalid> => {
@@ -113,21 +113,21 @@ export const checkAttachments = (
     : Either.right(attachments)
 }
 
-/** Fences are longer than any within the text, so that its contents cannot end it. */
+/** The fence is longer than any fence in the text, so that the text cannot end it. */
 const fence = (text: string) => {
   let longest = 2
   for (const [ticks] of text.matchAll(/`+/g)) longest = Math.max(longest, ticks.length)
   return "`".repeat(longest + 1)
 }
 
-/** Characters of a message for a model, at least: one of UTF-16 has at most three bytes of UTF-8. */
+/** Returns the minimum length of a message for a model: a UTF-16 code unit has at most three bytes of UTF-8. */
 export const countLeastCharacters = (content: string, attachments: ReadonlyArray<Attachment>): number =>
   attachments.reduce(
     (sum, attachment) => sum + (isImage(attachment) ? 0 : Math.ceil(attachment.size / 3)),
     content.length
   )
 
-/** The text of a message for a model: text files are written out, images are named. */
+/** Returns the text of a message for a model, with the contents of text files and the names of images. */
 export const describeAttachments = (
   content: string,
   attachments: ReadonlyArray<Attachment>,
@@ -147,7 +147,9 @@ export const describeAttachments = (
 
 const referencePrefix = "attachment:"
 
-/** An image of a prompt by its id. Instances pass it on, and the backend puts its data in its place. */
+/**
+ * References an image of a prompt by its id. Instances forward the reference; the backend replaces it with the data.
+ */
 export const makeImageReference = (id: string): ContentPart => ({
   type: "image",
   source: { type: "url", url: `${referencePrefix}${id}` }

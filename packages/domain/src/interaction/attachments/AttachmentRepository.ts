@@ -4,24 +4,24 @@ import type { UserId } from "../../shared/UserId.ts"
 import type { ChatSessionId } from "../Conversation.ts"
 import type { Attachment, AttachmentId } from "./Attachment.ts"
 
-/** An agent of an owner: both are conditions of every statement. */
+/** Agent and owner: both are conditions of every statement. */
 export interface AttachmentOwner {
   readonly userId: UserId
   readonly agentId: AgentId
 }
 
-/** Files of messages. One belongs to an agent, and to a conversation from its first message on. */
+/** Files of messages. A file belongs to an agent, and from its first message to a conversation. */
 export class AttachmentRepository extends Context.Tag("@berth/AttachmentRepository")<
   AttachmentRepository,
   {
-    /** False when the owner's files would exceed `ownerBytes`, where each counts as `leastBytes` at least. */
+    /** False if the owner's files would exceed `ownerBytes`; each counts as at least `leastBytes`. */
     readonly insert: (
       owner: AttachmentOwner,
       attachment: Attachment,
       content: Uint8Array,
       limits: { readonly ownerBytes: number; readonly leastBytes: number }
     ) => Effect.Effect<boolean>
-    /** Those of the ids that the agent has, in their order. */
+    /** Returns the agent's attachments among the ids, in their order. */
     readonly find: (
       owner: AttachmentOwner,
       ids: ReadonlyArray<AttachmentId>
@@ -30,23 +30,23 @@ export class AttachmentRepository extends Context.Tag("@berth/AttachmentReposito
       owner: AttachmentOwner,
       id: AttachmentId
     ) => Effect.Effect<Option.Option<Attachment & { readonly content: Uint8Array }>>
-    /** The contents in base64, by id. */
+    /** Returns contents in base64, by id. */
     readonly readContents: (
       owner: AttachmentOwner,
       ids: ReadonlyArray<AttachmentId>
     ) => Effect.Effect<ReadonlyMap<string, { readonly mediaType: string; readonly base64: string }>>
-    /** The texts of text files, by id. */
+    /** Returns the texts of text files, by id. */
     readonly readTexts: (
       owner: AttachmentOwner,
       ids: ReadonlyArray<AttachmentId>
     ) => Effect.Effect<ReadonlyMap<string, string>>
-    /** Gives unsent ones to a conversation; returns the number of those that it has then. */
+    /** Assigns unsent attachments to a conversation; returns the number of `ids` that belong to it afterwards. */
     readonly claim: (
       owner: AttachmentOwner,
       ids: ReadonlyArray<AttachmentId>,
       sessionId: ChatSessionId
     ) => Effect.Effect<number>
-    /** Deletes those that no message named, and returns their number. */
+    /** Deletes attachments without a message and returns their number. */
     readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
   }
 >() {}

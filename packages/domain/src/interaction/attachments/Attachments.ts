@@ -32,13 +32,13 @@ import { ImageInput } from "./ImageInput.ts"
 /** Attachments of a message before it is stored. */
 export interface MessageAttachments<E> {
   readonly attachments: ReadonlyArray<Attachment>
-  /** Gives them to the message's conversation, in its transaction. */
+  /** Assigns the attachments to the message's conversation, in its transaction. */
   readonly claim: Effect.Effect<void, E>
 }
 
 const toOwner = ({ id, ownerId }: Agent): AttachmentOwner => ({ agentId: id, userId: ownerId })
 
-/** Files that owners upload and name in messages. */
+/** Files that owners upload and reference in messages. */
 export class Attachments extends Effect.Service<Attachments>()("@berth/Attachments", {
   effect: Effect.gen(function* () {
     const repository = yield* AttachmentRepository
@@ -72,7 +72,7 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
       if (!(yield* images.isAccepted(userId, asked))) return yield* new ImagesNotSupported({ model: asked })
     })
 
-    /** Finds the attachments that a message of a conversation names. Images need a model that accepts them. */
+    /** Finds the attachments of a message in a conversation. Images require a model that accepts them. */
     const attach = Effect.fn("Attachments.attach")(function* (
       userId: UserId,
       named: ReadonlyArray<AttachmentId>,
@@ -89,7 +89,7 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
       return { attachments, claim } satisfies MessageAttachments<AttachmentNotFound>
     })
 
-    /** Attaches images that a message contains. They are stored in its transaction, so a refused message stores none. */
+    /** Attaches the images in a message. They are stored in its transaction, so a rejected message stores none. */
     const attachImages = Effect.fn("Attachments.attachImages")(function* (
       userId: UserId,
       contents: ReadonlyArray<Uint8Array>,
@@ -120,7 +120,7 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
   })
 }) {}
 
-/** A message as a prompt contains it. */
+/** A message for a prompt. */
 export interface PromptedMessage {
   readonly content: string
   readonly images: ReadonlyArray<AttachmentId>
@@ -132,8 +132,8 @@ const idsOf = (messages: ReadonlyArray<MessageWithFiles>, select: (attachment: A
   messages.flatMap(({ attachments }) => (attachments ?? []).filter(select).map(({ id }) => id))
 
 /**
- * Writes text files into the contents of messages and names the newest images of all. No statement without attachments. Earlier
- * messages that no history has room for are left out, and their files are not read.
+ * Writes text files into messages and references the newest images. Executes no statement without attachments. Omits
+ * earlier messages that exceed the history, without reading their files.
  */
 export const makeAttachmentPrompts = Effect.map(
   AttachmentRepository,
@@ -185,10 +185,10 @@ export const listReferencedImages = (messages: ReadonlyArray<ChatMessage>): Read
     message.role === "user" ? (message.parts ?? []).flatMap((part) => findReferencedImage(part) ?? []) : []
   )
 
-/** For a model without image input: the texts name the images. */
+/** Drops image references for a model without image input; the texts name the images. */
 export const dropReferencedImages = (messages: ReadonlyArray<ChatMessage>) => mapImages(messages, () => undefined)
 
-/** Puts the data of images in the place of their ids. A deleted image is left out. */
+/** Replaces image ids with the data of the images. Omits deleted images. */
 export const makeImageLoading = Effect.map(
   AttachmentRepository,
   (repository) => (owner: AttachmentOwner, messages: ReadonlyArray<ChatMessage>) => {

@@ -5,20 +5,20 @@ import { MemoryRepository } from "../memory/MemoryRepository.ts"
 import { TurnRepository } from "../turns/TurnRepository.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
 
-/** The conversations and notes of an agent as a whole. */
+/** All conversations and notes of an agent. */
 export class AgentConversations extends Effect.Service<AgentConversations>()("@berth/AgentConversations", {
   effect: Effect.gen(function* () {
     const conversations = yield* ConversationRepository
     const memory = yield* MemoryRepository
     const turns = yield* TurnRepository
 
-    /** Gives them to another user. Joins the running transaction. */
+    /** Transfers conversations and notes to another user. Joins the running transaction. */
     const transfer = Effect.fn("AgentConversations.transfer")(function* (agentId: AgentId, to: UserId) {
       yield* conversations.transfer(agentId, to)
       yield* memory.transferNotes(agentId, to)
     })
 
-    /** Whether turns of the agent are in progress. */
+    /** Whether the agent has turns in progress. */
     const hasTurns = Effect.fn("AgentConversations.hasTurns")(function* (agentId: AgentId) {
       return yield* turns.isBusy(agentId)
     })

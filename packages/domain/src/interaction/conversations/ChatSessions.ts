@@ -12,17 +12,17 @@ import { ChatSessionLimitReached, ChatSessionNotFound, RunningAgentNotFound } fr
 import { ConversationRepository } from "./ConversationRepository.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
-/** Conversations of one user, at most. */
+/** Maximum conversations of a user. */
 const maximumSessions = 10_000
 
-/** A session whose id follows from what it belongs to. */
+/** A session whose id is derived from its subject. */
 interface NamedSession {
   readonly id: ChatSessionId
   readonly agentId: AgentId
   readonly platform: MessageOrigin
 }
 
-/** Finds or creates the conversation that a message belongs to. */
+/** Finds or creates the conversation of a message. */
 export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSessions", {
   effect: Effect.gen(function* () {
     const repository = yield* ConversationRepository
@@ -59,7 +59,7 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
       return yield* insert(userId, yield* findRunningAgent(userId, agentId))
     })
 
-    /** Returns the session with this id, and the effect that creates a new one. The agent must be running. */
+    /** Returns the session with this id, and an effect that creates a new one. The agent must be running. */
     const prepare = Effect.fn("ChatSessions.prepare")(function* (
       userId: UserId,
       { agentId, id, platform }: NamedSession
@@ -71,14 +71,17 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
       return { session, isNew: true, create: Effect.asVoid(repository.insertSession(session, undefined, platform)) }
     })
 
-    /** Returns the session with this id of a messaging channel or a schedule; creates it on first use. The agent must be running. */
+    /**
+     * Returns the session with this id for a messaging channel or a schedule; creates it if absent. The agent must be
+     * running.
+     */
     const ensure = Effect.fn("ChatSessions.ensure")(function* (
       userId: UserId,
       {
         fromOwner = false,
         ...named
       }: NamedSession & {
-        /** Whether the owner writes the messages of the conversation. */
+        /** Whether the owner is the author of the messages. */
         readonly fromOwner?: boolean | undefined
       }
     ) {
@@ -91,7 +94,9 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
       return session
     })
 
-    /** Returns the named session, else the last used one with the named agent, else with the oldest running agent. */
+    /**
+     * Returns the named session, else the most recent session with the named agent, else with the oldest running agent.
+     */
     const resolve = Effect.fnUntraced(function* (
       userId: UserId,
       { agentId, sessionId }: { readonly sessionId?: ChatSessionId | undefined; readonly agentId?: AgentId | undefined }

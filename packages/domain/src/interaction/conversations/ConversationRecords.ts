@@ -11,7 +11,7 @@ import { recentMemoryLimits, toMemoryItem } from "../memory/RecentMemory.ts"
 import { TurnStops } from "../turns/TurnStops.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
 
-/** A page of a session's messages: the newest `limit` of those before a message, or of all. */
+/** A page of a session's messages: the newest `limit` before a message, or of all. */
 export interface RecordPage {
   readonly before?: MessageId | undefined
   readonly limit?: number | undefined
@@ -21,7 +21,7 @@ const maximumListedSessions = 100
 const recordLength = 300
 const historyLength = 100
 
-/** Reads, names and deletes stored conversations. */
+/** Reads, renames and deletes stored conversations. */
 export class ConversationRecords extends Effect.Service<ConversationRecords>()("@berth/ConversationRecords", {
   effect: Effect.gen(function* () {
     const repository = yield* ConversationRepository
@@ -31,7 +31,10 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
     const stops = yield* TurnStops
     const limiter = yield* RateLimiter
 
-    /** Last used first, of all agents or of one; with a text, those that contain it. Limited: a search reads thousands of messages. */
+    /**
+     * Most recently used first, of all agents or of one; with a text, the sessions that contain it. Rate limited, since
+     * a search reads thousands of messages.
+     */
     const listSessions = Effect.fn("ConversationRecords.listSessions")(function* (
       userId: UserId,
       agentId: AgentId | undefined,
@@ -52,7 +55,7 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       return { session, messages: yield* repository.readRecord(id, limit, before) }
     })
 
-    /** Returns the last messages, shortened, of the session used last; none without a session. */
+    /** Returns the last messages of the most recent session, truncated; none without a session. */
     const readRecent = Effect.fn("ConversationRecords.readRecent")(function* (
       userId: UserId,
       agentId: AgentId | undefined
@@ -71,7 +74,7 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       return Option.map(Option.fromNullable(active), ({ lastActivity }) => lastActivity)
     })
 
-    /** An agent's messages over all sessions, newest first. */
+    /** Lists an agent's messages over all sessions, newest first. */
     const listAgentMessages = Effect.fn("ConversationRecords.listAgentMessages")(function* (
       agentId: AgentId,
       page: { readonly limit: number; readonly offset: number }
@@ -97,18 +100,18 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       return yield* Effect.mapError(renamed, () => new ChatSessionNotFound())
     })
 
-    /** Deletes a session with its messages and its summary, and stops its turns, which are charged for what they used. */
+    /** Deletes a session with its messages and its summary, and stops its turns, which are charged for their usage. */
     const remove = Effect.fn("ConversationRecords.remove")(function* (userId: UserId, id: ChatSessionId) {
       const removed = yield* repository.removeSession(userId, id)
       yield* stops.request(yield* Effect.mapError(removed, () => new ChatSessionNotFound()))
     })
 
-    /** Deletes the user's sessions and agents' notes; returns the number of sessions. */
+    /** Deletes the user's sessions and the notes of the user's agents; returns the number of sessions. */
     const removeAll = Effect.fn("ConversationRecords.removeAll")(function* (userId: UserId) {
       return yield* transaction.run(Effect.zipRight(memories.removeAll(userId), repository.removeSessions(userId)))
     })
 
-    /** The user's newest messages, and the count of all. */
+    /** Lists the user's newest messages, with the count of all. */
     const listHistory = Effect.fn("ConversationRecords.listHistory")(function* (userId: UserId) {
       return yield* Effect.all({
         messages: repository.listByUser(userId, historyLength),

@@ -27,7 +27,7 @@ export interface NewMessage {
   readonly topic: string | null
   readonly platform: string
   readonly attachments?: ReadonlyArray<Attachment> | undefined
-  /** A failed message without a model call, which this one repeats. It is deleted. */
+  /** A failed message without a model call that this message replaces. It is deleted. */
   readonly repeats?: MessageId | undefined
 }
 
@@ -41,11 +41,11 @@ export interface NewReply {
   readonly toolCalls?: ReadonlyArray<ToolActivity> | undefined
 }
 
-/** The text of an answer that was cut off. */
+/** The text of an interrupted answer. */
 export type PartialAnswer = Pick<NewReply, "id" | "content" | "toolCalls">
 
 export interface MessageFailure {
-  /** Absent when the answering process died. */
+  /** Absent if the answering process died. */
   readonly reason?: string | undefined
   readonly deltaCount?: number | undefined
   readonly callBegun: boolean
@@ -58,7 +58,7 @@ export interface NewTurn extends TurnPayment {
 
 export type PaidTurn = Pick<NewTurn, "leaseUntil" | "unitLimit">
 
-/** A price in units that holds for calls of at most this cost. */
+/** A price in units for turns whose calls cost at most this amount. */
 export interface TurnPriceLimit {
   readonly units: Units
   readonly costLimit: UsdMicros
@@ -74,12 +74,12 @@ export interface PendingLimits {
 export class ConversationRepository extends Context.Tag("@berth/ConversationRepository")<
   ConversationRepository,
   {
-    /** Returns false when the user has `maximum` sessions on the web. */
+    /** False if the user already has `maximum` sessions on the web. */
     readonly insertSession: (session: ChatSession, maximum?: number, platform?: MessageOrigin) => Effect.Effect<boolean>
-    /** The owner writes the messages of this conversation of a channel. */
+    /** Marks a channel's conversation as written by the owner. */
     readonly markFromOwner: (id: ChatSessionId) => Effect.Effect<void>
     readonly findSession: (userId: UserId, id: ChatSessionId) => Effect.Effect<Option.Option<ChatSession>>
-    /** The same with the status of its agent; none of the status when the agent is another owner's. */
+    /** As `findSession`, with the status of the agent; the status is none for another owner's agent. */
     readonly findSessionWithAgent: (
       userId: UserId,
       id: ChatSessionId
@@ -89,7 +89,7 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
         readonly agentStatus: Option.Option<AgentStatus>
       }>
     >
-    /** The status of an agent and its session on the web used last; none for another owner's agent. */
+    /** Returns an agent's status and its most recent session on the web; none for another owner's agent. */
     readonly findActiveSession: (
       userId: UserId,
       agentId: AgentId
@@ -99,14 +99,17 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
         readonly agentStatus: AgentStatus
       }>
     >
-    /** Last used first, of all agents or of one; with `text`, those with it in the title or in recent messages. */
+    /**
+     * Most recently used first, of all agents or of one; with `text`, the sessions with it in the title or in recent
+     * messages.
+     */
     readonly listSessions: (
       userId: UserId,
       limit: number,
       agentId?: AgentId,
       text?: string
     ) => Effect.Effect<ReadonlyArray<ChatSession>>
-    /** Orders the new messages of a user until the transaction ends. Lock order: before every other lock. */
+    /** Serializes the new messages of a user until the transaction ends. Lock order: before every other lock. */
     readonly lockNewMessages: (userId: UserId) => Effect.Effect<void>
     /** Appends a `pending` message with the next `seq` and begins its turn. The limits are exact. */
     readonly appendUserMessage: (
@@ -115,9 +118,9 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       limits?: PendingLimits
     ) => Effect.Effect<Message, ChatSessionNotFound | PendingMessageLimitReached>
     /**
-     * The same for a message with a new id, the cause of its turn's reservation, in one statement. None, and nothing is changed,
-     * when the day's units on the caller's plan do not suffice, a limit is reached or the session is gone. Lock order: new
-     * messages, day, reservation, session.
+     * As `appendUserMessage`, for a message with a new id, which is the cause of its turn's reservation; one statement.
+     * None, without any change, if the day's units on the caller's plan do not suffice, a limit is reached or the
+     * session is deleted. Lock order: new messages, day, reservation, session.
      */
     readonly appendPaidMessage: (
       message: NewMessage,
@@ -126,42 +129,47 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       limits?: PendingLimits
     ) => Effect.Effect<Option.Option<Message>>
     readonly findMessage: (userId: UserId, id: MessageId) => Effect.Effect<Option.Option<Message>>
-    /** The reply to a message; none while it has none. */
+    /** Returns the reply to a message; none before the reply. */
     readonly findReply: (message: Message) => Effect.Effect<Option.Option<Message>>
-    /** Whether no earlier message of the session is pending. */
+    /** Whether the session has no earlier pending message. */
     readonly isNext: (message: Message) => Effect.Effect<boolean>
-    /** Stores the reply and marks the message answered; none when the message is no longer pending. */
+    /** Stores the reply and marks the message as answered; none if the message is no longer pending. */
     readonly storeReply: (message: Message, reply: NewReply) => Effect.Effect<Option.Option<Message>>
     /**
-     * Ends the turn of a message at a known price: settles it and stores the reply in one statement. None, and nothing is
-     * changed, when its calls cost more or were the owner's, or other units than the price are reserved. The inner none: the
-     * message is no longer pending.
+     * Ends the turn of a message at a known price: settles it and stores the reply in one statement. None, without any
+     * change, if its calls cost more or used the owner's keys, or the reserved units differ from the price. The inner
+     * none: the message is no longer pending.
      */
     readonly completeTurn: (
       message: Message,
       reply: Omit<NewReply, "cost">,
       price: TurnPriceLimit
     ) => Effect.Effect<Option.Option<Option.Option<Message>>>
-    /** False when the message is no longer pending. A partial answer becomes a failed reply, which is in the record and in no transcript. */
+    /**
+     * False if the message is no longer pending. A partial answer becomes a failed reply, which is in the record but in
+     * no transcript.
+     */
     readonly markFailed: (id: MessageId, failure?: MessageFailure, partial?: PartialAnswer) => Effect.Effect<boolean>
-    /** The state of a message and its failure. No ownership check: an agent can change its owner while a turn runs. */
+    /**
+     * Returns the state of a message and its failure. No ownership check: the agent's owner can change during a turn.
+     */
     readonly findOutcome: (
       id: MessageId
     ) => Effect.Effect<Option.Option<MessageFailure & { readonly state: MessageState }>>
-    /** The newest `limit` messages before a message, failed ones included, oldest first. */
+    /** Returns the newest `limit` messages before a message, including failed ones, oldest first. */
     readonly readRecord: (
       sessionId: ChatSessionId,
       limit: number,
       before?: MessageId
     ) => Effect.Effect<ReadonlyArray<Message>>
-    /** Newest first, with the count of all. */
+    /** Newest first, with the count of all matches. */
     readonly listByAgent: (
       agentId: AgentId,
       page: { readonly limit: number; readonly offset: number }
     ) => Effect.Effect<{ readonly messages: ReadonlyArray<Message>; readonly total: number }>
-    /** `recent` counts those after `since`. */
+    /** `recent` counts messages after `since`. */
     readonly findAgentFigures: (agentId: AgentId, since: DateTime.Utc) => Effect.Effect<MessageFigures>
-    /** Returns the number of deleted sessions; their messages go with them. */
+    /** Returns the number of deleted sessions; deletes their messages too. */
     readonly removeSessions: (userId: UserId) => Effect.Effect<number>
     /** Null removes the title. None for an unknown session. */
     readonly renameSession: (
@@ -169,12 +177,15 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       id: ChatSessionId,
       title: string | null
     ) => Effect.Effect<Option.Option<ChatSession>>
-    /** Deletes a session with its messages and its summary, and returns the pending messages; none for an unknown session. */
+    /**
+     * Deletes a session with its messages and its summary, and returns its pending messages; none for an unknown
+     * session.
+     */
     readonly removeSession: (
       userId: UserId,
       id: ChatSessionId
     ) => Effect.Effect<Option.Option<ReadonlyArray<MessageId>>>
-    /** Gives the sessions and messages of an agent to another user. */
+    /** Transfers the sessions and messages of an agent to another user. */
     readonly transfer: (agentId: AgentId, to: UserId) => Effect.Effect<void>
     /** Newest first. */
     readonly listByUser: (userId: UserId, limit: number) => Effect.Effect<ReadonlyArray<Message>>

@@ -29,7 +29,7 @@ import { scopedDirectly } from "../../shared/HotPath.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 const failureRetry = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 seconds"))
-/** Model calls of a stopped instance end shortly after the turn has lost it. */
+/** Model calls of a stopped instance end shortly after the turn's connection. */
 const openCallsWait = Schedule.spaced("50 millis").pipe(Schedule.upTo("2 seconds"))
 
 const unlessCanceled =
@@ -45,11 +45,11 @@ const unlessCanceled =
 interface TurnOptions {
   readonly isResumable: boolean
   readonly invocation: ToolInvocation | undefined
-  /** Ends when the turn is to be given up. */
+  /** Completes when the turn must be canceled. */
   readonly canceled?: Effect.Effect<unknown> | undefined
 }
 
-/** Works on accepted messages: one turn of a session at a time, in order, until the reply or the failure is stored. */
+/** Processes accepted messages: one turn of a session at a time, in order, until the reply or the failure is stored. */
 export class ConversationTurns extends Effect.Service<ConversationTurns>()("@berth/ConversationTurns", {
   scoped: Effect.gen(function* () {
     const repository = yield* ConversationRepository
@@ -69,7 +69,10 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       Effect.flatMap(DateTime.now, (now) => turns.renewLeases(held, DateTime.addDuration(now, leaseDuration)))
     )
 
-    /** Waits for the session's earlier turns, then returns the context of this one. The pending limit is below the history's. */
+    /**
+     * Waits for the session's earlier turns, then returns the context of this turn. The limit of pending messages is
+     * below that of the history.
+     */
     const awaitContext = (message: Message, ticket: TurnQueue.TurnTicket) => {
       const read = Effect.gen(function* () {
         const { history, ...known } = yield* memories.recallForTurn(message)
@@ -116,7 +119,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       let end: Extract<TurnEvent, { readonly type: "done" }> | undefined
       let text = ""
       const toolCalls = new Map<string, ToolActivity>()
-      // Hot path: most events are deltas, which need no effect.
+      // Hot path: most events are deltas, which require no Effect.
       const handle = (events: ReadonlyArray<TurnEvent>): Effect.Effect<void> | undefined => {
         const parts: Array<string | ToolActivity> = []
         let stored: Effect.Effect<void> | undefined
@@ -125,7 +128,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
             parts.push(event.text)
             text += event.text
           } else if (event.type === "tool") {
-            // An instance runs code of its owner: its reports are bounded here.
+            // The owner controls the code of an instance, so its reports are bounded here.
             const call = shortenToolActivity(event.call)
             if (toolCalls.size >= maximumToolActivities && !toolCalls.has(call.id)) continue
             parts.push(call)
@@ -156,7 +159,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       }
       yield* streams.flush(message.id)
       const completed = yield* Effect.uninterruptible(repository.completeTurn(message, stored, settlement.messagePrice))
-      // A conversation deleted in mid-answer is settled too. An abandoned turn has ended already.
+      // A conversation deleted during the answer is settled too. An abandoned turn has already ended.
       const answered = Option.isSome(completed)
         ? completed.value
         : yield* transaction.run(
@@ -184,7 +187,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
         schedule: openCallsWait
       })
 
-    /** Retried: the cause of the failure may also prevent storing it. */
+    /** Retried, since the cause of the failure may also prevent its storage. */
     const storeFailure = (message: Message, failure: Omit<MessageFailure, "callBegun">) =>
       Effect.zipRight(
         awaitOpenCalls(message),
@@ -222,7 +225,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       yield* publication.fail(reason)
     })
 
-    /** Runs the turn of a message and publishes its answer. The turn is settled or released, at a shutdown too. */
+    /** Runs the turn of a message and publishes its answer. The turn is settled or released, even at a shutdown. */
     const run = (message: Message, publication: AnswerPublication, options: TurnOptions) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(Effect.zipRight(holdLease(message.id), queue.enter(message.sessionId, message.seq)), (ticket) =>

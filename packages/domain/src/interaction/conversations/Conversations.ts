@@ -39,49 +39,48 @@ import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 export interface OutgoingMessage<E = never> {
   readonly message: string
-  /** Finds the attachments of the message, which can be empty then. */
+  /** Finds the attachments of the message; with attachments, the text may be empty. */
   readonly attach?: ((session: ChatSession) => Effect.Effect<MessageAttachments<E>, E>) | undefined
   readonly sessionId?: ChatSessionId | undefined
   readonly agentId?: AgentId | undefined
   readonly topic?: string | undefined
 }
 
-/** A message under an id of its sender, who can repeat it without asking twice. */
+/** A message with an id from its sender, for idempotent repetitions. */
 export interface KeyedMessage {
   readonly id: MessageId
   readonly session: ChatSession
   readonly message: string
   readonly platform: MessageOrigin
   readonly attachments?: ReadonlyArray<Attachment> | undefined
-  /** Run instead of asking the model. */
+  /** Tool to invoke instead of the model. */
   readonly invocation?: ToolInvocation | undefined
   readonly repeats?: MessageId | undefined
-  /** Most units of the turn. */
+  /** Maximum units of the turn. */
   readonly unitLimit?: Units | undefined
 }
 
 /** A turn on behalf of another context. */
 export interface TurnHooks<E> {
-  /** Stored in the transaction of the message, before it and its payment. */
+  /** Runs in the transaction of the message, before the message and its payment are stored. */
   readonly before: Effect.Effect<void, E>
-  /** Stored in the transaction of the message, after it. */
+  /** Runs in the transaction of the message, after the message is stored. */
   readonly alongside: Effect.Effect<void, E>
-  /** Ends when the turn is to be given up. */
+  /** Completes when the turn must be canceled. */
   readonly canceled: Effect.Effect<unknown>
 }
 
 type MessageToStore = KeyedMessage & { readonly topic?: string | null }
 type Stored<E> = Pick<TurnHooks<E>, "alongside" | "before">
 
-/** Keeps message and payment in one transaction. */
+/** Stores message and payment in one transaction. */
 const unhooked: TurnHooks<never> = { before: Effect.void, alongside: Effect.void, canceled: Effect.never }
 
-/** The end of a turn. */
 export type TurnEnd =
   | { readonly _tag: "Answered"; readonly reply: Message }
   | { readonly _tag: "Failed"; readonly reason: string; readonly callBegun: boolean }
 
-/** A call with the same id was first. */
+/** Another call already stored a message with this id. */
 class MessageAlreadyAccepted extends Data.TaggedError("MessageAlreadyAccepted")<{ readonly message: Message }> {}
 
 const isAlreadyAccepted = (error: unknown): error is MessageAlreadyAccepted => error instanceof MessageAlreadyAccepted
@@ -89,15 +88,15 @@ const isAlreadyAccepted = (error: unknown): error is MessageAlreadyAccepted => e
 const isSpendingRefused = (error: unknown): error is UnitsExhausted | BudgetExceeded =>
   error instanceof UnitsExhausted || error instanceof BudgetExceeded
 
-/** Between two looks at a message whose turn runs elsewhere. */
+/** Poll interval for a message whose turn runs in another process. */
 const endPoll = Schedule.spaced("250 millis")
 
-/** Pending messages at a time. */
+/** Maximum pending messages. */
 const pendingLimits = { session: 16, user: 64 }
 
 /**
  * Sends messages to agents. A message, its turn and the reservation of its first unit are stored together and settled
- * with the reply. A turn continues when its client disconnects.
+ * with the reply. A turn continues after its client disconnects.
  */
 export class Conversations extends Effect.Service<Conversations>()("@berth/Conversations", {
   scoped: Effect.gen(function* () {
@@ -114,7 +113,10 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const running = yield* FiberSet.make<void>()
     const withOwnerLock = yield* OwnerLocks.make
 
-    /** Stores the message, its turn, the reservation and what goes with them, all or none. A message with a new id keeps no lock on its user's balance. */
+    /**
+     * Stores the message, its turn, the reservation and the hooks' rows atomically. A message with a new id holds no
+     * lock on its user's balance.
+     */
     const store = Effect.fnUntraced(function* <E, F>(
       { attachments, id, message: content, platform, repeats, session, topic = null, unitLimit }: MessageToStore,
       pay: Effect.Effect<TurnPayment, E>,
@@ -142,7 +144,10 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
             )
     })
 
-    /** One statement for a message with a new id that the day's units pay. None, and nothing is stored, for any other. */
+    /**
+     * Stores a message with a new id, paid by the day's units, in one statement. None, without any change, if that is
+     * impossible.
+     */
     const storePaid = Effect.fnUntraced(function* (
       user: User,
       { attachments, id, message: content, platform, session, topic = null, unitLimit }: MessageToStore
@@ -157,7 +162,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       )
     })
 
-    /** Without units and credits, or room in the budgets, only a message that the user's own keys answer is accepted. */
+    /** Without sufficient units, credits or budgets, accepts only a message that the user's own keys answer. */
     const acceptInSteps = <E>(user: User, toSend: MessageToStore, stored: Stored<E> | undefined) =>
       store(
         toSend,
@@ -167,7 +172,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         })),
         stored
       ).pipe(
-        // Not by its tag, which an error of `alongside` might have.
+        // Not by its tag, since errors of `alongside` may have the same.
         Effect.catchIf(isSpendingRefused, (refusal) =>
           Effect.gen(function* () {
             const { customModel, model } = yield* agents.find(user.id, toSend.session.agentId)
@@ -180,7 +185,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       )
 
     const accept = Effect.fnUntraced(function* <E>(user: User, toSend: MessageToStore, stored: Stored<E> | undefined) {
-      // One message of a user at a time: each would wait for the lock of the user's messages in a connection of its own.
+      // One message of a user at a time: concurrent messages would each hold a connection while they wait for the lock.
       const message = stored === undefined ? yield* withOwnerLock(user.id, storePaid(user, toSend)) : Option.none()
       return Option.isSome(message) ? message.value : yield* acceptInSteps(user, toSend, stored)
     })
@@ -192,7 +197,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         : Effect.void
     }
 
-    /** An accepted message always has its turn, also when the client disconnects at this moment. */
+    /** An accepted message always has its turn, even if the client disconnects now. */
     const begin = Effect.fnUntraced(function* <E = never>(
       user: User,
       toSend: MessageToStore,
@@ -217,7 +222,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return { message, events: publication.events }
     })
 
-    /** Reads the end of a turn, whichever call began it. */
+    /** Waits for the end of a turn that any call began. */
     const awaitEnd = (message: Message): Effect.Effect<TurnEnd> =>
       Effect.gen(function* () {
         const isEnded = Effect.map(
@@ -232,7 +237,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         return { _tag: "Failed", reason, callBegun }
       })
 
-    /** The text and the end of an answer to a message that another request sent. */
+    /** Returns the text and the end of an answer to a message of another request. */
     const readEnd = (message: Message): ChunkReader<AnswerEvent> => {
       let isRead = false
       const end = Effect.map(awaitEnd(message), (ended): ReadonlyArray<AnswerEvent> => {
@@ -247,7 +252,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return Effect.suspend(() => (isRead ? Effect.succeed(null) : end))
     }
 
-    /** Fails with the message that a request with the same `Idempotency-Key` has sent, unless it failed or is deleted. */
+    /** Fails if a request with the same `Idempotency-Key` has sent a message, unless that failed or is deleted. */
     const refuseSent = (user: User, id: MessageId) =>
       Effect.gen(function* () {
         const sent = yield* executions.run(MessageId, Effect.succeed(id))
@@ -257,15 +262,15 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       })
 
     /**
-     * Sends a message, once per `Idempotency-Key`, and returns the events of its answer. The deltas of a resumable answer are
-     * stored for a while.
+     * Sends a message once per `Idempotency-Key`, and returns the events of its answer. The deltas of a resumable
+     * answer are stored temporarily.
      */
     const send = Effect.fnUntraced(function* <E = never>(
       user: User,
       { attach, ...toSend }: OutgoingMessage<E>,
       { isResumable }: { readonly isResumable: boolean }
     ) {
-      // White space beside a file is no text: providers refuse it as content.
+      // White space next to a file is not text: providers reject it as content.
       const content = attach !== undefined && toSend.message.trim() === "" ? "" : toSend.message
       if (attach === undefined || content !== "") yield* validate(content)
       const session = yield* sessions.resolve(user.id, toSend)
@@ -299,7 +304,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return { opening: { message, session }, events }
     }, withExportedSpan("Conversations.send"))
 
-    /** Sends a message of a known session and returns the stream of its answer, whose deltas are stored for a while. */
+    /** Sends a message of a known session and returns the stream of its answer. The deltas are stored temporarily. */
     const stream = Effect.fn("Conversations.stream")(function* <E>(
       user: User,
       toSend: KeyedMessage,
@@ -309,7 +314,10 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return streamFromReader((yield* begin(user, toSend, true, hooks)).events)
     })
 
-    /** Sends a message, which is read if it is new and repeats none, once and waits for its end. Repeated calls with the id wait for the same turn, in every process. */
+    /**
+     * Sends a message once and waits for its end; `message` is evaluated only if it is new and repeats none. Calls with
+     * the same id wait for the same turn, in every process.
+     */
     const answerOnce = Effect.fn("Conversations.answerOnce")(function* <E>(
       user: User,
       { message: read, ...to }: Omit<KeyedMessage, "message"> & { readonly message: Effect.Effect<string, E> }
@@ -333,7 +341,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         : yield* awaitEnd(message)
     })
 
-    /** Sends a message and waits for the whole reply. */
+    /** Sends a message and waits for the complete reply. */
     const sendAndAwait = Effect.fn("Conversations.sendAndAwait")(function* <E = never>(
       user: User,
       toSend: OutgoingMessage<E>
@@ -346,7 +354,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       })
     })
 
-    /** Asks the turn of a message to end with its text so far. Returns the message as it was. Idempotent. */
+    /** Requests the end of a message's turn with its text so far. Returns the message before the stop. Idempotent. */
     const stop = Effect.fn("Conversations.stop")(function* (userId: UserId, id: MessageId) {
       const found = yield* repository.findMessage(userId, id)
       const message = yield* Effect.mapError(found, () => new MessageNotFound())

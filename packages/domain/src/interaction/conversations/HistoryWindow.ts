@@ -1,8 +1,8 @@
 import type { Message } from "../Conversation.ts"
 
-/** Messages of a history, at most. */
+/** Maximum messages of a history. */
 export const maximumHistoryMessages = 400
-/** Characters of a history, so that a turn fits the wires. */
+/** Maximum characters of a history, so that a turn fits into its protocols' limits. */
 export const maximumHistoryCharacters = 300_000
 
 /** Returns the newest messages within the budget, oldest first. */

@@ -2,16 +2,16 @@ import { Deferred, Duration, Effect, FiberId, type Scope } from "effect"
 import { acquireScoped } from "../../shared/AcquireScoped.ts"
 
 export interface TurnTicket {
-  /** Waits until an earlier turn of this process ends, or for a poll interval when the earlier ones run elsewhere. */
+  /** Waits until an earlier turn of this process ends, or for a poll interval if the earlier turns run elsewhere. */
   readonly wait: (polls: number) => Effect.Effect<void>
 }
 
 export interface TurnQueue {
-  /** Leaving the scope wakes the next turn. */
+  /** Closing the scope wakes the next turn. */
   readonly enter: (sessionId: string, seq: number) => Effect.Effect<TurnTicket, never, Scope.Scope>
 }
 
-/** Upper bound of a wait, against a lost wake-up. */
+/** Maximum wait, in case of a lost wakeup. */
 const longestWait = Duration.seconds(5)
 const first = Duration.millis(50)
 const longest = Duration.seconds(1)
@@ -19,7 +19,7 @@ const longest = Duration.seconds(1)
 export const computeTurnPollDelay = (polls: number): Duration.Duration =>
   Duration.min(Duration.times(first, 2 ** Math.min(polls, 10)), longest)
 
-/** Wakes the waiting turns of this process. The rows decide the order. */
+/** Wakes waiting turns of this process. The rows determine the order. */
 export const make: Effect.Effect<TurnQueue> = Effect.sync(() => {
   const queues = new Map<string, Map<number, Deferred.Deferred<void> | undefined>>()
 

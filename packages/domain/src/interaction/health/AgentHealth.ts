@@ -11,7 +11,7 @@ import { ConversationRecords } from "../conversations/ConversationRecords.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** Time since the instance of a running agent started; zero for other agents. */
+/** Returns the time since the instance of a running agent started; zero for other agents. */
 export const computeUptime = (
   status: Agent["status"],
   startedAt: Option.Option<DateTime.Utc>,
@@ -24,7 +24,7 @@ export const computeUptime = (
       })
     : Duration.zero
 
-/** The latest of the agent's creation, its instance's start and its last conversation. */
+/** Returns the latest of the agent's creation, its instance's start and its last conversation. */
 export const computeLastSeen = (
   createdAt: DateTime.Utc,
   ...signs: ReadonlyArray<Option.Option<DateTime.Utc>>
@@ -48,7 +48,7 @@ export interface AgentHealthReport {
   readonly lastSeen: DateTime.Utc
 }
 
-/** Reports an agent's state, running or not. */
+/** Reports the state of an agent, running or not. */
 export class AgentHealth extends Effect.Service<AgentHealth>()("@berth/AgentHealth", {
   effect: Effect.gen(function* () {
     const agents = yield* Agents

@@ -10,8 +10,8 @@ export interface ConversationSummary {
 export const maximumSummaryLength = 32_000
 
 /**
- * Validates a summary that a runtime offers in the turn of a message. It covers earlier messages only; an empty
- * one is none.
+ * Validates a summary from a runtime in the turn of a message. It may cover earlier messages only; an empty summary is
+ * none.
  */
 export const validateSummary = (
   message: Pick<Message, "seq">,

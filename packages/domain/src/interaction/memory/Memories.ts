@@ -10,14 +10,14 @@ import { validateSummary } from "./ConversationSummary.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
-/** Notes of an agent; the oldest are deleted first. */
+/** Maximum notes of an agent; the oldest are deleted first. */
 const notesLimit = 500
-/** Newest notes in a turn's context. */
+/** Number of newest notes in a turn's context. */
 const notesOfTurn = 20
-/** Messages of other conversations in a turn's context. */
+/** Number of other conversations' messages in a turn's context. */
 const saidOfTurn = 5
 const searchLimit = 10
-/** Factor of candidates read, because duplicates are removed. */
+/** Factor of candidates to read, since duplicates are removed. */
 const spare = 3
 
 /** A message, or the task of an agent. */
@@ -37,14 +37,17 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       )
     })
 
-    /** A turn in progress in a conversation with the owner; excludes tasks and turns of messaging channels. */
+    /** Requires a turn in progress in a conversation with the owner; excludes tasks and turns of messaging channels. */
     const requireOwnerTurn = Effect.fn("Memories.requireOwnerTurn")(function* (turn: AgentTurn) {
       const conversation = Option.getOrNull(yield* repository.findConversation(turn))
       if (conversation === null || !originsOfOwner.includes(conversation.platform))
         return yield* new TurnNotInProgress()
     })
 
-    /** Adds a note in a turn with the owner. People of a channel leave no notes: notes are in every turn of the owner. */
+    /**
+     * Adds a note in a turn with the owner. Other people of a channel cannot add notes, since every turn of the owner
+     * contains the notes.
+     */
     const noteInTurn = Effect.fn("Memories.noteInTurn")(function* (turn: AgentTurn, text: string) {
       const conversation = yield* Effect.mapError(
         yield* repository.findConversation(turn),
@@ -55,8 +58,8 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
     })
 
     /**
-     * Searches notes and conversations, best match first. A turn of a messaging channel finds messages of its own
-     * conversation; an unknown or ended turn finds nothing.
+     * Searches notes and conversations, best match first. A turn of a messaging channel searches only the messages of
+     * its conversation; an unknown or ended turn finds nothing.
      */
     const searchInTurn = Effect.fn("Memories.searchInTurn")(function* (turn: AgentTurn, query: string) {
       const conversation = yield* repository.findConversation(turn)
@@ -75,8 +78,8 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
     })
 
     /**
-     * Returns the context of a turn: the summary of its session, the messages after it, and memories from elsewhere, which only turns
-     * of the owner get.
+     * Returns the context of a turn: the summary of its session, the messages after it, and, in turns of the owner
+     * only, memories from other sessions.
      */
     const recallForTurn = Effect.fnUntraced(function* (message: Question) {
       const { history, notes, said, summary, ...session } = yield* repository.recallForTurn(message, {
@@ -95,7 +98,7 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       }
     }, withExportedSpan("Memories.recallForTurn"))
 
-    /** Idempotent and monotonic. Best-effort: the runtime summarizes again next time. */
+    /** Idempotent and monotonic. Best-effort: after a failure the runtime summarizes again. */
     const storeSummary = Effect.fn("Memories.storeSummary")(function* (
       message: Message,
       offered: { readonly summary: string; readonly upToSeq: number }

@@ -12,14 +12,14 @@ export interface MemoryOwner {
   readonly userId: UserId
 }
 
-/** Origins whose messages are the owner's. People of a messaging channel are not the owner. */
+/** Origins with messages of the owner; people on a messaging channel are not the owner. */
 export const originsOfOwner: ReadonlyArray<string> = ["web", "schedule"]
 
-/** The conversation of a turn in progress; a task has none. */
+/** Conversation of a turn in progress; a task has none. */
 export interface TurnConversation {
   readonly sessionId: ChatSessionId
   readonly platform: string
-  /** False for people of a messaging channel. */
+  /** False for other people on a messaging channel. */
   readonly fromOwner: boolean
 }
 
@@ -29,18 +29,24 @@ export interface NewNote extends MemoryOwner {
   readonly at: DateTime.Utc
 }
 
-/** Stores notes and summaries and searches conversations. */
+/** Stores notes and summaries, and searches conversations. */
 export class MemoryRepository extends Context.Tag("@berth/MemoryRepository")<
   MemoryRepository,
   {
     /**
-     * Stores a note; a repeated text renews the note. Above `limit` the oldest are deleted, exactly under
-     * concurrency. Ignores unknown agents.
+     * Stores a note; a repeated text renews the note. Deletes the oldest above `limit`, exact under concurrency. No
+     * effect for unknown agents.
      */
     readonly saveNote: (note: NewNote, limit: number) => Effect.Effect<void>
-    /** The conversation of a turn, null for a task. None for an unknown or ended turn, and for a deleted conversation. */
+    /**
+     * Returns the conversation of a turn, null for a task. None for an unknown or ended turn, and for a deleted
+     * conversation.
+     */
     readonly findConversation: (turn: AgentTurn) => Effect.Effect<Option.Option<TurnConversation | null>>
-    /** Notes and answered messages with any word of the query, best match first; with `within` messages of that session only. */
+    /**
+     * Notes and answered messages with any word of the query, best match first; with `within`, only messages of that
+     * session.
+     */
     readonly search: (
       of: MemoryOwner,
       query: string,
@@ -48,9 +54,9 @@ export class MemoryRepository extends Context.Tag("@berth/MemoryRepository")<
       within?: ChatSessionId
     ) => Effect.Effect<ReadonlyArray<Recollection>>
     /**
-     * Whether the session is the owner's, its summary, its newest messages between the summary and `seq` without failed ones, oldest
-     * first, the agent's newest notes, and messages of other sessions with significant words of the message, best match first. No
-     * history without `seq`.
+     * Returns whether the session is the owner's, its summary, its newest messages between the summary and `seq`
+     * without failed ones (oldest first), the agent's newest notes, and other sessions' messages with significant words
+     * of the message (best match first). No history without `seq`.
      */
     readonly recallForTurn: (
       message: Pick<Message, "agentId" | "userId" | "sessionId" | "content"> & Partial<Pick<Message, "seq">>,
@@ -62,7 +68,7 @@ export class MemoryRepository extends Context.Tag("@berth/MemoryRepository")<
       readonly notes: ReadonlyArray<MemoryNote>
       readonly said: ReadonlyArray<RecalledMessage>
     }>
-    /** Monotonic: ignores a summary that covers no more than the stored one. Ignores deleted sessions. */
+    /** Monotonic: no effect for a summary that covers no more than the stored one, or for a deleted session. */
     readonly saveSummary: (sessionId: ChatSessionId, summary: ConversationSummary) => Effect.Effect<void>
     /** Summaries are deleted with their sessions. */
     readonly transferNotes: (agentId: AgentId, to: UserId) => Effect.Effect<void>

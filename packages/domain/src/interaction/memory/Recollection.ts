@@ -10,7 +10,7 @@ export interface MemoryNote {
 /** A message of another conversation. */
 export interface RecalledMessage {
   readonly kind: "message"
-  /** `person`: of a messaging channel, and not the owner. */
+  /** `person`: another person on a messaging channel. */
   readonly sender: Sender | "person"
   readonly text: string
   readonly at: DateTime.Utc
@@ -23,13 +23,12 @@ export const maximumMemoriesLength = 4_000
 
 const ellipsis = "…"
 
-/** Never splits a surrogate pair. */
+/** Truncates without splitting a surrogate pair. */
 const cut = (text: string, from: number, to: number): string =>
   text.slice(from, to).replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, "")
 
 /**
- * Returns at most `length` characters, from shortly before the first word of the question, else from the
- * beginning.
+ * Returns at most `length` characters, starting shortly before the first word of the question, else at the beginning.
  */
 export const makeExcerpt = (text: string, question: string, length: number = maximumRecollectionLength): string => {
   const whole = text.trim()
@@ -65,8 +64,8 @@ export const deduplicateRecollections = <R extends Recollection>(recollections: 
 }
 
 /**
- * Selects memories within the budget, most relevant first. Notes and messages alternate, so that neither uses up
- * the budget.
+ * Selects memories within the budget, most relevant first. Notes and messages alternate, so that neither exhausts the
+ * budget.
  */
 export const selectMemories = (
   notes: ReadonlyArray<MemoryNote>,

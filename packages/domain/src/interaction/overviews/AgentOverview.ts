@@ -3,27 +3,27 @@ import { AgentStatus } from "../../agents/AgentStatus.ts"
 import { AgentId } from "../../shared/AgentId.ts"
 import { Sender } from "../Conversation.ts"
 
-/** State of an agent for lists: status, newest message, usage of the day. */
+/** State of an agent for lists: status, newest message, today's usage. */
 export const AgentOverview = Schema.Struct({
   agentId: AgentId,
   status: AgentStatus,
-  /** The model of the newest reply that names one. */
+  /** Model of the newest reply with a known model. */
   model: Schema.NullOr(Schema.String),
   provider: Schema.NullOr(Schema.String),
   /** The newest message. */
   lastMessage: Schema.NullOr(
     Schema.Struct({ sender: Sender, text: Schema.String, createdAt: Schema.DateTimeUtcFromSelf })
   ),
-  /** Units of the answers of the UTC day. */
+  /** Units of the UTC day's answers. */
   unitsToday: Schema.Int.pipe(Schema.brand("Units"))
 })
 export type AgentOverview = typeof AgentOverview.Type
 
-/** Changed and removed agents since the previous change; the first has all agents. */
+/** Changed and removed agents since the previous change. The first change contains all agents. */
 export interface AgentOverviewChange {
   readonly agents: ReadonlyArray<AgentOverview>
   readonly removed: ReadonlyArray<AgentId>
 }
 
-/** Characters of a last message. */
+/** Maximum characters of a last message. */
 export const overviewTextLength = 240

@@ -3,7 +3,7 @@ import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { AgentOverview } from "./AgentOverview.ts"
 
-/** Version of an agent's overview: `mark` changes whenever the overview does. */
+/** Version of an agent's overview: `mark` changes with the overview. */
 export interface AgentMark {
   readonly agentId: AgentId
   readonly ownerId: UserId
@@ -14,9 +14,9 @@ export interface AgentMark {
 export class AgentOverviewRepository extends Context.Tag("@berth/AgentOverviewRepository")<
   AgentOverviewRepository,
   {
-    /** Marks of all agents of the owners: cheap, since it is polled. */
+    /** Marks of all agents of the owners. Cheap, since it is polled. */
     readonly listMarks: (owners: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyArray<AgentMark>>
-    /** `unitsToday` counts from `dayStart` on. */
+    /** `unitsToday` counts since `dayStart`. */
     readonly list: (
       agents: ReadonlyArray<AgentId>,
       dayStart: DateTime.Utc

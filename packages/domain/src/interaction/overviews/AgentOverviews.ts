@@ -6,13 +6,13 @@ import { type AgentMark, AgentOverviewRepository } from "./AgentOverviewReposito
 
 const pollInterval = Duration.seconds(1)
 
-/** Streams of an owner in a process. A further one ends the oldest. */
+/** Maximum streams of an owner in a process; a further stream ends the oldest. */
 export const maximumOverviewStreams = 32
 
 interface Watcher {
   readonly userId: UserId
   readonly changes: Queue.Queue<AgentOverviewChange>
-  /** Null until the first change, which has every agent. */
+  /** Null until the first change, which contains every agent. */
   marks: ReadonlyMap<AgentId, string> | null
 }
 
@@ -31,7 +31,7 @@ const groupByOwner = (marks: ReadonlyArray<AgentMark>, day: string) => {
   return groups
 }
 
-/** Overviews of the agents of an owner, as they change. One poll in a process serves all watchers. */
+/** Overviews of an owner's agents, and their changes. One poll per process serves all watchers. */
 export class AgentOverviews extends Effect.Service<AgentOverviews>()("@berth/AgentOverviews", {
   scoped: Effect.gen(function* () {
     const repository = yield* AgentOverviewRepository
@@ -65,7 +65,7 @@ export class AgentOverviews extends Effect.Service<AgentOverviews>()("@berth/Age
           const isFirst = watcher.marks === null
           watcher.marks = now
           const agents = overviews.filter(({ agentId }) => wanted.includes(agentId))
-          // The stream can have ended in the meantime.
+          // The stream may have ended concurrently.
           if (isFirst || agents.length > 0 || removed.length > 0) watcher.changes.unsafeOffer({ agents, removed })
         }
       })
@@ -78,7 +78,7 @@ export class AgentOverviews extends Effect.Service<AgentOverviews>()("@berth/Age
       Effect.forkScoped
     )
 
-    /** All overviews, then those that change. */
+    /** Returns all overviews, then their changes. */
     const watch = (userId: UserId): Stream.Stream<AgentOverviewChange> =>
       Stream.unwrapScoped(
         Effect.gen(function* () {

@@ -12,10 +12,13 @@ export interface TaskTurnOptions {
   readonly report: (usage: TurnUsage) => Effect.Effect<void>
 }
 
-/** Turns of tasks, which no message records. Their caller charges them. */
+/** Turns of tasks, which have no message. Their caller charges them. */
 export class TaskTurns extends Effect.Service<TaskTurns>()("@berth/TaskTurns", {
   effect: Effect.map(TurnRepository, (turns) => ({
-    /** Begins a turn that ends with the scope, at the latest. `end` returns its usage, also when repeated; `report` receives it. */
+    /**
+     * Begins a turn that ends at the latest with the scope. `end` returns its usage and is idempotent; `report`
+     * receives the usage.
+     */
     begin: Effect.fn("TaskTurns.begin")(function* (turn: AgentTurn, { payment, report }: TaskTurnOptions) {
       const usage = yield* Ref.make<TurnUsage>(unusedTurn)
       const awaitOpenCalls = Effect.repeat(turns.find(turn), {

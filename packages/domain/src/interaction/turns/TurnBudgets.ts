@@ -4,15 +4,15 @@ import { TurnBudgetExhausted, TurnNotInProgress } from "./TurnErrors.ts"
 import { shareLimit, TurnSettings } from "./TurnPricing.ts"
 import { type AgentTurn, TurnRepository } from "./TurnRepository.ts"
 
-/** Parts of a turn's limit for work that it starts elsewhere. */
+/** Shares of a turn's limit for work started elsewhere. */
 export class TurnBudgets extends Effect.Service<TurnBudgets>()("@berth/TurnBudgets", {
   effect: Effect.gen(function* () {
     const turns = yield* TurnRepository
     const settings = yield* TurnSettings
 
     /**
-     * Takes units off the limit, by default half of what is left, and returns them. A turn without a limit grants what is
-     * wanted. Joins the running transaction, which holds the turn: concurrent shares never exceed the limit.
+     * Deducts units from the limit, by default half of the remainder, and returns them. A turn without a limit grants
+     * `wanted`. Joins the running transaction, which locks the turn, so concurrent shares never exceed the limit.
      */
     const share = Effect.fn("TurnBudgets.share")(function* (turn: AgentTurn, wanted: Units | undefined) {
       const record = yield* Effect.mapError(yield* turns.lock(turn), () => new TurnNotInProgress())
@@ -25,7 +25,7 @@ export class TurnBudgets extends Effect.Service<TurnBudgets>()("@berth/TurnBudge
       return Option.some(units)
     })
 
-    /** Returns what the other work has not used. Without effect when the turn has ended. Joins the running transaction. */
+    /** Returns unused units of the other work. No effect if the turn has ended. Joins the running transaction. */
     const giveBack = Effect.fn("TurnBudgets.giveBack")(function* (turnId: string, units: Units) {
       if (units > 0) yield* turns.raiseLimit(turnId, units)
     })

@@ -1,6 +1,6 @@
 import { Data } from "effect"
 
-/** No such turn of this owner and agent is in progress. */
+/** The owner's agent has no such turn in progress. */
 export class TurnNotInProgress extends Data.TaggedError("TurnNotInProgress")<object> {}
 
 /** Another model call would exceed the turn's budget, or the owner's units and credits. */

@@ -5,7 +5,7 @@ import { McpTools } from "../../skills/mcp/McpTools.ts"
 import { TurnNotInProgress } from "./TurnErrors.ts"
 import { type AgentTurn, TurnRepository } from "./TurnRepository.ts"
 
-/** A call of a tool; `tool` is the server's name of it. */
+/** A call of a tool; `tool` is named as by the server. */
 export interface McpToolCall {
   readonly server: string
   readonly tool: string
@@ -27,7 +27,7 @@ export class TurnMcpTools extends Effect.Service<TurnMcpTools>()("@berth/TurnMcp
         Effect.mapError(() => new TurnNotInProgress())
       )
 
-    /** The tools of the servers that answer; the log names the others. */
+    /** Returns the tools of the reachable servers; logs the others. */
     const list = Effect.fn("TurnMcpTools.list")(function* (turn: AgentTurn) {
       yield* requireTurn(turn)
       const listed = yield* tools.list(turn.agentId)

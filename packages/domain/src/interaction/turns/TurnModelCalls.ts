@@ -26,7 +26,7 @@ import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 export type TurnChatRequest = Omit<ChatRequest, "caller" | "ownKeysOnly">
 
-/** Interval at which a call in progress checks that its turn is. */
+/** Interval at which a call in progress checks that its turn is in progress. */
 const turnCheckIntervalMs = Duration.toMillis("5 seconds")
 
 type Quote = Effect.Effect.Success<ReturnType<AiLayer["quote"]>>
@@ -39,14 +39,14 @@ interface AdmittedCall {
   readonly maxTokens?: number
 }
 
-/** The events of a call that is opened when they are read: only their end can name the model. */
+/** Events of a call opened at the first read; only their end can name the model. */
 export type TurnModelEvent = ModelEvent<Pick<ChatOpening, "model" | "provider">>
 
 const isFree = ({ inputCost, outputCost }: Quote) => inputCost === 0 && outputCost === 0
 
 const freeCall = { promptMicros: noUsdMicros, answerMicros: noUsdMicros }
 
-/** Model calls of turns in progress: within the turn's budget and the owner's balance, counted before they are sent. */
+/** Model calls of turns in progress, within the turn's budget and the owner's balance; counted before they are sent. */
 export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/TurnModelCalls", {
   effect: Effect.gen(function* () {
     const ai = yield* AiLayer
@@ -63,7 +63,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
         begun ? Effect.succeed<AdmittedCall>({ cost, outputCost }) : new TurnNotInProgress()
       )
 
-    /** Extends the reservation to the call's upper bound, as far as the balance reaches, and limits the call to it. */
+    /** Extends the reservation to the call's upper bound as far as the balance allows, and limits the call to it. */
     const beginPaid = (turn: AgentTurn, quote: Quote) =>
       transaction.run(
         Effect.gen(function* () {
@@ -83,7 +83,10 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
         })
       )
 
-    /** One statement for a call that the unit of the message covers, whatever the turn's calls before. None for any other. */
+    /**
+     * Admits a call covered by the unit of the message, regardless of earlier calls, in one statement. None for any
+     * other call.
+     */
     const admitWithinMessage = (turn: AgentTurn, quote: Quote) => {
       const { maxTokens, ...bounds } = boundWholeCall(quote)
       const { outputCost } = quote
@@ -107,7 +110,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
         )
     }
 
-    /** Reads the turn only when the unit of its message does not cover the call. */
+    /** Reads the turn only if the unit of its message does not cover the call. */
     const admit = Effect.fnUntraced(function* (
       turn: AgentTurn,
       request: TurnChatRequest
@@ -122,7 +125,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
       return yield* isFree(quote) ? begin(turn, { own: false, ...freeCall }, quote) : beginPaid(turn, quote)
     })
 
-    /** Without images where the model accepts none: the conversation can have begun with another one. */
+    /** Drops images if the model does not accept them; the conversation may have begun with another model. */
     const withAcceptedImages = (turn: AgentTurn, request: TurnChatRequest) =>
       listReferencedImages(request.messages).length === 0
         ? Effect.succeed(request)
@@ -132,7 +135,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
               : request
           )
 
-    /** Admits a call of a turn in progress and returns its events. The call ends with the scope, or with its turn. */
+    /** Admits a call of a turn in progress and returns its events. The call ends with the scope or with its turn. */
     const open = Effect.fnUntraced(function* (
       turn: AgentTurn,
       asked: TurnChatRequest
@@ -143,7 +146,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
     > {
       yield* limiter.take("runtime-model", turn.userId)
       const request = yield* withAcceptedImages(turn, asked)
-      // Hot path: plain variables, since an answer has hundreds of deltas and one fiber at a time passes them on.
+      // Hot path: plain variables, since an answer has hundreds of deltas, forwarded by a single fiber.
       const texts: Array<string> = []
       let isEnded = false
       const end = (call: CallCost, outcome: Parameters<TurnRepository["Type"]["endCall"]>[2]) =>
@@ -199,7 +202,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
       ).pipe(Effect.tapError(() => end(cost, "failed")))
       type Reader = ChunkReader<TurnModelEvent, ChatError | TurnNotInProgress>
       const readMetered = ({ opening, read }: OpenChat): Reader =>
-        // The cost is stored before the turn can end.
+        // Stored before the turn can end.
         Effect.tapError(
           Effect.flatMap(read, (events) => (events === null ? Effect.succeed(null) : meter(opening, events))),
           () => end(cost, costSoFar(admitted))

@@ -6,10 +6,10 @@ import { type PageNotReadable, type WebPage, WebPages } from "../../skills/web/W
 import { TurnNotInProgress } from "./TurnErrors.ts"
 import { type AgentTurn, TurnRepository } from "./TurnRepository.ts"
 
-/** Pages that one owner's agents read at the same time in one process; others wait. */
+/** Maximum pages that agents of an owner read concurrently in a process; further reads wait. */
 const concurrentPages = 4
 
-/** An address in the log shows no query, which may hold a secret. */
+/** Logged addresses omit the query, which may contain a secret. */
 const withoutQuery = (address: string) => (address.split(/[?#]/)[0] ?? "").slice(0, 500)
 
 /** Web pages for turns in progress. */
@@ -32,7 +32,7 @@ export class TurnPages extends Effect.Service<TurnPages>()("@berth/TurnPages", {
         )
       )
 
-    /** Opens a page, which ends with the scope, and notes it in the agent's log. */
+    /** Opens a page until the scope closes, and records it in the agent's log. */
     const open = Effect.fn("TurnPages.open")(function* (
       turn: AgentTurn,
       address: string

@@ -2,24 +2,24 @@ import { Context, Option } from "effect"
 import { roundUpUnits } from "../../billing/units/UnitSplit.ts"
 import { noUnits, noUsdMicros, Units, unitsPerCredit, UsdMicros } from "../../shared/Money.ts"
 
-/** Prices of turns, as the operator sets them. */
+/** Prices of turns, configured by the operator. */
 export class TurnSettings extends Context.Tag("@berth/TurnSettings")<
   TurnSettings,
   {
     /** Factor on the cost of a call at its provider. */
     readonly priceMargin: number
-    /** Upper bound of one turn's price in US dollars. */
+    /** Maximum price of a turn in US dollars. */
     readonly budgetUsd: number
   }
 >() {}
 
-/** The model calls of a turn so far. Costs are those of the provider, without margin. */
+/** Model calls of a turn so far. Costs are the provider's, without margin. */
 export interface TurnUsage {
   readonly ownCalls: number
   readonly platformCalls: number
-  /** Calls in progress. */
+  /** Number of calls in progress. */
   readonly openCalls: number
-  /** Cost of ended calls and of the prompts of calls in progress. */
+  /** Cost of completed calls and of the prompts of calls in progress. */
   readonly costMicros: UsdMicros
   /** Upper bound of the answers of calls in progress. */
   readonly heldMicros: UsdMicros
@@ -33,7 +33,7 @@ export const unusedTurn: TurnUsage = {
   heldMicros: noUsdMicros
 }
 
-/** A model call before it is sent. Prices are US dollars per million tokens, which are micros per token. */
+/** A model call before it is sent. Prices are US dollars per million tokens, equal to micros per token. */
 export interface CallEstimate {
   readonly promptTokens: number
   readonly maxTokens: number
@@ -41,7 +41,7 @@ export interface CallEstimate {
   readonly outputCost: number
 }
 
-/** A call that fits the turn: its answer's limit and upper bounds. */
+/** A call within the turn's limit: limit and upper bounds of its answer. */
 export interface BoundedCall {
   readonly maxTokens: number
   readonly promptMicros: UsdMicros
@@ -50,14 +50,14 @@ export interface BoundedCall {
 
 type TurnPrices = TurnSettings["Type"]
 
-/** Reserved with a message; model calls extend the reservation. */
+/** Units reserved with a message; model calls extend the reservation. */
 export const messageUnits = Units(1)
 
 const microsPerUnit = 1_000_000 / unitsPerCredit
-/** A call that could answer with fewer tokens is not made, unless the caller wants fewer. */
+/** Minimum answer of a call, unless the caller requests fewer tokens. */
 export const minimumAnswerTokens = 64
 
-// Takes off the noise of binary fractions before it rounds up.
+// Removes binary rounding errors before rounding up.
 const roundUp = (value: number): number => Math.ceil(Number(value.toFixed(6)))
 
 const estimateMicros = ({ inputCost, maxTokens, outputCost, promptTokens }: CallEstimate) => ({
@@ -65,26 +65,27 @@ const estimateMicros = ({ inputCost, maxTokens, outputCost, promptTokens }: Call
   answerMicros: UsdMicros(roundUp(maxTokens * outputCost))
 })
 
-/** The most units that one turn costs. */
+/** Returns the maximum units of a turn. */
 export const findMaximumTurnUnits = ({ budgetUsd }: TurnPrices): Units =>
   Units(Math.max(1, roundUpUnits(Number((budgetUsd * unitsPerCredit).toFixed(6)))))
 
 const convertToUnits = (prices: TurnPrices, micros: UsdMicros): Units =>
   Units(Math.min(findMaximumTurnUnits(prices), Math.max(1, roundUp((micros * prices.priceMargin) / microsPerUnit))))
 
-/** Whether the owner's own keys paid for all model calls, of which there was one. */
+/** Whether the turn had model calls and the owner's own keys paid for all of them. */
 export const isPaidByOwnKeys = ({ ownCalls, platformCalls }: TurnUsage): boolean => ownCalls > 0 && platformCalls === 0
 
-/** Price of an answered turn in units. A turn without any model call costs one. */
+/** Returns the price of an answered turn in units; one unit without a model call. */
 export const computeTurnUnits = (prices: TurnPrices, usage: TurnUsage): Units =>
   isPaidByOwnKeys(usage) ? noUnits : convertToUnits(prices, usage.costMicros)
 
-/** Price of a failed turn in units: zero when no model request was sent. */
+/** Returns the price of a failed turn in units; zero if no model request was sent. */
 export const computeFailedTurnUnits = (prices: TurnPrices, usage: TurnUsage): Units =>
   usage.platformCalls === 0 ? noUnits : convertToUnits(prices, usage.costMicros)
 
 /**
- * The units that a turn with a limit gives to other work: `wanted`, or half of what its own calls leave. None when less is left.
+ * Returns the units that a turn with a limit grants to other work: `wanted`, or half of the remainder after its own
+ * calls. None if less remains.
  */
 export const shareLimit = (
   prices: TurnPrices,
@@ -97,25 +98,25 @@ export const shareLimit = (
   return units >= 1 && units <= left ? Option.some(units) : Option.none()
 }
 
-/** Units that the turn should have reserved before the call is sent. */
+/** Returns the units that the turn must have reserved before the call is sent. */
 export const computeCallUnits = (prices: TurnPrices, usage: TurnUsage, call: CallEstimate): Units => {
   const { answerMicros, promptMicros } = estimateMicros(call)
   return convertToUnits(prices, UsdMicros(usage.costMicros + usage.heldMicros + promptMicros + answerMicros))
 }
 
-/** The provider's cost that `units` and the budget cover. */
+/** Returns the provider's cost that `units` and the budget cover. */
 export const findCostLimit = ({ budgetUsd, priceMargin }: TurnPrices, units: Units): UsdMicros => {
   const total = Math.min(units * microsPerUnit, budgetUsd * 1_000_000) / priceMargin
   return UsdMicros(Math.floor(Number(total.toFixed(6))))
 }
 
-/** The upper bounds of a call with all its answer's tokens. */
+/** Returns the upper bounds of a call with its maximum answer. */
 export const boundWholeCall = (call: CallEstimate): BoundedCall => ({
   maxTokens: call.maxTokens,
   ...estimateMicros(call)
 })
 
-/** Limits a call's answer to what `units` and the budget leave; none when too little is left. */
+/** Limits a call's answer to the remainder of `units` and the budget; none if too little remains. */
 export const boundCall = (
   prices: TurnPrices,
   usage: TurnUsage,

@@ -13,17 +13,17 @@ export interface AgentTurn {
 }
 
 export interface TurnRecord extends TurnUsage, TurnPayment {
-  /** Whether a model call was ever begun, failed ones included. */
+  /** Whether any model call began, including failed ones. */
   readonly callBegun: boolean
 }
 
-/** Change of a turn's usage by one call; `own`: paid by the owner's own key. */
+/** Change of a turn's usage by one call. `own`: paid by the owner's own key. */
 export interface CallCost extends Pick<BoundedCall, "promptMicros" | "answerMicros"> {
   readonly own: boolean
 }
 
 /**
- * The turns in progress and their model calls. A turn holds a lease that its process renews. Lock order: turn, reservation,
+ * Turns in progress and their model calls. A turn holds a lease that its process renews. Lock order: turn, reservation,
  * day, user, message, session.
  */
 export class TurnRepository extends Context.Tag("@berth/TurnRepository")<
@@ -31,35 +31,38 @@ export class TurnRepository extends Context.Tag("@berth/TurnRepository")<
   {
     readonly begin: (turn: AgentTurn, payment: TurnPayment, leaseUntil: DateTime.Utc) => Effect.Effect<void>
     readonly find: (turn: AgentTurn) => Effect.Effect<Option.Option<TurnRecord>>
-    /** The same, locked until the transaction ends. */
+    /** As `find`, locked until the transaction ends. */
     readonly lock: (turn: AgentTurn) => Effect.Effect<Option.Option<TurnRecord>>
     /**
-     * Counts a call before it is sent. False when the turn is not in progress. With `within` also when the turn's cost with the
-     * call's upper bound exceeds it, when the turn has no open reservation, or when only the owner's keys pay.
+     * Counts a call before it is sent. False if the turn is not in progress. With `within`, also false if the turn's
+     * cost with the call's upper bound exceeds it, the turn has no open reservation, or only the owner's keys may pay.
      */
     readonly beginCall: (turn: AgentTurn, call: CallCost, within?: UsdMicros) => Effect.Effect<boolean>
     /**
-     * Ends a call with the cost of its answer; `promptMicros` replaces the estimate. `failed`: the provider produced nothing,
-     * so the call counts as never made. Ignores ended turns.
+     * Ends a call with the cost of its answer; `promptMicros` replaces the estimate. `failed`: the provider produced
+     * nothing, so the call does not count. No effect for ended turns.
      */
     readonly endCall: (
       turn: AgentTurn,
       call: CallCost,
       outcome: "failed" | { readonly costMicros: UsdMicros }
     ) => Effect.Effect<void>
-    /** Whether turns of the agent are in progress, without those whose lease has expired. */
+    /** Whether the agent has turns in progress with an unexpired lease. */
     readonly isBusy: (agentId: AgentId) => Effect.Effect<boolean>
-    /** Raises the limit of a turn in progress that has one, or lowers it by negative units. */
+    /** Raises the limit of a turn in progress, or lowers it for negative units. No effect without a limit. */
     readonly raiseLimit: (turnId: string, units: number) => Effect.Effect<void>
-    /** Turns that another transaction holds are left out. */
+    /** Skips turns locked by another transaction. */
     readonly renewLeases: (turnIds: ReadonlyArray<string>, leaseUntil: DateTime.Utc) => Effect.Effect<void>
-    /** Asks the processes of turns to stop them. Ignores ended turns. */
+    /** Requests the processes of turns to stop them. No effect for ended turns. */
     readonly requestStop: (turnIds: ReadonlyArray<string>) => Effect.Effect<void>
-    /** Those of the turns that are to stop. */
+    /** Returns the turns whose stop was requested. */
     readonly listStopRequested: (turnIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>>
-    /** Turns whose lease has expired. */
+    /** Turns with an expired lease. */
     readonly listAbandoned: (now: DateTime.Utc) => Effect.Effect<ReadonlyArray<string>>
-    /** Ends a turn and returns its record; with `abandonedAt` only if its lease has expired. None when it has ended before. */
+    /**
+     * Ends a turn and returns its record; with `abandonedAt`, only if its lease has expired. None if it has already
+     * ended.
+     */
     readonly end: (turnId: string, abandonedAt?: DateTime.Utc) => Effect.Effect<Option.Option<TurnRecord>>
   }
 >() {}

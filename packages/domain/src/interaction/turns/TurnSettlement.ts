@@ -7,29 +7,31 @@ import { noUnits, type Units, UsdMicros } from "../../shared/Money.ts"
 import { type TurnRecord, TurnRepository } from "./TurnRepository.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
-/** The provider's report can exceed the bound of a call; the limit holds. */
+/** A provider's report can exceed the bound of a call; the limit still applies. */
 const limitUnits = (units: Units, { unitLimit }: TurnRecord): Units =>
   unitLimit === undefined || units < unitLimit ? units : unitLimit
 
-/** A call that outlives its turn counts with its upper bound: its answer can still arrive, and its cost is never known. */
+/**
+ * A call that outlives its turn counts with its upper bound: its answer may still arrive, and its cost is never known.
+ */
 const boundOpenCalls = (record: TurnRecord): TurnRecord => ({
   ...record,
   costMicros: UsdMicros(record.costMicros + record.heldMicros)
 })
 
-/** Ends turns and books their price, which calls can raise above the reservation. Runs in the transaction that stores the turn's outcome. */
+/**
+ * Ends turns and books their price, which calls can raise above the reservation. Runs in the transaction that stores
+ * the outcome of the turn.
+ */
 export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/TurnSettlement", {
   effect: Effect.gen(function* () {
     const turns = yield* TurnRepository
     const ledger = yield* UnitLedger
     const settings = yield* TurnSettings
-    /** The price of most turns: the unit of the message covers their calls. */
+    /** Price of most turns, whose calls are covered by the unit of the message. */
     const messagePrice = { units: messageUnits, costLimit: findCostLimit(settings, messageUnits) }
 
-    /**
-     * Returns the price, which a balance that is too low does not cover; none when the turn has ended before. `model`: the one
-     * that answered.
-     */
+    /** Returns the price, even if the balance does not cover all of it; none if the turn has already ended. `model`: the answering model. */
     const complete = Effect.fnUntraced(function* (turnId: string, model?: string) {
       const ended = Option.map(yield* turns.end(turnId), boundOpenCalls)
       if (Option.isNone(ended)) return Option.none<AnswerCost>()
@@ -41,8 +43,8 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
     }, withExportedSpan("TurnSettlement.complete"))
 
     /**
-     * Returns the record, or none when the turn has ended before. From the first model request on, a failed turn is settled.
-     * The calls of an abandoned turn have ended with its process.
+     * Returns the record; none if the turn has already ended. A failed turn is settled if it sent a model request. The
+     * calls of an abandoned turn have ended with its process.
      */
     const fail = Effect.fn("TurnSettlement.fail")(function* (turnId: string, abandonedAt?: DateTime.Utc) {
       const found = yield* turns.end(turnId, abandonedAt)

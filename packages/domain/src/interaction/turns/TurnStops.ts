@@ -2,17 +2,20 @@ import { Duration, Effect, Schedule } from "effect"
 import { runStoppable } from "../../shared/StoppableWork.ts"
 import { TurnRepository } from "./TurnRepository.ts"
 
-/** A request to another process is seen within this time, and that of the statement. */
+/** Maximum delay of a request to another process, without that of the statement. */
 const pollInterval = Duration.seconds(1)
 
 interface WatchedTurn {
   readonly turnId: string
   readonly stop: () => void
-  /** Younger turns are not looked up, so that a short turn costs no statement. */
+  /** Younger turns are not polled, so that a short turn costs no statement. */
   isOld: boolean
 }
 
-/** Requests to stop turns in progress. The row of the turn holds the request, which outlives the process that received it. */
+/**
+ * Requests to stop turns in progress. Stored in the row of the turn, so a request outlives the process that received
+ * it.
+ */
 export class TurnStops extends Effect.Service<TurnStops>()("@berth/TurnStops", {
   scoped: Effect.gen(function* () {
     const turns = yield* TurnRepository
@@ -31,7 +34,9 @@ export class TurnStops extends Effect.Service<TurnStops>()("@berth/TurnStops", {
     )
     yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(poll, Schedule.spaced(pollInterval))))
 
-    /** Runs the work of a turn of this process. None when the turn is to stop before its end, which interrupts it. */
+    /**
+     * Runs the work of a turn of this process. None if a stop was requested before the end, which interrupts the work.
+     */
     const runUnlessStopped = <A, E, R>(turnId: string, work: Effect.Effect<A, E, R>) =>
       runStoppable(work, (stop) => {
         const turn = { turnId, stop, isOld: false }
@@ -39,7 +44,7 @@ export class TurnStops extends Effect.Service<TurnStops>()("@berth/TurnStops", {
         return () => watched.delete(turn)
       })
 
-    /** Stops turns, of every process. Idempotent. */
+    /** Stops turns of any process. Idempotent. */
     const request = Effect.fn("TurnStops.request")(function* (turnIds: ReadonlyArray<string>) {
       if (turnIds.length === 0) return
       yield* turns.requestStop(turnIds)

@@ -7,14 +7,14 @@ import { LiveStreamRepository } from "./LiveStreamRepository.ts"
 import { LiveStreams } from "./LiveStreams.ts"
 
 export interface RotatedLiveStream extends Pick<LiveStream, "id" | "playbackUrl"> {
-  /** Secret of the encoder, shown once. */
+  /** Secret for the encoder, shown once. */
   readonly streamKey: Redacted.Redacted
 }
 
-/** Longer than a call of a provider takes. */
+/** Longer than a call to a provider. */
 const rotationTimeout = Duration.minutes(1)
 
-/** The live streams that belong to agents. */
+/** Live streams of agents. */
 export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth/AgentLiveStreams", {
   effect: Effect.gen(function* () {
     const repository = yield* LiveStreamRepository
@@ -22,14 +22,17 @@ export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth
     const log = yield* AgentLog
     const transaction = yield* Transaction
 
-    /** The agent's stream with its status, if it has one; callers have checked the ownership. */
+    /** Returns the agent's stream with its status, if any. Callers check ownership. */
     const find = Effect.fn("AgentLiveStreams.find")(function* (agentId: AgentId) {
       return yield* Effect.transposeMapOption(yield* repository.findByAgent(agentId), (stream) =>
         Effect.map(streams.status(stream.id), (status) => ({ ...stream, status }))
       )
     })
 
-    /** Replaces the stream key; uploads with the old one are refused from then on. None without a stream. Not within a transaction: it can call a provider. */
+    /**
+     * Replaces the stream key; uploads with the old key are then rejected. None without a stream. Must not run in a
+     * transaction, since it can call a provider.
+     */
     const rotateKey = Effect.fn("AgentLiveStreams.rotateKey")(function* (agentId: AgentId) {
       const stream = yield* repository.findByAgent(agentId)
       if (Option.isNone(stream)) return Option.none<RotatedLiveStream>()
@@ -39,13 +42,16 @@ export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth
       )
     })
 
-    /** Refuses the key from the commit of the running transaction on. True when the caller is to replace it after that; others do so later. */
+    /**
+     * Invalidates the key when the running transaction commits. True if the caller must replace it afterwards;
+     * otherwise another process does.
+     */
     const expireKey = (agentId: AgentId) => repository.expireKey(agentId, rotationTimeout)
 
-    /** Refuses the key from the commit of the running transaction on; it is replaced by one that is not known to anyone. */
+    /** Invalidates the key when the running transaction commits. Its replacement is not disclosed. */
     const revokeKey = (agentId: AgentId) => repository.expireKey(agentId, Duration.zero)
 
-    /** Replaces the keys that are due. One whose provider is away is tried again later. */
+    /** Replaces due keys. Retried later if the provider is unavailable. */
     const rotateDueKeys = Effect.fn("AgentLiveStreams.rotateDueKeys")(function* () {
       yield* Effect.forEach(
         yield* repository.claimDueKeys(rotationTimeout),
@@ -57,7 +63,7 @@ export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth
       )
     })
 
-    /** Ends the streams of deleted agents. A stream whose provider is away is tried again by the next call. */
+    /** Ends the streams of deleted agents. The next call retries those with an unavailable provider. */
     const endAbandoned = Effect.fn("AgentLiveStreams.endAbandoned")(function* () {
       yield* Effect.forEach(
         yield* repository.listAbandoned,
@@ -72,7 +78,7 @@ export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth
       )
     })
 
-    /** Records the starts and ends of broadcasts at a provider. */
+    /** Records the beginnings and ends of broadcasts at a provider. */
     const recordBroadcasts = Effect.fn("AgentLiveStreams.recordBroadcasts")(function* () {
       const active = yield* streams.listActive
       if (Option.isNone(active)) return

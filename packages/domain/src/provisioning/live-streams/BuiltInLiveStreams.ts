@@ -5,7 +5,7 @@ import { decideLiveStreamStatus, LiveStreamId } from "./LiveStream.ts"
 import { LiveStreamRepository } from "./LiveStreamRepository.ts"
 import { LiveStreams } from "./LiveStreams.ts"
 
-/** Live streams of the built-in HLS origin, which every process of the web API serves. */
+/** Live streams of the built-in HLS origin, served by every web API process. */
 export const layer = ({ appUrl }: { readonly appUrl: URL }) =>
   Layer.effect(
     LiveStreams,
@@ -23,7 +23,7 @@ export const layer = ({ appUrl }: { readonly appUrl: URL }) =>
           return { id, playbackUrl: `${appUrl.origin}/live/${id}/index.m3u8`, ...(yield* makeKey) }
         }),
         rotateKey: Effect.fn("LiveStreams.rotateKey")(() => Effect.asSome(makeKey)),
-        // The row is the stream.
+        // The row is the stream, so nothing else must end.
         end: () => Effect.void,
         listActive: Effect.succeedNone,
         status: Effect.fn("LiveStreams.status")(function* (id: LiveStreamId) {

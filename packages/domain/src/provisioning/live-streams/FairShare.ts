@@ -8,7 +8,7 @@ export interface OwnerStorage {
   readonly bytes: number
 }
 
-/** Bytes that a stream of the owner may store. Above the total, each owner has an equal share, whatever others store. */
+/** Returns the bytes that a stream of the owner may store. Above the total, all owners have equal shares. */
 export const computeStorageShare = (storage: ReadonlyArray<OwnerStorage>, ownerId: UserId): number => {
   const { maximumFileBytes, storedBytes, storedBytesPerStream } = liveLimits
   const total = storage.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -19,7 +19,10 @@ export const computeStorageShare = (storage: ReadonlyArray<OwnerStorage>, ownerI
   return Math.min(storedBytesPerStream, Math.max(maximumFileBytes, share))
 }
 
-/** Whether one of `holders` that holds `held` may take more: while the total is free, and up to its equal share in any case. */
+/**
+ * Whether one of `holders` that holds `held` may take more: always while the total is not exhausted, else up to an
+ * equal share.
+ */
 export const mayTakeMore = ({
   capacity,
   held,

@@ -9,11 +9,11 @@ const contentTypes: Readonly<Record<string, string>> = {
   vtt: "text/vtt"
 }
 
-// No slash, no percent sign, no two dots in a row.
+// Excludes slashes, percent signs and consecutive dots.
 const grammar = /^[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\.(?:m3u8|ts|m4s|mp4|aac|vtt)$/
 const maximumNameLength = 100
 
-/** The name of a playlist or media file of a stream. */
+/** Name of a playlist or media file of a stream. */
 export const LiveFileName = Schema.String.pipe(Schema.brand("LiveFileName"))
 export type LiveFileName = typeof LiveFileName.Type
 

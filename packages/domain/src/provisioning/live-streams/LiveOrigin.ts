@@ -30,7 +30,7 @@ import {
 } from "./LiveStreamErrors.ts"
 import { type LiveFile, LiveStreamRepository, type LiveUpload } from "./LiveStreamRepository.ts"
 
-/** Files in memory of one process, for viewers that arrive together. */
+/** Maximum files cached by a process, for simultaneous viewers. */
 const cachedFiles = 24
 const cachedFileLifetime = Duration.seconds(2)
 const cachedPlaylistLifetime = Duration.millis(200)
@@ -41,10 +41,10 @@ const longestReload = Duration.seconds(30)
 const totalAllowance = "total"
 const maximumAllowances = 1000
 
-/** How many each stream holds. */
+/** Count per stream. */
 type Counts = ReadonlyMap<LiveStreamId, number>
 
-/** The built-in HLS origin: encoders upload files, players fetch them, any process serves both. */
+/** Built-in HLS origin: encoders upload files and players fetch them, from any process. */
 export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin", {
   effect: Effect.gen(function* () {
     const repository = yield* LiveStreamRepository
@@ -56,7 +56,7 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
     const allowances = yield* Ref.make<ReadonlyMap<string, ByteAllowance>>(new Map())
     const storage = yield* Effect.cachedWithTTL(repository.listStorage, Duration.seconds(1))
 
-    /** The stream of the key and the name of its file; a wrong key is refused before the name is looked at. */
+    /** Returns the stream of the key and the file name; a wrong key is rejected before the name is validated. */
     const authorize = (key: Redacted.Redacted, name: string) =>
       Effect.gen(function* () {
         const keyHash = hashSecret(digests, key)
@@ -74,7 +74,7 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
         return next
       })
 
-    /** Counts one of the stream until the scope closes. */
+    /** Increments the stream's count until the scope closes. */
     const hold = (
       counts: Ref.Ref<Counts>,
       id: LiveStreamId,
@@ -128,14 +128,15 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
         )
       })
 
-    /** Stores an upload of an encoder. An incomplete body leaves nothing. */
+    /** Stores an upload of an encoder. An incomplete body has no effect. */
     const ingest = Effect.fn("LiveOrigin.ingest")(function* <E, R>(
       key: Redacted.Redacted,
       fileName: string,
       read: Effect.Effect<Uint8Array, E, R>
     ) {
       const receivedAt = yield* Clock.currentTimeNanos
-      // Reading begins before the key is checked: ffmpeg closes the connection after the last byte, and unread bytes are lost.
+      // Reads the body before the check of the key: ffmpeg closes the connection after the last byte, and unread bytes
+      // are lost.
       const body = yield* Effect.forkScoped(Effect.interruptible(read))
       const { keyHash, name, stream } = yield* authorize(key, fileName)
       yield* Effect.annotateCurrentSpan({ "agent.id": stream.agentId })
@@ -143,7 +144,7 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
       yield* store(keyHash, stream, { name, receivedAt, content: yield* Fiber.join(body) })
     }, Effect.scoped)
 
-    /** Deletes a file that left the encoder's playlist. Idempotent. */
+    /** Deletes a file that is no longer in the encoder's playlist. Idempotent. */
     const removeFile = Effect.fn("LiveOrigin.removeFile")(function* (key: Redacted.Redacted, fileName: string) {
       const { name, stream } = yield* authorize(key, fileName)
       yield* repository.removeFile(stream.id, name)
@@ -158,7 +159,7 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
         return Option.some<LiveFile>({ ...file.value, content: new TextEncoder().encode(text) })
       })
 
-    // One query for all viewers of a moment.
+    // One query for all simultaneous viewers.
     const files = yield* Cache.makeWith({
       capacity: cachedFiles,
       lookup: (path: string) => {
@@ -183,13 +184,13 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
     const rateOf = (name: string) =>
       name === totalAllowance ? liveLimits.playbackBytesPerSecondInTotal : liveLimits.playbackBytesPerSecond
 
-    /** Without those that are full again, so that names of unknown streams displace none in use. */
+    /** Drops refilled allowances, so that names of unknown streams displace none in use. */
     const keepUsed = (all: ReadonlyMap<string, ByteAllowance>, now: number) =>
       new Map([...all].filter(([name]) => allowanceOf(all, name, rateOf(name), now).bytes < rateOf(name)))
 
     const rates = (id: LiveStreamId) => [id, totalAllowance].map((name) => [name, rateOf(name)] as const)
 
-    /** Takes bytes of the stream's and of the process's bandwidth, unless one of them is used up. */
+    /** Takes bytes from the bandwidths of the stream and of the process, unless either is exhausted. */
     const takeBytes = (id: LiveStreamId, bytes: number) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         Ref.modify(allowances, (all) => {
@@ -203,7 +204,7 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
             !mayTakeMore({
               capacity: total.rate,
               held: own.rate - own.left,
-              // Without the total itself.
+              // Excludes the total.
               holders: total.left > 0 ? 1 : keepUsed(known, now).size - 1,
               total: total.rate - total.left
             })
@@ -226,7 +227,7 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
         Option.match({ onNone: () => new LiveStreamNotFound(), onSome: Effect.succeed })
       )
 
-    /** Waits until the playlist has the segment or part. */
+    /** Waits until the playlist contains the segment or part. */
     const awaitReload = (id: LiveStreamId, name: LiveFileName, target: ReloadTarget) =>
       Effect.gen(function* () {
         const text = decoder.decode((yield* find(id, name)).content)
@@ -247,21 +248,21 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
         )
       })
 
-    /** A file for a player. A playlist with a reload target is returned once it has the target. */
+    /** Returns a file for a player. A playlist with a reload target is returned after it contains the target. */
     const play = Effect.fn("LiveOrigin.play")(function* (
       id: LiveStreamId,
       fileName: string,
       target: Option.Option<ReloadTarget>
     ) {
       const name = yield* Effect.mapError(parseLiveFileName(fileName), () => new LiveStreamNotFound())
-      // Before the file is read: a flood costs no queries.
+      // Before the file is read, so that a flood of requests costs no queries.
       yield* takeBytes(id, 0)
       if (Option.isSome(target) && isPlaylistName(name)) yield* awaitReload(id, name, target.value)
       const file = yield* find(id, name)
       return { ...file, name, takeBytes: (bytes: number) => takeBytes(id, bytes) }
     })
 
-    /** Records the end of broadcasts whose encoder stopped without saying so. */
+    /** Records the end of broadcasts whose encoder stopped without notice. */
     const endIdleBroadcasts = Effect.fn("LiveOrigin.endIdleBroadcasts")(function* () {
       yield* transaction.run(
         Effect.flatMap(repository.endIdle(broadcastIdleTimeout), (agentIds) =>

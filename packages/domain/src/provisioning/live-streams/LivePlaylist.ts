@@ -2,23 +2,25 @@ import { Either, Option } from "effect"
 import { type LiveFileName, parseLiveFileName } from "./LiveFile.ts"
 import { LivePlaylistInvalid } from "./LiveStreamErrors.ts"
 
-/** A playlist of an encoder (RFC 8216 and its second edition), as far as the origin reads it. */
+/** Parsed playlist of an encoder (RFC 8216 and its second edition), limited to the data that the origin requires. */
 export interface LivePlaylist {
-  /** Differs from the upload only where an address of the ingest became a file name. */
+  /** Equal to the upload, except that addresses of the ingest are replaced with file names. */
   readonly text: string
-  /** Files that it lists. */
+  /** Files listed in the playlist. */
   readonly files: ReadonlyArray<LiveFileName>
   readonly isEnded: boolean
 }
 
-/** RFC 8216, section 4.1, and the line separators of Unicode: players may read a line's rest as an address. */
+/**
+ * RFC 8216, section 4.1, and Unicode line separators, after which players may read the rest of the line as an address.
+ */
 const forbidden = /[\p{Cc}\p{Zl}\p{Zp}]/u
 const uriAttribute = /\bURI="([^"]*)"/g
 const ingestAddress = /^https?:\/\/[^/]+\/live\/ingest\/[^/]+\/([^/?#]+)$/
 
-/** The file that an address of a playlist names: in the same stream, or nothing. */
+/** Returns the file of an address in a playlist; it must be in the same stream. */
 const parseReference = (address: string): Either.Either<LiveFileName, LivePlaylistInvalid> => {
-  // An encoder with a base URL writes its stream key into the playlist, which players must not see.
+  // An encoder with a base URL writes its stream key into the playlist; players must not see it.
   const name = ingestAddress.exec(address)?.[1] ?? address
   return Either.fromOption(
     parseLiveFileName(name),
@@ -26,7 +28,7 @@ const parseReference = (address: string): Either.Either<LiveFileName, LivePlayli
   )
 }
 
-/** Validates and, where needed, rewrites one line; the file is the one that it lists. */
+/** Validates one line and rewrites it if necessary; returns the listed file. */
 const parseLine = (
   line: string
 ): Either.Either<{ readonly line: string; readonly file: Option.Option<LiveFileName> }, LivePlaylistInvalid> => {
@@ -50,7 +52,7 @@ const parseLine = (
 
 const lineEnd = /\r?\n/
 
-/** Validates the playlist of an encoder. Every address must be a file name of the same stream. */
+/** Validates an encoder's playlist. Every address must be a file name of the same stream. */
 export const parseLivePlaylist = (bytes: Uint8Array): Either.Either<LivePlaylist, LivePlaylistInvalid> =>
   Either.gen(function* () {
     const text = yield* Either.try({
@@ -68,10 +70,10 @@ export const parseLivePlaylist = (bytes: Uint8Array): Either.Either<LivePlaylist
     }
   })
 
-/** Tags that precede a segment and belong to it. */
+/** Tags that precede a segment and apply to it. */
 const segmentTags = /^#EXT(?:INF|-X-(?:BYTERANGE|DISCONTINUITY|PROGRAM-DATE-TIME|GAP|BITRATE|PART)\b)/
 
-/** Without the last segments that are not stored yet; players would fail on them. Idempotent. */
+/** Removes the last segments that are not yet stored, since players would fail on them. Idempotent. */
 export const withholdMissingTail = (text: string, stored: ReadonlySet<string>): string => {
   const lines = text.split(lineEnd)
   const isSegment = (line: string) => line !== "" && !line.startsWith("#")
@@ -83,7 +85,7 @@ export const withholdMissingTail = (text: string, stored: ReadonlySet<string>): 
   return `${kept.join("\n")}\n`
 }
 
-/** The last segment and, of the segment after it, the number of parts so far. */
+/** The last segment, and the number of available parts of the next segment. */
 export interface LivePosition {
   readonly lastSegment: number
   readonly parts: number
@@ -91,7 +93,7 @@ export interface LivePosition {
 
 export interface ReloadTarget {
   readonly segment: number
-  /** None waits for the whole segment. */
+  /** None: the complete segment. */
   readonly part: Option.Option<number>
 }
 
@@ -118,7 +120,7 @@ export const findLivePosition = (text: string): LivePosition => {
 
 export type ReloadDecision = "respond" | "wait" | "reject"
 
-/** Decides about a blocking reload (RFC 8216bis, section 6.2.5.2). */
+/** Decides on a blocking reload (RFC 8216bis, section 6.2.5.2). */
 export const decideReload = (text: string, { part, segment }: ReloadTarget): ReloadDecision => {
   if (!canBlockReload(text) || /^#EXT-X-ENDLIST\s*$/m.test(text)) return "respond"
   const { lastSegment, parts } = findLivePosition(text)

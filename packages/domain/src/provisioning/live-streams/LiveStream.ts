@@ -2,14 +2,14 @@ import { DateTime, Duration, Schema } from "effect"
 import { AgentId } from "../../shared/AgentId.ts"
 import { UserId } from "../../shared/UserId.ts"
 
-/** Unguessable: it grants access to the playback. */
+/** Unguessable, since it grants access to the playback. */
 export const LiveStreamId = Schema.String.pipe(Schema.brand("LiveStreamId"))
 export type LiveStreamId = typeof LiveStreamId.Type
 
 export const LiveStreamStatus = Schema.Literal("idle", "active").annotations({ identifier: "LiveStreamStatus" })
 export type LiveStreamStatus = typeof LiveStreamStatus.Type
 
-/** An agent's live stream. The times are those of its latest broadcast; uploads are of the built-in origin. */
+/** An agent's live stream. The times are those of its latest broadcast; uploads apply to the built-in origin only. */
 export class LiveStream extends Schema.Class<LiveStream>("LiveStream")({
   id: LiveStreamId,
   agentId: AgentId,
@@ -20,14 +20,14 @@ export class LiveStream extends Schema.Class<LiveStream>("LiveStream")({
   lastUploadAt: Schema.NullOr(Schema.DateTimeUtcFromSelf)
 }) {}
 
-/** Entries in the log of the agent. */
+/** Entries in the agent's log. */
 export const broadcastStarted = "Live stream started"
 export const broadcastEnded = "Live stream ended"
 
-/** A broadcast without an upload for this long has ended. */
+/** Time without an upload after which a broadcast has ended. */
 export const broadcastIdleTimeout = Duration.seconds(30)
 
-/** The status at the built-in origin. */
+/** Returns the status at the built-in origin. */
 export const decideLiveStreamStatus = (
   { endedAt, lastUploadAt }: Pick<LiveStream, "endedAt" | "lastUploadAt">,
   now: DateTime.Utc
@@ -40,27 +40,30 @@ export const decideLiveStreamStatus = (
 
 const mebibyte = 1024 * 1024
 
-/** Bounds of the built-in origin. */
+/** Limits of the built-in origin. */
 export const liveLimits = {
   /** Six seconds at 10 Mbit/s. */
   maximumFileBytes: 8 * mebibyte,
   maximumPlaylistBytes: 256 * 1024,
-  /** Uploads of one stream at once, in one process. */
+  /** Maximum concurrent uploads of a stream in a process. */
   uploadsAtOnce: 16,
-  /** Uploads of one stream per window. */
+  /** Maximum uploads of a stream per window. */
   window: Duration.seconds(10),
   uploadsPerWindow: 200,
-  /** 8 Mbit/s, and one large file. */
+  /** 8 Mbit/s plus one large file. */
   bytesPerWindow: 18 * mebibyte,
-  /** Stored files of one stream; the oldest ones give way. */
+  /** Maximum stored files of a stream; the oldest are deleted. */
   storedBytesPerStream: 128 * mebibyte,
-  /** More than a stream may upload within the retention. */
+  /** Exceeds the uploads of a stream within the retention. */
   storedFilesPerStream: 4000,
-  /** Stored files of all streams; above it, those beyond the equal share of their owner give way. */
+  /** Maximum stored files of all streams. Above it, files beyond the equal share of their owner are deleted. */
   storedBytes: 4096 * mebibyte,
-  /** Age of a file since it was uploaded or listed in a playlist, and of a playlist since the latest upload of its stream. */
+  /**
+   * Maximum age: of a file since its upload or its last listing in a playlist; of a playlist since the latest upload of
+   * its stream.
+   */
   retention: Duration.minutes(2),
-  /** Blocking reloads that wait in one process. */
+  /** Maximum waiting blocking reloads in a process. */
   waitingReloads: 1000,
   /** Playback of one process: 100 Mbit/s of one stream and 800 Mbit/s in total. */
   playbackBytesPerSecond: 12.5e6,

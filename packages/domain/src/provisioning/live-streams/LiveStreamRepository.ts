@@ -9,7 +9,7 @@ export interface NewLiveStream {
   readonly id: LiveStreamId
   readonly agentId: AgentId
   readonly playbackUrl: string
-  /** Of the stream key; none for streams of a provider. */
+  /** Hash of the stream key; none for streams of a provider. */
   readonly keyHash: Option.Option<string>
 }
 
@@ -19,15 +19,18 @@ export interface LiveFile {
 }
 
 export interface LiveUpload {
-  /** Nanoseconds since the epoch. Encoders do not wait for answers, so a later upload can be stored before an earlier one. */
+  /**
+   * Nanoseconds since the epoch. Encoders do not wait for responses, so a later upload can be stored before an earlier
+   * one.
+   */
   readonly receivedAt: bigint
   readonly name: LiveFileName
   readonly content: Uint8Array
-  /** Files that the uploaded playlist lists. */
+  /** Files listed in the uploaded playlist. */
   readonly listed: ReadonlyArray<LiveFileName>
   /** Whether the uploaded playlist ends the broadcast. */
   readonly endsBroadcast: boolean
-  /** Of the stream's files; the oldest ones give way. */
+  /** Maximum bytes of the stream's files; the oldest are deleted. */
   readonly maximumBytes: number
 }
 
@@ -41,7 +44,7 @@ export interface BroadcastChanges {
   readonly ended: ReadonlyArray<AgentId>
 }
 
-/** The streams of agents, and the files of the built-in origin for a short time. */
+/** Streams of agents, and the short-lived files of the built-in origin. */
 export class LiveStreamRepository extends Context.Tag("@berth/LiveStreamRepository")<
   LiveStreamRepository,
   {
@@ -50,15 +53,18 @@ export class LiveStreamRepository extends Context.Tag("@berth/LiveStreamReposito
     readonly findByAgent: (agentId: AgentId) => Effect.Effect<Option.Option<LiveStream>>
     readonly findByKeyHash: (keyHash: string) => Effect.Effect<Option.Option<LiveStream>>
     /**
-     * Refuses uploads by the agent's stream key, which is to be replaced at the latest after `dueIn`. False without a stream,
-     * and while another replacement is under way. Joins the running transaction.
+     * Invalidates the agent's stream key, to be replaced within `dueIn`. False without a stream, or if another
+     * replacement is in progress. Joins the running transaction.
      */
     readonly expireKey: (agentId: AgentId, dueIn: Duration.Duration) => Effect.Effect<boolean>
-    /** The agents whose stream key is due. They are due again after `retryIn` unless it is replaced. */
+    /** Claims agents whose stream key is due. Unless it is replaced, it is due again after `retryIn`. */
     readonly claimDueKeys: (retryIn: Duration.Duration) => Effect.Effect<ReadonlyArray<AgentId>>
-    /** The key is not due any more. Without a hash: no upload reaches the stream. */
+    /** Marks the key as replaced. Without a hash, the stream accepts no upload. */
     readonly setKeyHash: (id: LiveStreamId, keyHash: Option.Option<string>) => Effect.Effect<void>
-    /** Stores and counts the file in the stream of the key; a version that was received earlier is ignored. Joins the running transaction. */
+    /**
+     * Stores and counts the file in the stream of the key; ignores a version received earlier than the stored one.
+     * Joins the running transaction.
+     */
     readonly store: (
       keyHash: string,
       upload: LiveUpload
@@ -68,13 +74,13 @@ export class LiveStreamRepository extends Context.Tag("@berth/LiveStreamReposito
     readonly readFile: (id: LiveStreamId, name: LiveFileName) => Effect.Effect<Option.Option<LiveFile>>
     readonly listFileNames: (id: LiveStreamId) => Effect.Effect<ReadonlySet<string>>
     readonly listStorage: Effect.Effect<ReadonlyArray<OwnerStorage>>
-    /** Records which streams of a provider are in broadcast; returns the agents of those that started and ended. */
+    /** Records which streams of a provider are in broadcast; returns the agents whose broadcast started or ended. */
     readonly recordActive: (active: ReadonlySet<LiveStreamId>) => Effect.Effect<BroadcastChanges>
-    /** Ends the broadcasts without an upload for `idle`; returns their agents. */
+    /** Ends broadcasts without an upload for `idle`; returns their agents. */
     readonly endIdle: (idle: Duration.Duration) => Effect.Effect<ReadonlyArray<AgentId>>
-    /** Deletes the files past their retention; returns their number. */
+    /** Deletes files after their retention; returns their number. */
     readonly pruneFiles: (retention: Duration.Duration) => Effect.Effect<number>
-    /** Streams whose agent was deleted. */
+    /** Streams of deleted agents. */
     readonly listAbandoned: Effect.Effect<ReadonlyArray<LiveStreamId>>
     readonly remove: (id: LiveStreamId) => Effect.Effect<void>
   }

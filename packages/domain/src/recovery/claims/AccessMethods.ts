@@ -1,19 +1,18 @@
 import { Context, type DateTime, Effect } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** A way into an account. */
 export interface AccessMethod {
   readonly name: string
-  /** Revokes what was added at `since` or later. Joins the running transaction. */
+  /** Revokes credentials added at `since` or later. Joins the running transaction. */
   readonly revoke: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>
 }
 
-/** Every way into an account. The program composes the list. */
+/** All access methods of accounts. The program composes the list. */
 export class AccessMethods extends Context.Tag("@berth/AccessMethods")<
   AccessMethods,
   {
     readonly names: ReadonlyArray<string>
-    /** Revokes the credentials that were added at `since` or later, in the order of the list. Joins the running transaction. */
+    /** Revokes the credentials added at `since` or later, in the order of the list. Joins the running transaction. */
     readonly revokeAll: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>
   }
 >() {}

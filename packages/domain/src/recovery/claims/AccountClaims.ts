@@ -16,7 +16,10 @@ export class AccountClaims extends Effect.Service<AccountClaims>()("@berth/Accou
     const notices = yield* ClaimNoticeRepository
     const mailed = yield* MailedTokens
 
-    /** Revokes every access method and verifies the address, which the caller has proved. Joins the running transaction, which holds the user. */
+    /**
+     * Revokes every access method and verifies the address; the caller has proved ownership of it. Joins the running
+     * transaction, which holds the lock on the user.
+     */
     const claim = Effect.fn("AccountClaims.claim")(function* (userId: UserId) {
       if (Option.isSome(yield* mailed.findByUser("email-change-undo", userId))) return yield* new EmailChangePending()
       yield* accessMethods.revokeAll(userId, DateTime.unsafeMake(0))

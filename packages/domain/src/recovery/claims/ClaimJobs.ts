@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import type { JobKind } from "../../jobs/JobKind.ts"
 import { UserId } from "../../shared/UserId.ts"
 
-/** Deletes the prompts and the memory that a claimed account has from before its claim. */
+/** Deletes the prompts and the memory from before the claim of an account. */
 export const ResetClaimedContentsJob = {
   queue: "tasks",
   name: "reset-claimed-contents",

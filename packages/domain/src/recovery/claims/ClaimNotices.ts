@@ -5,17 +5,17 @@ import type { UserId } from "../../shared/UserId.ts"
 import { ResetClaimedContentsJob } from "./ClaimJobs.ts"
 import { ClaimNoticeRepository } from "./ClaimNoticeRepository.ts"
 
-/** The account was not claimed, or its owner has decided already. */
+/** The account was not claimed, or its owner has already decided. */
 export class ClaimNoticeNotFound extends Data.TaggedError("ClaimNoticeNotFound")<object> {}
 
-/** The owner's decision about prompts and memory that a stranger may have put into the account before its claim. */
+/** The owner's decision on prompts and memory that a stranger may have added before the claim. */
 export class ClaimNotices extends Effect.Service<ClaimNotices>()("@berth/ClaimNotices", {
   effect: Effect.gen(function* () {
     const repository = yield* ClaimNoticeRepository
     const outbox = yield* Outbox
     const transaction = yield* Transaction
 
-    /** Keeps the contents, or has a job delete them. */
+    /** Keeps the contents, or schedules their deletion. */
     const settle = Effect.fn("ClaimNotices.settle")(function* (userId: UserId, decision: "keep" | "reset") {
       yield* transaction.run(
         Effect.gen(function* () {

@@ -9,25 +9,28 @@ import { AccountRemoval } from "./AccountRemoval.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import { RemoveAccountJob } from "./AccountDeletionJobs.ts"
 
-/** The request holds neither a password nor a confirmation. */
+/** The request contains neither a password nor a confirmation. */
 export class AccountDeletionUnconfirmed extends Data.TaggedError("AccountDeletionUnconfirmed")<object> {}
 
 /** The password that confirms the deletion is wrong. */
 export class DeletionPasswordIncorrect extends Data.TaggedError("DeletionPasswordIncorrect")<object> {}
 
-/** The password decides when it is given; else `isConfirmed` counts within ten minutes of a sign-in. */
+/** A password takes precedence; without one, `isConfirmed` is valid within ten minutes after a sign-in. */
 export interface DeletionConfirmation {
   readonly password: Option.Option<Redacted.Redacted>
   readonly isConfirmed: boolean
 }
 
-/** Consequences of a deletion in higher contexts; each joins the deletion's transaction. The program composes the list. */
+/** Effects of a deletion in higher contexts; each joins the deletion's transaction. The program composes the list. */
 export class AccountDeletionHooks extends Context.Tag("@berth/AccountDeletionHooks")<
   AccountDeletionHooks,
   ReadonlyArray<(userId: UserId) => Effect.Effect<void>>
 >() {}
 
-/** Account deletion. One transaction ends all sessions and appends the job that removes the rows; they are removed right after. */
+/**
+ * Account deletion. One transaction revokes all sessions and appends the job that removes the rows; the rows are
+ * removed right after.
+ */
 export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/AccountDeletion", {
   effect: Effect.gen(function* () {
     const credentials = yield* PasswordCredentials
@@ -37,7 +40,7 @@ export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/A
     const outbox = yield* Outbox
     const hooks = yield* AccountDeletionHooks
 
-    /** Of concurrent calls one succeeds. */
+    /** Of concurrent calls exactly one succeeds. */
     const remove = Effect.fn("AccountDeletion.delete")(
       function* (current: CurrentUser["Type"], { isConfirmed, password }: DeletionConfirmation) {
         const { sessionId, user } = current
@@ -47,7 +50,7 @@ export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/A
         )
         yield* transaction.run(
           Effect.gen(function* () {
-            // In the transaction: a session or password that has just been revoked proves nothing.
+            // In the transaction, since a concurrently revoked session or password proves nothing.
             if (Option.isSome(byPassword)) yield* byPassword.value.hold
             else yield* sessions.requireRecent(sessionId)
             if ((yield* sessions.revokeAll(user.id)) === 0) return yield* new AuthenticationRequired()

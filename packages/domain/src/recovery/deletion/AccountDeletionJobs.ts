@@ -9,7 +9,7 @@ export const RemoveAccountJob = {
   payload: Schema.Struct({ userId: UserId })
 } as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>
 
-/** The rows of an account are deleted: its instance and files can be removed. */
+/** The rows of an account are deleted; removes its instance and files. */
 export const AccountRemovedJob = {
   queue: "tasks",
   name: "remove-instance",

@@ -8,7 +8,7 @@ import { Tokens } from "../../secrets/Tokens.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import { AccountRemovedJob } from "./AccountDeletionJobs.ts"
 
-/** Transactions that hold rows of the account are short. */
+/** Transactions that lock rows of the account are short. */
 const retrySchedule = Schedule.exponential("50 millis").pipe(
   Schedule.union(Schedule.spaced("1 second")),
   Schedule.jittered,
@@ -27,7 +27,7 @@ export class AccountRemoval extends Effect.Service<AccountRemoval>()("@berth/Acc
 
     /** Idempotent. */
     const remove = Effect.fn("AccountRemoval.remove")(function* (userId: UserId) {
-      // Random, so that nothing leads from the pseudonym to the user.
+      // Random, so that the pseudonym cannot be traced to the user.
       const formerUser = `fmr_${hashSecret(digests, yield* tokens.make).slice(0, 32)}`
       const removal = Effect.tap(users.remove(userId, formerUser), (removed) =>
         removed

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import type { JobKind } from "../../jobs/JobKind.ts"
 
-/** Sends a reset link if the address belongs to an account; only the worker looks it up. */
+/** Sends a reset link if the address belongs to an account; only the worker looks up the account. */
 export const SendPasswordResetJob = {
   queue: "mail",
   name: "forgotten-password",

@@ -24,7 +24,10 @@ export const composePasswordResetMail = (to: Email, appUrl: URL, token: Redacted
   )
 })
 
-/** The address of the account that a reset link may be mailed to: not an unverified one that replaced a verified one. */
+/**
+ * Returns the account's address that may receive a reset link; excludes an unverified address that replaced a verified
+ * one.
+ */
 const findResetAddress = (user: User, previous: Option.Option<Email>, requested: Email): Option.Option<Email> => {
   const isRequested = (email: Email) => normalizeEmail(email) === normalizeEmail(requested)
   const mayUseCurrent = user.emailVerifiedAt !== null || Option.isNone(previous)
@@ -33,7 +36,7 @@ const findResetAddress = (user: User, previous: Option.Option<Email>, requested:
   )
 }
 
-/** The worker's half of a password reset: finds the account of an address and mails the link. */
+/** The worker's part of a password reset: finds the account of an address and mails the link. */
 export class PasswordResetMails extends Effect.Service<PasswordResetMails>()("@berth/PasswordResetMails", {
   effect: Effect.gen(function* () {
     const users = yield* Users
@@ -42,7 +45,7 @@ export class PasswordResetMails extends Effect.Service<PasswordResetMails>()("@b
     const transaction = yield* Transaction
     const policy = yield* AccountPolicy
 
-    /** Idempotent for each request id. */
+    /** Idempotent by request id. */
     const send = Effect.fn("PasswordResetMails.send")(
       function* (requestId: string, email: Email) {
         if (isSyntheticEmail(email, policy)) return

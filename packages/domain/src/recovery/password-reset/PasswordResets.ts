@@ -15,12 +15,12 @@ import { normalizeEmail, parseEmail } from "../../shared/Email.ts"
 import { AccountClaims } from "../claims/AccountClaims.ts"
 import { SendPasswordResetJob } from "./PasswordResetJobs.ts"
 
-/** One error for unknown, expired, replaced and used tokens. */
+/** The same error for unknown, expired, replaced and used tokens. */
 export class ResetTokenInvalid extends Data.TaggedError("ResetTokenInvalid")<object> {}
 
 const purpose = "password-reset"
 
-/** A new password by a mailed link. */
+/** Password resets by a mailed link. */
 export class PasswordResets extends Effect.Service<PasswordResets>()("@berth/PasswordResets", {
   effect: Effect.gen(function* () {
     const users = yield* Users
@@ -36,8 +36,8 @@ export class PasswordResets extends Effect.Service<PasswordResets>()("@berth/Pas
     const transaction = yield* Transaction
 
     /**
-     * Requests a link by mail. The account is looked up later by the worker, so that the response and its time are the same
-     * for every address. Requests over the account limit are dropped silently.
+     * Requests a link by mail. The worker looks up the account later, so that the response and its time are equal for
+     * every address. Drops requests over the account limit silently.
      */
     const requestLink = Effect.fn("PasswordResets.requestLink")(function* (emailText: string) {
       const email = yield* Effect.mapError(parseEmail(emailText), () => new EmailInvalid())
@@ -48,8 +48,8 @@ export class PasswordResets extends Effect.Service<PasswordResets>()("@berth/Pas
     })
 
     /**
-     * Sets the password, consumes the token and revokes all sessions of the user. The link proves its address, so an account
-     * with an unverified address is claimed.
+     * Sets the password, consumes the token and revokes all sessions of the user. The link proves ownership of its
+     * address, so an account with an unverified address is claimed.
      */
     const redeem = Effect.fn("PasswordResets.redeem")(function* (request: {
       readonly token: Redacted.Redacted
@@ -72,7 +72,7 @@ export class PasswordResets extends Effect.Service<PasswordResets>()("@berth/Pas
           if (user.emailVerifiedAt === null && !isPrevious)
             yield* Effect.mapError(claims.claim(userId), () => new ResetTokenInvalid())
           yield* credentials.set(userId, passwordHash)
-          // Sessions first: waits for one that is creating a key.
+          // Sessions first: waits for a session that is creating a key.
           yield* sessions.revokeAll(userId)
           yield* apiKeys.revokeSince(userId, DateTime.unsafeMake(0))
         })

@@ -6,8 +6,8 @@ export const AgentRunId = idSchema("AgentRunId", "Id of a run, run_…")
 export type AgentRunId = typeof AgentRunId.Type
 
 /**
- * `waiting` and `running` are in progress. `refused`: no units were left. `skipped`: the agent or its owner could not run
- * it, or too many earlier runs had not ended. `missed`: no worker ran at the time.
+ * `waiting` and `running` are in progress. `refused`: no units were left. `skipped`: the agent or its owner could not
+ * run it, or too many earlier runs were in progress. `missed`: no worker ran at the time.
  */
 export const AgentRunState = Schema.Literal(
   "waiting",
@@ -33,16 +33,16 @@ export const AgentRun = Schema.Struct({
   id: AgentRunId,
   agentId: AgentId,
   state: AgentRunState,
-  /** Null for a run that no schedule began. */
+  /** Null for a run without a schedule. */
   dueAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
   skillId: Schema.NullOr(Schema.String),
-  /** Why it did not succeed. */
+  /** Reason for a run without success. */
   reason: Schema.NullOr(Schema.String),
   /** The agent's reply, or the tool's result. */
   result: Schema.NullOr(Schema.String),
   /** Units charged; null until the end. */
   units: Schema.NullOr(Schema.Int),
-  /** Later times of the schedule that were refused with this run. */
+  /** Number of later times of the schedule that were refused with this run. */
   repeats: Schema.Int,
   createdAt: Schema.DateTimeUtcFromSelf,
   startedAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
@@ -50,13 +50,13 @@ export const AgentRun = Schema.Struct({
 })
 export type AgentRun = typeof AgentRun.Type
 
-/** Times of a schedule so long after a refused run are refused with it. */
+/** Times of a schedule within this period after a refused run are refused with it. */
 export const refusalPause = Duration.minutes(1)
 
-/** Waiting and running runs of an agent that its owner started. */
+/** Maximum waiting and running runs of an agent that its owner started. */
 export const maximumSkillRunsInProgress = 64
 
-/** Age at which ended runs are deleted. */
+/** Retention of ended runs. */
 export const agentRunRetention = "30 days"
-/** Ended runs of a schedule that are kept. */
+/** Maximum ended runs kept per schedule. */
 export const agentRunsKept = 1000

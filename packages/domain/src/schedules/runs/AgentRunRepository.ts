@@ -44,13 +44,16 @@ export interface RunPage {
 export class AgentRunRepository extends Context.Tag("@berth/AgentRunRepository")<
   AgentRunRepository,
   {
-    /** False for a time of a schedule that has a run already. */
+    /** False if this time of the schedule already has a run. */
     readonly insert: (run: NewAgentRun) => Effect.Effect<boolean>
-    /** Counts `times` more in the schedule's newest run if that was refused less than `refusalPause` ago; false otherwise. */
+    /** Adds `times` to the schedule's newest run if it was refused less than `refusalPause` ago; false otherwise. */
     readonly repeatRefusal: (scheduleId: ScheduleId, times: number) => Effect.Effect<boolean>
     /** Waiting and running runs. */
     readonly countInProgress: (scheduleId: ScheduleId) => Effect.Effect<number>
-    /** Waiting and running runs that no schedule began. Joins the running transaction and keeps the number exact until its end. */
+    /**
+     * Waiting and running runs without a schedule. Joins the running transaction and keeps the number exact until its
+     * end.
+     */
     readonly countSkillRunsInProgress: (agentId: AgentId) => Effect.Effect<number>
     /** Newest first. */
     readonly listOfSchedule: (
@@ -60,13 +63,15 @@ export class AgentRunRepository extends Context.Tag("@berth/AgentRunRepository")
     readonly findOfSkill: (agentId: AgentId, skillId: string, id: AgentRunId) => Effect.Effect<Option.Option<AgentRun>>
     /** The newest run of each of the agent's schedules. */
     readonly findLast: (agentId: AgentId) => Effect.Effect<ReadonlyMap<ScheduleId, AgentRun>>
-    /** Moves a run to `running`. None when it has ended or is gone; a run in progress is returned again. */
+    /** Changes a run to `running`. None if it has ended or is deleted; returns a run in progress again. */
     readonly begin: (id: AgentRunId) => Effect.Effect<Option.Option<StartedRun>>
-    /** Stores the end with the units that the turn `turnId` cost. False when the run has ended before. */
+    /** Stores the end with the units charged for the turn `turnId`. False if the run has already ended. */
     readonly finish: (id: AgentRunId, turnId: string, end: RunEnd) => Effect.Effect<boolean>
-    /** Ends runs whose jobs have been lost; returns their number. */
+    /** Fails runs with a lost job; returns their number. */
     readonly failLost: Effect.Effect<number>
-    /** Deletes ended runs from before `before`, and all but the newest `kept` of each schedule; returns their number. */
+    /**
+     * Deletes runs that ended before `before`, and all but the newest `kept` of each schedule; returns their number.
+     */
     readonly prune: (before: DateTime.Utc, kept: number) => Effect.Effect<number>
   }
 >() {}

@@ -15,7 +15,7 @@ export class AgentBusy extends Data.TaggedError("AgentBusy")<object> {
 
 const suffixOf = (id: string) => id.slice(id.indexOf("_") + 1)
 
-/** The turn of a run: the same at every attempt. */
+/** Id of a run's turn; the same for every attempt. */
 export const makeRunTurnId = (id: AgentRunId): MessageId => MessageId.make(`msg_${suffixOf(id)}`)
 
 /** Runs of a schedule continue one conversation; runs of skills share one per agent. */
@@ -45,13 +45,13 @@ const refusals = {
   speech: ended("skipped", "No provider transcribed the recording.")
 }
 
-/** The end of a run by the outcome of its turn; none when it has to be repeated. */
+/** Maps the outcome of a turn to the end of its run; none if the run must be repeated. */
 export const findRunEnd = (outcome: ChannelTurnOutcome): Option.Option<RunEnd> => {
   switch (outcome.type) {
     case "answered":
       return Option.some(ended("succeeded", null, outcome.reply))
     case "failed":
-    // A tool has run although no model was called, so the turn is not repeated.
+    // A tool has run although no model was called, so the turn must not be repeated.
     case "unbegun":
       return Option.some(ended("failed", outcome.reason))
     case "refused":
@@ -67,7 +67,7 @@ const describeFailure = (cause: Cause.Cause<AgentBusy | BackendUnavailable>) =>
     onSome: (error) => (error._tag === "AgentBusy" ? error.message : `The backend was not available: ${error.reason}`)
   })
 
-/** Executes runs. Idempotent: the turn of a run happens once, and its end is stored once. */
+/** Executes runs. Idempotent: each run has one turn and one stored end. */
 export class AgentRuns extends Effect.Service<AgentRuns>()("@berth/AgentRuns", {
   effect: Effect.gen(function* () {
     const runs = yield* AgentRunRepository

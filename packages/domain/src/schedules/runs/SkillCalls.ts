@@ -22,7 +22,9 @@ export class SkillCalls extends Effect.Service<SkillCalls>()("@berth/SkillCalls"
   effect: Effect.gen(function* () {
     const configuration = yield* AgentConfiguration
 
-    /** The skill must be one that works for the agent, the tool one of the skill's, and the arguments fit the tool. */
+    /**
+     * Validates that the skill works for the agent, the tool belongs to the skill, and the arguments match the tool.
+     */
     const validate = Effect.fn("SkillCalls.validate")(function* (
       owner: User,
       agent: Agent,
@@ -48,7 +50,7 @@ export class SkillCalls extends Effect.Service<SkillCalls>()("@berth/SkillCalls"
       return { tool, arguments: args }
     })
 
-    /** The tools of the skills that work for the agent and can be called by themselves. */
+    /** Lists the directly callable tools of the agent's usable skills. */
     const list = Effect.fn("SkillCalls.list")(function* (owner: User, agent: Agent) {
       const skills = yield* configuration.listSkills(owner, agent)
       return skills.flatMap(({ enabled, skill }) =>

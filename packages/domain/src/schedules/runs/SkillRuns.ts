@@ -11,7 +11,7 @@ import { AgentRunRepository } from "./AgentRunRepository.ts"
 import { makeRunTurnId } from "./AgentRuns.ts"
 import { SkillCalls } from "./SkillCalls.ts"
 
-/** Runs of skills that owners start. */
+/** Skill runs started by owners. */
 export class SkillRuns extends Effect.Service<SkillRuns>()("@berth/SkillRuns", {
   effect: Effect.gen(function* () {
     const calls = yield* SkillCalls
@@ -45,7 +45,7 @@ export class SkillRuns extends Effect.Service<SkillRuns>()("@berth/SkillRuns", {
       return yield* Effect.mapError(yield* runs.findOfSkill(agent.id, skillId, id), () => new AgentRunNotFound())
     })
 
-    /** Ends a run in progress. A tool that runs already finishes, without a result of the run. Idempotent. */
+    /** Ends a run in progress. A running tool finishes, but its result is dropped. Idempotent. */
     const cancel = Effect.fn("SkillRuns.cancel")(function* (agent: Agent, skillId: string, id: AgentRunId) {
       yield* find(agent, skillId, id)
       yield* runs.finish(id, makeRunTurnId(id), { state: "canceled", reason: "Canceled by the owner.", result: null })
