@@ -12,7 +12,7 @@ export const CredentialKey = Schema.Literal(
 ).annotations({ identifier: "CredentialKey" })
 export type CredentialKey = typeof CredentialKey.Type
 
-/** The keys of the credential map, and those of providers outside it. */
+/** Keys of the credential map, and of providers outside of it. */
 export const StoredCredentialKey = Schema.Literal(...CredentialKey.literals, "groq")
 export type StoredCredentialKey = typeof StoredCredentialKey.Type
 
@@ -30,7 +30,7 @@ export const channelCredentialKeys = ["telegram", "discord", "whatsapp"] as cons
 
 export type CredentialValues = { readonly [Key in StoredCredentialKey]?: Redacted.Redacted }
 
-/** Whether each credential is configured; never its value. */
+/** Whether each credential is configured, without values. */
 export const CredentialMap = Schema.Struct({
   anthropic: Schema.Boolean,
   openai: Schema.Boolean,
@@ -43,7 +43,7 @@ export const CredentialMap = Schema.Struct({
 export type CredentialMap = typeof CredentialMap.Type
 
 export class CredentialKeyUnknown extends Data.TaggedError("CredentialKeyUnknown")<object> {}
-/** The value cannot be a key or token. `reason` never quotes it. */
+/** The value is not a valid key or token. `reason` never quotes it. */
 export class CredentialInvalid extends Data.TaggedError("CredentialInvalid")<{ readonly reason: string }> {}
 
 export const makeCredentialMap = (configured: ReadonlyArray<StoredCredentialKey>): CredentialMap => ({
@@ -63,7 +63,7 @@ export const parseCredentialKey = (text: string): Either.Either<CredentialKey, C
 
 export const maximumCredentialLength = 8192
 
-/** A value in its stored form: trimmed, and valid in an HTTP header. */
+/** Parses a value into its stored form: trimmed, and valid in an HTTP header. */
 export const parseCredentialValue = (text: Redacted.Redacted): Either.Either<Redacted.Redacted, CredentialInvalid> => {
   const value = Redacted.value(text).trim()
   if (value.length === 0 || value.length > maximumCredentialLength)

@@ -11,11 +11,11 @@ import {
 import { CredentialRepository } from "./CredentialRepository.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-/** How long a model key that another process has replaced or removed can still be used. */
+/** Maximum time that a model key replaced or removed by another process remains usable. */
 const modelKeysAge = Duration.seconds(2)
 const ownersAtOnce = 1_000
 
-/** Keys and tokens of owners: owners write them, only the AI layer and channels read them. */
+/** Keys and tokens of owners. Owners write them; only the AI layer and channels read them. */
 export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/CredentialVault", {
   effect: Effect.gen(function* () {
     const repository = yield* CredentialRepository
@@ -27,8 +27,8 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       timeToLive: modelKeysAge
     })
     /**
-     * Invalidates after the write, so that the owner's next model call in this process reads the keys anew. A call before the end
-     * of the write's transaction can keep the older ones for `modelKeysAge`.
+     * Invalidates the cache after the write, so that the owner's next model call in this process reads the new keys. A
+     * call before the commit can cache the old keys for `modelKeysAge`.
      */
     const changing = <A, E, R>(userId: UserId, change: Effect.Effect<A, E, R>) =>
       Effect.ensuring(change, modelKeys.invalidate(userId))
@@ -50,9 +50,9 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       return modelCredentialKeys.some((key) => known.includes(key))
     })
 
-    /** For the AI layer, in calls of this owner; cached for the model calls of a turn. */
+    /** For the AI layer's calls for this owner; cached for the model calls of a turn. */
     const readModelKeys = (userId: UserId) =>
-      // Uninterruptible: other callers wait for the same lookup. Failures are not cached.
+      // Uninterruptible, since other callers wait for the same lookup. Failures are not cached.
       Effect.uninterruptible(Effect.onError(modelKeys.get(userId), () => modelKeys.invalidate(userId)))
 
     /** For this owner's messaging channels. */
@@ -60,7 +60,7 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       return yield* repository.decrypt(userId, channelCredentialKeys)
     })
 
-    /** Stores a model key without verifying it at the provider. Joins the running transaction. */
+    /** Stores a model key without verifying it with the provider. Joins the running transaction. */
     const setModelKey = Effect.fn("CredentialVault.setModelKey")(function* (
       userId: UserId,
       key: ModelCredentialKey,
@@ -70,7 +70,10 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       yield* Effect.logInfo("Credential set").pipe(Effect.annotateLogs({ userId, credential: key }))
     })
 
-    /** Gives the model keys to another user, except for providers whose key that user has; returns the moved ones. Joins the running transaction. */
+    /**
+     * Transfers the model keys to another user, except for providers for which that user has a key; returns the
+     * transferred keys. Joins the running transaction.
+     */
     const moveModelKeys = Effect.fn("CredentialVault.moveModelKeys")(function* (from: UserId, to: UserId) {
       const [values, known] = [yield* repository.decrypt(from, modelCredentialKeys), yield* repository.listKeys(to)]
       const moved = yield* Effect.filter(modelCredentialKeys, (key) => {

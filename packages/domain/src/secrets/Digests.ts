@@ -7,7 +7,7 @@ export class Digests extends Context.Tag("@berth/Digests")<
     readonly sha256: (data: string | Uint8Array) => Uint8Array
     readonly hmacSha256: (key: Redacted.Redacted, data: string | Uint8Array) => Uint8Array
     readonly keccak256: (data: string) => Uint8Array
-    /** Compares in constant time, whatever the lengths. */
+    /** Compares in constant time, even for different lengths. */
     readonly equal: (a: Redacted.Redacted, b: Redacted.Redacted) => boolean
   }
 >() {}

@@ -4,7 +4,7 @@ import type { ModelCredentialKey } from "./Credential.ts"
 /** The provider rejects the key: invalid, or without credit. */
 export class ModelKeyRejected extends Data.TaggedError("ModelKeyRejected")<{ readonly provider: ModelCredentialKey }> {}
 
-/** The provider gives no verdict. */
+/** The provider's verdict on the key is unavailable. */
 export class ModelKeyUnverifiable extends Data.TaggedError("ModelKeyUnverifiable")<{
   readonly provider: ModelCredentialKey
 }> {}

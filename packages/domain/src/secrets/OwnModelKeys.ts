@@ -17,7 +17,7 @@ export const parseOwnKeyProvider = (name: string): Either.Either<ModelCredential
   return Either.fromNullable(found, () => new OwnKeyProviderUnknown())
 }
 
-/** Owners' own model keys: verified once, then used for all calls of the owner's agents. */
+/** Owners' model keys: verified once, then used for all calls of the owner's agents. */
 export class OwnModelKeys extends Effect.Service<OwnModelKeys>()("@berth/OwnModelKeys", {
   effect: Effect.gen(function* () {
     const vault = yield* CredentialVault
@@ -40,7 +40,7 @@ export class OwnModelKeys extends Effect.Service<OwnModelKeys>()("@berth/OwnMode
       return known
     })
 
-    /** Removes all model keys of the owner, not the channel tokens. */
+    /** Removes all model keys of the owner, but not the channel tokens. */
     const disable = Effect.fn("OwnModelKeys.disable")(function* (userId: UserId) {
       yield* vault.remove(userId, modelCredentialKeys)
     })

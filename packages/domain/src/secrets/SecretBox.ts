@@ -3,7 +3,10 @@ import { Context, Data, type Effect, type Redacted } from "effect"
 /** Wrong key, wrong context or modified bytes. */
 export class SecretUndecryptable extends Data.TaggedError("SecretUndecryptable")<{ readonly reason: string }> {}
 
-/** Authenticated encryption of secrets at rest. `context` names the row and column; a sealed value opens only under the context it was sealed for. */
+/**
+ * Authenticated encryption of secrets at rest. `context` names the row and column; a sealed value opens only in the
+ * same context.
+ */
 export class SecretBox extends Context.Tag("@berth/SecretBox")<
   SecretBox,
   {

@@ -24,7 +24,7 @@ export interface AccessTokenPublicKey {
   readonly use: "sig"
 }
 
-/** Short-lived JWTs issued from a session. `verify` does not check that the session still exists; `BearerSessions` does. */
+/** Short-lived JWTs issued from a session. `verify` does not check that the session exists; `BearerSessions` does. */
 export class AccessTokens extends Context.Tag("@berth/AccessTokens")<
   AccessTokens,
   {

@@ -10,5 +10,5 @@ export const ApiKeyScope = Schema.Literal("agents", "chat", "gateway", "billing"
 })
 export type ApiKeyScope = typeof ApiKeyScope.Type
 
-/** The API key or gateway token lacks the scope; `required` is null where no key is accepted. */
+/** The API key or gateway token lacks the scope; `required` is null if the route accepts no key. */
 export class ScopeMissing extends Data.TaggedError("ScopeMissing")<{ readonly required: ApiKeyScope | null }> {}

@@ -3,7 +3,7 @@ import { AccessTokens } from "./AccessTokens.ts"
 import { AuthenticationRequired } from "./SessionErrors.ts"
 import { Sessions } from "./Sessions.ts"
 
-/** Authenticates access tokens. Signing out ends the session and its tokens. */
+/** Authenticates access tokens. A sign-out ends the session and its tokens. */
 export class BearerSessions extends Effect.Service<BearerSessions>()("@berth/BearerSessions", {
   effect: Effect.gen(function* () {
     const tokens = yield* AccessTokens

@@ -1,7 +1,7 @@
 import { Context, Effect, Option } from "effect"
 import type { UserId } from "../shared/UserId.ts"
 
-/** Origin of the current request: for limits, logs and calls to other processes on its behalf. */
+/** Origin of the current request, for limits, logs and calls to other processes. */
 export interface CallerContext {
   readonly address: Option.Option<string>
   readonly userAgent: Option.Option<string>

@@ -15,7 +15,7 @@ export interface GatewayTokenProof {
   readonly mark: string
 }
 
-/** The scopes that a gateway token has at its instance. */
+/** Scopes of a gateway token at its instance. */
 const gatewayTokenScopes: ReadonlyArray<ApiKeyScope> = ["chat"]
 
 /** The credential that authenticated a request. An access token counts as its session. */
@@ -36,6 +36,6 @@ export const requireScope = (
     ? Either.void
     : Either.left(new ScopeMissing({ required: scope }))
 
-/** The principal, for actions that need another scope than their route. */
+/** Returns the principal, for actions that require another scope than their route. */
 export const principalWithScope = (scope: ApiKeyScope) =>
   Effect.tap(Principal, (principal) => requireScope(principal, scope))

@@ -1,10 +1,10 @@
 import { Data, DateTime, Duration, Either } from "effect"
 import type { Session } from "./Session.ts"
 
-/** The last sign-in or password check of the session is too long ago for this action. */
+/** The session's last sign-in or password check is too old for this action. */
 export class RecentSignInRequired extends Data.TaggedError("RecentSignInRequired")<object> {}
 
-/** Time after a sign-in or password check in which the session may change or end the access to its account. */
+/** Time after a sign-in or password check during which the session may change or remove access methods. */
 export const recentSignInWindow = Duration.minutes(10)
 
 export const requireRecentSignIn = (

@@ -22,12 +22,12 @@ export const Session = Schema.Struct({
 })
 export type Session = typeof Session.Type
 
-/** A further sign-in ends the oldest session. */
+/** Maximum sessions of a user; a further sign-in ends the oldest. */
 export const maximumSessionsPerUser = 100
 
 /** Time from the last use to the expiry. */
 export const sessionLifetime = Duration.days(30)
-/** Minimum interval between two renewals: not every read costs a write. */
+/** Minimum interval between two renewals, so that not every read costs a write. */
 export const sessionRenewal = Duration.minutes(5)
 
 export const maximumUserAgentLength = 256

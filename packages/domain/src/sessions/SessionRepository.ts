@@ -8,12 +8,12 @@ export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
   {
     /** Removes the oldest sessions above `maximumSessionsPerUser`. False, without effect, for a suspended account. */
     readonly insert: (session: Session, tokenHash: string) => Effect.Effect<boolean>
-    /** Unexpired session with its user, who is not suspended, in one query. */
+    /** Returns an unexpired session with its user unless suspended; one query. */
     readonly findByTokenHash: (
       tokenHash: string,
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<{ readonly session: Session; readonly user: User }>>
-    /** Unexpired session with its user, who is not suspended, in one query. */
+    /** Returns an unexpired session with its user unless suspended; one query. */
     readonly find: (
       id: SessionId,
       now: DateTime.Utc

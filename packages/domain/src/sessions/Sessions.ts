@@ -41,7 +41,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       return { token, session }
     })
 
-    /** Session and user of a token; extends the expiry. */
+    /** Returns session and user of a token; extends the expiry. */
     const authenticate = Effect.fnUntraced(function* (token: Redacted.Redacted) {
       const now = yield* currentTime
       const found = yield* repository.findByTokenHash(hashSecret(digests, token), now)
@@ -53,7 +53,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       return found
     }, withExportedSpan("Sessions.authenticate"))
 
-    /** Active session with its user; does not extend the expiry. */
+    /** Returns an active session with its user; does not extend the expiry. */
     const find = Effect.fn("Sessions.find")(function* (id: SessionId) {
       return yield* repository.find(id, yield* DateTime.now)
     })
@@ -89,7 +89,10 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       return (yield* repository.extend(id, expiresAt)) ? Option.some(expiresAt) : Option.none()
     })
 
-    /** Fails if the session has ended, else holds it until the transaction ends. Lock order: last in a transaction that adds an access method. */
+    /**
+     * Fails if the session has ended; otherwise locks it until the transaction ends. Lock order: last in a transaction
+     * that adds an access method.
+     */
     const lock = Effect.fn("Sessions.lock")(function* (id: SessionId) {
       if (!(yield* repository.lock(id, yield* DateTime.now))) return yield* new AuthenticationRequired()
     })

@@ -2,8 +2,8 @@ import { Effect, Scope } from "effect"
 import { useService } from "./HotPath.ts"
 
 /**
- * Hot path: acquires a resource until the scope closes. `Effect.acquireRelease` captures and compares the fiber's state, which
- * costs more than most releases.
+ * Hot path: acquires a resource until the scope closes. `Effect.acquireRelease` captures and compares the fiber's
+ * state, which costs more than most releases.
  */
 export const acquireScoped = <A, E, R>(
   acquire: Effect.Effect<A, E, R>,

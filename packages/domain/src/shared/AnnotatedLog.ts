@@ -1,8 +1,8 @@
 import { Cause, Clock, Context, Effect, FiberRef, HashMap, LogLevel } from "effect"
 
 /**
- * Hot path: one line with annotations of its own, built only when its level is logged. It is passed to the loggers as a fiber
- * passes its own: to set and restore annotations copies the state of the fiber twice.
+ * Hot path: logs one line with its own annotations, built only if its level is logged. Loggers receive it directly,
+ * since setting and restoring annotations would copy the state of the fiber twice.
  */
 export const logInfoWith = (message: string, annotations: Readonly<Record<string, unknown>>): Effect.Effect<void> =>
   Effect.withFiberRuntime((fiber) => {

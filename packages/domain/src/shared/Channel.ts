@@ -1,16 +1,16 @@
 import { Schema } from "effect"
 
-/** The messaging platforms: Telegram, WhatsApp and Discord. */
+/** Messaging platforms: Telegram, WhatsApp and Discord. */
 export const MessagingPlatform = Schema.Literal("platformA", "platformB", "platformC").annotations({
   identifier: "MessagingPlatform"
 })
 export type MessagingPlatform = typeof MessagingPlatform.Type
 
-/** A way in which people reach an agent. */
+/** A medium through which people reach an agent. */
 export const Channel = Schema.Literal(...MessagingPlatform.literals, "web").annotations({ identifier: "Channel" })
 export type Channel = typeof Channel.Type
 
-/** Where a message comes from: a channel, a run of a schedule or of a skill, or another agent. */
+/** Origin of a message: a channel, a run of a schedule or a skill, or another agent. */
 export const MessageOrigin = Schema.Literal(...Channel.literals, "schedule", "a2a").annotations({
   identifier: "MessageOrigin"
 })

@@ -7,7 +7,7 @@ export const maximumCronLength = 100
 export interface CronTimes {
   /** Up to `limit` times after `after`, oldest first. */
   readonly listAfter: (after: DateTime.Utc, limit: number) => ReadonlyArray<DateTime.Utc>
-  /** Up to `limit` of the newest times from `from` to `until`, both included, oldest first. */
+  /** The newest times from `from` to `until` inclusive, at most `limit`, oldest first. */
   readonly listNewest: (from: DateTime.Utc, until: DateTime.Utc, limit: number) => ReadonlyArray<DateTime.Utc>
 }
 
@@ -15,8 +15,8 @@ export const isTimezone = (timezone: string) =>
   Either.isRight(Either.try(() => new Intl.DateTimeFormat("en", { timeZone: timezone })))
 
 /**
- * Parses 5 or 6 fields, of which the sixth, in front, is the second. A fixed time that a change to summer time leaves out
- * runs when the clock has changed; one that a change to winter time repeats runs at its first occurrence.
+ * Parses 5 fields, or 6 with seconds first. A fixed time skipped by a change to summer time runs after the change; a
+ * time repeated by a change to winter time runs at its first occurrence.
  */
 export const parseCron = (cron: string, timezone: string): Either.Either<CronTimes, string> => {
   if (!isTimezone(timezone)) return Either.left("timezone must be an IANA time zone, for example Europe/London.")
@@ -35,7 +35,7 @@ const makeTimes = (cron: Cron): CronTimes => ({
   listAfter: (after, limit) => cron.nextRuns(limit, toDate(after)).map((time) => DateTime.unsafeMake(time)),
   listNewest: (from, until, limit) => {
     const found: Array<DateTime.Utc> = []
-    // Runs before the reference only, in whole seconds.
+    // Cron times precede the reference strictly, in whole seconds.
     let reference = new Date(Math.floor(until.epochMillis / 1000) * 1000 + 1000)
     while (found.length < limit) {
       const [time] = cron.previousRuns(1, reference)

@@ -1,8 +1,8 @@
 import { Context, Data, type Duration, type Option } from "effect"
 
-/** A defect: a dependency does not answer or is overloaded. Responses become 503 with `Retry-After`. */
+/** A defect: a dependency is unavailable or overloaded. Responses become 503 with `Retry-After`. */
 export class DependencyUnavailable extends Data.TaggedError("DependencyUnavailable")<{
-  /** For the log. */
+  /** Logged name of the dependency. */
   readonly dependency: string
   readonly retryAfter: Duration.Duration
 }> {
