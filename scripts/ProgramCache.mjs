@@ -7,9 +7,9 @@ import { Script } from "node:vm"
 
 const parameters = ["exports", "require", "module", "__filename", "__dirname"]
 
-const load = (file, options) => {
+const load = (file, filename, options) => {
   const script = new Script(`(function (${parameters.join(", ")}) {${readFileSync(file, "utf8")}\n})`, {
-    filename: file,
+    filename,
     ...options
   })
   const module = { exports: {} }
@@ -31,13 +31,13 @@ const readCache = (file) => {
 /** Runs a CommonJS program. V8 ignores a cache of another version or of other flags. */
 export const runProgram = (url) => {
   const file = fileURLToPath(url)
-  load(file, readCache(file)).run()
+  load(file, file, readCache(file)).run()
 }
 
-/** Runs a program and keeps the functions that ran. */
-export const writeCache = (url) => {
+/** Runs a program and keeps the functions that ran. Stack traces of later runs name the program by `installedUrl`. */
+export const writeCache = (url, installedUrl) => {
   const file = fileURLToPath(url)
-  const { run, script } = load(file, {})
+  const { run, script } = load(file, fileURLToPath(installedUrl), {})
   process.once("exit", () => writeFileSync(cacheOf(file), script.createCachedData()))
   run()
 }

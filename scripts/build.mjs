@@ -331,11 +331,11 @@ const writeCompileCache = (directory) => {
 const writeProgramCache = (directory, name) => {
   const cache = "ProgramCache.mjs"
   copyFileSync(join(root, "scripts", cache), join(directory, cache))
-  const call = (method) =>
-    `import { ${method} } from "./${cache}"\n${method}(new URL("${name}.cjs", import.meta.url))\n`
+  const call = (method, ...paths) =>
+    `import { ${method} } from "./${cache}"\n${method}(${paths.map((path) => `new URL("${path}", import.meta.url)`).join(", ")})\n`
   const [entryFile, writer] = [join(directory, `${name}.mjs`), join(directory, "write-cache.mjs")]
-  writeFileSync(entryFile, call("runProgram"))
-  writeFileSync(writer, call("writeCache"))
+  writeFileSync(entryFile, call("runProgram", `${name}.cjs`))
+  writeFileSync(writer, call("writeCache", `${name}.cjs`, `../${name}.cjs`))
   const { stderr, stdout } = spawnSync(process.execPath, [writer], {
     cwd: directory,
     encoding: "utf8",

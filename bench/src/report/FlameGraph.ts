@@ -43,9 +43,9 @@ const Payload = Schema.parseJson(
   })
 )
 
-/** Only bundles have a map. The compile cache names the directory of the build. */
+/** Only bundles have a map. */
 const readSourceMap = (url: string): Option.Option<SourceMap> =>
-  Either.try(() => readFileSync(`${url.replace("file://", "").replace("/.new/", "/")}.map`, "utf8")).pipe(
+  Either.try(() => readFileSync(`${url.replace("file://", "")}.map`, "utf8")).pipe(
     Either.flatMap(Schema.decodeEither(Payload)),
     Either.map((payload) => new SourceMap({ ...payload, file: "", sourcesContent: [], sourceRoot: "" })),
     Option.getRight
