@@ -1,6 +1,6 @@
 import { Option, Schema } from "effect"
 
-/** A trimmed mailbox address in its original case. Compared by `normalizeEmail`. */
+/** A trimmed mailbox address in its original case. Compare by `normalizeEmail`. */
 export const Email = Schema.String.pipe(Schema.brand("Email")).annotations({
   identifier: "Email",
   description: "An email address, trimmed, at most 254 characters"
@@ -11,7 +11,7 @@ export type Email = typeof Email.Type
 const pattern =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/
 
-/** Parses an address that a person typed. */
+/** Parses an address typed by a person. */
 export const parseEmail = (text: string): Option.Option<Email> => {
   const trimmed = text.trim()
   const local = trimmed.slice(0, trimmed.lastIndexOf("@"))
@@ -25,9 +25,9 @@ export const parseEmail = (text: string): Option.Option<Email> => {
   return wellFormed ? Option.some(Email.make(trimmed)) : Option.none()
 }
 
-/** Whether the address is in the domain itself, not in a subdomain. */
+/** Whether the address is in the domain, excluding subdomains. */
 export const isInDomain = (email: Email, domain: string): boolean =>
   normalizeEmail(email).endsWith(`@${domain.toLowerCase()}`)
 
-/** The case-insensitive key of an address: equal keys are one account. */
+/** Returns the case-insensitive key of an address: one account per key. */
 export const normalizeEmail = (email: Email): string => email.toLowerCase()

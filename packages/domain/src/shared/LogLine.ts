@@ -1,7 +1,7 @@
 import { redactText } from "./TextRedaction.ts"
 import { Context, FiberRef, FiberRefs, Logger, Option, Tracer } from "effect"
 
-/** A log line of any process: these keys, and the annotations of the entry beside them. */
+/** A log line of any process: these keys, and the annotations of the entry. */
 export interface LogLine extends Readonly<Record<string, unknown>> {
   /** ISO 8601. */
   readonly timestamp: string
@@ -11,17 +11,17 @@ export interface LogLine extends Readonly<Record<string, unknown>> {
   readonly span_id?: string
 }
 
-/** JSON of a value; errors can hold integers that JSON lacks. */
+/** Encodes a value as JSON; supports big integers, which errors can contain. */
 export const encodeLine = (line: unknown): string =>
   JSON.stringify(line, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value))
 
 const toText = (part: unknown) => (typeof part === "string" ? part : encodeLine(part))
 
-/** The parts of a message as one text. */
+/** Joins the parts of a message. */
 const formatMessage = (message: unknown): string =>
   Array.isArray(message) ? message.map(toText).join(" ") : toText(message)
 
-/** The search for secrets takes quadratic time. */
+/** Limits the search for secrets, which takes quadratic time. */
 const maximumCauseLength = 8192
 
 /** Formats a log entry with the ids of its trace and span. */

@@ -16,7 +16,7 @@ export type Units = number & Brand.Brand<"Units">
 export const Units = Brand.nominal<Units>()
 export const noUnits = Units(0)
 
-/** One credit is one US dollar; hundredths are kept. */
+/** One credit is one US dollar, with two decimals. */
 export type Credits = number & Brand.Brand<"Credits">
 export const Credits = Brand.nominal<Credits>()
 
@@ -26,7 +26,7 @@ export const convertCreditsToUnits = (credits: Credits): Units => Units(Math.rou
 export const convertUnitsToCredits = (units: Units): Credits => Credits(units / unitsPerCredit)
 export const convertUnitsToUsd = (units: Units): number => units / unitsPerCredit
 
-/** Millionths of a US dollar: integers. */
+/** Millionths of a US dollar; integers. */
 export type UsdMicros = number & Brand.Brand<"UsdMicros">
 export const UsdMicros = Brand.nominal<UsdMicros>()
 export const noUsdMicros = UsdMicros(0)

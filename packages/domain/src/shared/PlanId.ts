@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** Every plan a user can be on: the free one, the checkout plans, the billing-API plans and enterprise. */
+/** All plans of users: free, checkout plans, billing API plans, and enterprise. */
 export const PlanId = Schema.Literal(
   "free",
   "solo",

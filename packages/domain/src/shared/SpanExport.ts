@@ -1,6 +1,6 @@
 import { Context, Effect, type Scope } from "effect"
 
-/** Whether spans are exported; otherwise hot paths make none. */
+/** Whether spans are exported; if not, hot paths create none. */
 export class SpanExportEnabled extends Context.Reference<SpanExportEnabled>()("@berth/SpanExportEnabled", {
   defaultValue: () => true
 }) {}
@@ -10,7 +10,7 @@ export const areSpansExported = Effect.withFiberRuntime<boolean>(({ currentConte
   Effect.succeed(Context.get(currentContext, SpanExportEnabled))
 )
 
-/** A span around an effect, if spans are exported. */
+/** Wraps an effect in a span if spans are exported. */
 export const withExportedSpan =
   (name: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -20,7 +20,7 @@ export const withExportedSpan =
         : effect
     )
 
-/** Annotates the current span, if there is one. */
+/** Annotates the current span, if any. */
 export const annotateSpan = (attributes: Readonly<Record<string, unknown>>): Effect.Effect<void> =>
   Effect.withFiberRuntime(({ currentSpan }) => {
     if (currentSpan?._tag === "Span")
@@ -28,7 +28,7 @@ export const annotateSpan = (attributes: Readonly<Record<string, unknown>>): Eff
     return Effect.void
   })
 
-/** A span around an effect that opens something; it ends with the scope. */
+/** Wraps an effect that acquires a resource in a span; the span ends with the scope. */
 export const withScopedSpan =
   (name: string, attributes: Record<string, unknown>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Scope.Scope> =>

@@ -1,8 +1,8 @@
 import { Effect, Exit, Fiber, FiberId, Option } from "effect"
 
 /**
- * Hot path: runs an effect in a fiber of its own. None when it is stopped before its end, which interrupts it. `subscribe` is
- * given what stops it, and returns what unsubscribes. A race would take two fibers.
+ * Hot path: runs an effect in a separate fiber. None if it is stopped before its end, which interrupts it. `subscribe`
+ * receives the stop function and returns the function that unsubscribes. A race would take two fibers.
  */
 export const runStoppable = <A, E, R>(
   work: Effect.Effect<A, E, R>,

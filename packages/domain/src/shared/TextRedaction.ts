@@ -1,6 +1,6 @@
 const replacement = "REDACTED"
 
-/** Query values, credentials in URLs, and tokens by their form. Names of metrics are shorter than API keys. */
+/** Query values, credentials in URLs, and tokens by their format. Names of metrics are shorter than API keys. */
 const secretForms: ReadonlyArray<readonly [RegExp, string]> = [
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, `$1${replacement}@`],
   [/([?&][\w.~%-]+=)[^&\s"'#)]+/g, `$1${replacement}`],
@@ -10,11 +10,11 @@ const secretForms: ReadonlyArray<readonly [RegExp, string]> = [
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, replacement]
 ]
 
-/** Text without what looks like a secret. */
+/** Replaces texts that resemble secrets. */
 export const redactText = (text: string): string =>
   secretForms.reduce((clean, [form, by]) => clean.replaceAll(form, by), text)
 
-/** A query string with its names only. */
+/** Removes the values of a query string. */
 export const redactQueryString = (query: string): string =>
   query
     .split("&")

@@ -11,7 +11,7 @@ import { WalletProofs } from "./wallets/WalletProofs.ts"
 import { Wallets } from "./wallets/Wallets.ts"
 import { WalletSignIn } from "./wallets/WalletSignIn.ts"
 
-/** Linked wallets and identities, which recovery revokes. */
+/** Linked wallets and identities; revoked by recovery. */
 export const links = Layer.provideMerge(Wallets.Default, LinkedIdentities.Default)
 
 export const layer = Layer.mergeAll(

@@ -8,7 +8,7 @@ export const SkillId = Schema.String.pipe(Schema.pattern(/^[a-z0-9]+(-[a-z0-9]+)
   }
 )
 
-/** A skill as its SKILL.md describes it (AgentSkills format). */
+/** A skill as described by its SKILL.md (AgentSkills format). */
 export interface Skill {
   /** `name` of the front matter. */
   readonly id: string
@@ -20,9 +20,9 @@ export interface Skill {
   readonly tools: ReadonlyArray<string>
   /** Whether plans with basic skills include it. */
   readonly basic: boolean
-  /** Only of an uploaded skill. */
+  /** Uploaded skills only. */
   readonly code?: SkillCode
 }
 
-/** The shipped skills in display order; ids are unique. */
+/** Shipped skills in display order; ids are unique. */
 export class SkillCatalog extends Context.Tag("@berth/SkillCatalog")<SkillCatalog, ReadonlyArray<Skill>>() {}

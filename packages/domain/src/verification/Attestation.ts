@@ -2,7 +2,7 @@ import { DateTime, Either, Option, Schema } from "effect"
 import { normalizeWalletAddress, type WalletAddress } from "../chain/WalletAddress.ts"
 import type { VerificationFault } from "./VerificationErrors.ts"
 
-/** 32 bytes as `0x` and 64 hex digits, in any case. */
+/** 32 bytes as `0x` and 64 hex digits, in any letter case. */
 export const AttestationUid = Schema.String.pipe(
   Schema.filter((text) => /^0x[0-9a-fA-F]{64}$/.test(text), { message: () => "must be 0x and 64 hex digits" })
 )
@@ -14,11 +14,11 @@ export interface Attestation {
   readonly attester: WalletAddress
   readonly recipient: WalletAddress
   readonly isRevoked: boolean
-  /** None: it never expires. */
+  /** None if it never expires. */
   readonly expiresAt: Option.Option<DateTime.Utc>
 }
 
-/** The attestations that prove an owner. */
+/** Trusted schemas and attesters. */
 export interface AttestationTrust {
   readonly schemas: ReadonlyArray<string>
   readonly attesters: ReadonlyArray<WalletAddress>
@@ -27,7 +27,7 @@ export interface AttestationTrust {
 const includes = (list: ReadonlyArray<string>, text: string) =>
   list.some((entry) => entry.toLowerCase() === text.toLowerCase())
 
-/** Whether a trusted attester attests one of the wallets by a trusted schema, now. */
+/** Validates that a trusted attester attests one of the wallets with a trusted schema, at this time. */
 export const validateAttestation = (
   attestation: Attestation,
   { attesters, schemas }: AttestationTrust,

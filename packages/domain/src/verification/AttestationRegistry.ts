@@ -4,7 +4,7 @@ import type { ChainUnreachable } from "../chain/ChainErrors.ts"
 import type { WalletAddress } from "../chain/WalletAddress.ts"
 import type { Attestation } from "./Attestation.ts"
 
-/** Attestations of the Ethereum Attestation Service, and the index of those of Coinbase. */
+/** Attestations of the Ethereum Attestation Service, and Coinbase's index of its attestations. */
 export class AttestationRegistry extends Context.Tag("@berth/AttestationRegistry")<
   AttestationRegistry,
   {

@@ -12,7 +12,7 @@ import { WebAuthnCredentialRepository } from "./WebAuthnCredentialRepository.ts"
 
 type OwnedAgent = Pick<Agent, "id" | "ownerId" | "name">
 
-/** Authenticators of owners, registered for one agent each. */
+/** Authenticators, each registered by an owner for one agent. */
 export class Authenticators extends Effect.Service<Authenticators>()("@berth/Authenticators", {
   effect: Effect.gen(function* () {
     const challenges = yield* VerificationChallenges
@@ -52,7 +52,7 @@ export class Authenticators extends Effect.Service<Authenticators>()("@berth/Aut
       )
       yield* transaction.run(
         Effect.gen(function* () {
-          // The open challenge is unique per agent, so registrations of an agent run one after the other.
+          // The open challenge is unique per agent, so registrations of an agent are serialized.
           yield* challenges.consume(challenge)
           if ((yield* credentials.listIds(ownerId, id)).length >= maximumCredentialsPerAgent)
             return yield* new VerificationRejected({ fault: "credential_limit_reached" })
@@ -63,7 +63,9 @@ export class Authenticators extends Effect.Service<Authenticators>()("@berth/Aut
       return credential.id
     })
 
-    /** The credential that signed the message, with the counter to set in the transaction of the proven action. */
+    /**
+     * Returns the credential that signed the message, with the counter to set in the transaction of the proven action.
+     */
     const readAssertion = Effect.fn("Authenticators.readAssertion")(function* (
       { id, ownerId }: OwnedAgent,
       response: string,
@@ -84,7 +86,7 @@ export class Authenticators extends Effect.Service<Authenticators>()("@berth/Aut
       return { credential, counter }
     })
 
-    /** Fails if another assertion has set the counter. Joins the running transaction. */
+    /** Fails if another assertion has changed the counter. Joins the running transaction. */
     const setCounter = Effect.fn("Authenticators.setCounter")(function* (
       credential: WebAuthnCredential,
       counter: number

@@ -13,7 +13,10 @@ import { VerificationPolicy } from "./VerificationPolicy.ts"
 const isSameAddress = (one: WalletAddress, other: WalletAddress) =>
   normalizeWalletAddress(one) === normalizeWalletAddress(other)
 
-/** Reads what chains state about an owner's wallets. Claims are read at the latest block, so that a new attestation counts at once. */
+/**
+ * Reads on-chain evidence about an owner's wallets. Claims are read at the latest block, so that a new attestation is
+ * valid at once.
+ */
 export class ChainEvidence extends Effect.Service<ChainEvidence>()("@berth/ChainEvidence", {
   effect: Effect.gen(function* () {
     const attestations = yield* AttestationRegistry
@@ -44,7 +47,7 @@ export class ChainEvidence extends Effect.Service<ChainEvidence>()("@berth/Chain
       } satisfies VerificationEvidence
     })
 
-    /** A trusted attestation of one of the owner's wallets. */
+    /** Returns a trusted attestation of one of the owner's wallets. */
     const readOwnAttestation = Effect.fn("ChainEvidence.readOwnAttestation")(function* (
       ownerId: UserId,
       uid: string,
@@ -53,7 +56,7 @@ export class ChainEvidence extends Effect.Service<ChainEvidence>()("@berth/Chain
       return yield* readAttestation(uid, policy.eas, yield* listWallets(ownerId), at)
     })
 
-    /** The Coinbase account attestation of a linked wallet. */
+    /** Returns the Coinbase account attestation of a linked wallet. */
     const readAccountAttestation = Effect.fn("ChainEvidence.readAccountAttestation")(function* (
       ownerId: UserId,
       wallet: WalletAddress,
@@ -68,7 +71,7 @@ export class ChainEvidence extends Effect.Service<ChainEvidence>()("@berth/Chain
       return yield* readAttestation(uid, policy.coinbase, [wallet], at)
     })
 
-    /** The wallet's primary name. A name alone proves nothing: anyone can claim any name, so its own address must be the wallet. */
+    /** Returns the wallet's primary name. Anyone can claim any name, so the name must also resolve to the wallet. */
     const readPrimaryName = Effect.fn("ChainEvidence.readPrimaryName")(function* (wallet: WalletAddress, at: BlockTag) {
       const ensName = yield* Effect.mapError(
         yield* names.findPrimaryName(wallet, at),

@@ -7,7 +7,7 @@ import type { WalletAddress } from "../chain/WalletAddress.ts"
 export class NameRegistry extends Context.Tag("@berth/NameRegistry")<
   NameRegistry,
   {
-    /** The name that the wallet claims; none if it is not in normal form (ENSIP-15). */
+    /** Returns the name that the wallet claims; none if it is not in normal form (ENSIP-15). */
     readonly findPrimaryName: (
       wallet: WalletAddress,
       at: BlockTag

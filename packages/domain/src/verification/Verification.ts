@@ -8,10 +8,10 @@ import { UserId } from "../shared/UserId.ts"
 export const VerificationId = idSchema("VerificationId", "A verification's id, ver_…")
 export type VerificationId = typeof VerificationId.Type
 
-/** The facts that a claim proved. Periodic checks compare them with the chain. */
+/** Facts proved by a claim. Periodic checks compare them with the chain. */
 export const VerificationEvidence = Schema.Struct({
   attestationUid: Schema.NullOr(Schema.String),
-  /** The attester, or the wallet that has the ENS name. */
+  /** The attester, or the wallet of the ENS name. */
   verifierAddress: Schema.NullOr(WalletAddress),
   /** The owner's wallet. */
   walletAddress: Schema.NullOr(WalletAddress),
@@ -38,7 +38,7 @@ export const noEvidence: VerificationEvidence = {
   ensName: null
 }
 
-/** Limit of all calls of chains for one proof. */
+/** Timeout of all chain calls for one proof. */
 export const proofTimeout = Duration.seconds(20)
 
 /** Time between checks of a verification on a chain. */

@@ -5,7 +5,7 @@ import { UserId } from "../shared/UserId.ts"
 
 export const verificationChallengeLifetime = Duration.minutes(10)
 
-/** The proof that a challenge is for. */
+/** Proof type of a challenge. */
 export const ChallengePurpose = Schema.Literal(...VerificationType.literals, "webauthn-registration")
 export type ChallengePurpose = typeof ChallengePurpose.Type
 
@@ -19,7 +19,7 @@ export const VerificationChallenge = Schema.Struct({
 })
 export type VerificationChallenge = typeof VerificationChallenge.Type
 
-/** The text that wallets sign; WebAuthn challenges are its UTF-8 bytes. */
+/** Returns the text that wallets sign; WebAuthn challenges are its UTF-8 bytes. */
 export const composeChallengeMessage = (
   { host }: URL,
   { agentId, expiresAt, nonce, purpose, userId }: VerificationChallenge

@@ -10,7 +10,7 @@ export class VerificationChallengeRepository extends Context.Tag("@berth/Verific
     readonly save: (challenge: VerificationChallenge) => Effect.Effect<void>
     /** Includes expired challenges. */
     readonly find: (key: ChallengeKey) => Effect.Effect<Option.Option<VerificationChallenge>>
-    /** False if the challenge was used or replaced. Joins the running transaction. */
+    /** False if the challenge is used or replaced. Joins the running transaction. */
     readonly consume: (challenge: VerificationChallenge) => Effect.Effect<boolean>
     readonly removeExpired: (now: DateTime.Utc) => Effect.Effect<number>
   }

@@ -12,7 +12,7 @@ import {
 import { VerificationChallengeRepository } from "./VerificationChallengeRepository.ts"
 import { VerificationRejected } from "./VerificationErrors.ts"
 
-/** Single-use texts to sign, bound to the host, the agent, its owner and the purpose. */
+/** Single-use texts to sign, bound to host, agent, owner and purpose. */
 export class VerificationChallenges extends Effect.Service<VerificationChallenges>()("@berth/VerificationChallenges", {
   effect: Effect.gen(function* () {
     const challenges = yield* VerificationChallengeRepository
@@ -36,7 +36,7 @@ export class VerificationChallenges extends Effect.Service<VerificationChallenge
       return withMessage(challenge)
     })
 
-    /** Fails when none is open: never issued, used, replaced or expired. */
+    /** Fails without an open challenge: never issued, used, replaced or expired. */
     const find = Effect.fn("VerificationChallenges.find")(function* (
       userId: UserId,
       agentId: AgentId,

@@ -12,10 +12,10 @@ import { CheckVerificationJob } from "./VerificationJobs.ts"
 import { composeVerificationLostMail } from "./VerificationMails.ts"
 import { VerificationRepository } from "./VerificationRepository.ts"
 
-/** Checks that one run starts. */
+/** Maximum checks scheduled per run. */
 const checksPerRun = 100
 
-/** Takes the verification of agents whose proof on a chain no longer holds. */
+/** Removes verifications whose on-chain proof is no longer valid. */
 export class VerificationChecks extends Effect.Service<VerificationChecks>()("@berth/VerificationChecks", {
   effect: Effect.gen(function* () {
     const repository = yield* VerificationRepository
@@ -27,7 +27,7 @@ export class VerificationChecks extends Effect.Service<VerificationChecks>()("@b
     const transaction = yield* Transaction
     const { appUrl } = yield* AccountPolicy
 
-    /** Appends the checks that are due, the longest due first. */
+    /** Appends the due checks, the longest overdue first. */
     const scheduleDue = Effect.fn("VerificationChecks.scheduleDue")(function* () {
       const now = yield* DateTime.now
       yield* transaction.run(
@@ -42,7 +42,9 @@ export class VerificationChecks extends Effect.Service<VerificationChecks>()("@b
 
     const missing = (fault: VerificationFault) => new VerificationRejected({ fault })
 
-    /** A reorganization of a few blocks neither keeps nor takes a verification. */
+    /**
+     * Reads again at a safe block, so that a reorganization of a few blocks neither keeps nor removes a verification.
+     */
     const readAgain = Effect.fnUntraced(function* ({
       attestationUid,
       ensName,
@@ -64,7 +66,7 @@ export class VerificationChecks extends Effect.Service<VerificationChecks>()("@b
       const { agentId, id, ownerId, type } = verification
       const isLost = yield* transaction.run(
         Effect.gen(function* () {
-          // False when the owner has verified the agent anew.
+          // False if the owner has verified the agent again.
           if (!(yield* repository.removeCurrent(id))) return false
           yield* events.append(
             { kind: "agent.verification_lost", data: { agentId, verificationType: type, reason: fault } },
@@ -79,7 +81,7 @@ export class VerificationChecks extends Effect.Service<VerificationChecks>()("@b
       if (isLost) yield* Effect.logInfo("Verification lost").pipe(Effect.annotateLogs({ agentId, type, fault }))
     })
 
-    /** Idempotent. An unreachable chain changes nothing: the next check is due after the interval. */
+    /** Idempotent. An unreachable chain changes nothing; the next check follows after the interval. */
     const check = Effect.fn("VerificationChecks.check")(function* (id: VerificationId) {
       const found = yield* repository.findById(id)
       if (Option.isNone(found) || found.value.type === "webauthn") return

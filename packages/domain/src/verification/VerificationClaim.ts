@@ -1,10 +1,10 @@
 import { Data } from "effect"
 import type { WalletAddress } from "../chain/WalletAddress.ts"
 
-/** A claim of an agent's owner, of the verification's type. */
+/** The owner's claim, by type of verification. */
 export type VerificationClaim = Data.TaggedEnum<{
   eas: { readonly attestationUid: string }
-  /** A linked wallet's signature of the challenge. */
+  /** Signature of the challenge by a linked wallet. */
   coinbase: { readonly signature: string }
   ens: { readonly walletAddress: WalletAddress; readonly signature: string }
   /** `signature` is the base64url JSON of an assertion over the challenge. */

@@ -1,6 +1,6 @@
 import { Data, Schema } from "effect"
 
-/** The reason for which a claim does not hold. */
+/** Reason for a rejected claim. */
 export const VerificationFault = Schema.Literal(
   "challenge_missing",
   "signature_invalid",
@@ -20,7 +20,7 @@ export const VerificationFault = Schema.Literal(
 )
 export type VerificationFault = typeof VerificationFault.Type
 
-/** The claim does not hold; the agent's verification is unchanged. */
+/** The claim is not valid; the agent's verification is unchanged. */
 export class VerificationRejected extends Data.TaggedError("VerificationRejected")<{
   readonly fault: VerificationFault
 }> {}

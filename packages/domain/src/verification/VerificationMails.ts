@@ -15,11 +15,11 @@ const sentences: Partial<Record<VerificationFault, string>> = {
   name_mismatch: "The ENS name moved to another address."
 }
 
-/** Path of the page on which an owner verifies an agent. */
+/** Path of the verification page of an agent. */
 export const makeVerificationPath = (agentId: AgentId): string =>
   `/dashboard/agents/${encodeURIComponent(agentId)}/verification`
 
-/** Names the agent by its id: mails contain no text that a user wrote. */
+/** Names the agent by its id, since mails contain no text written by users. */
 export const composeVerificationLostMail = (
   to: Email,
   appUrl: URL,

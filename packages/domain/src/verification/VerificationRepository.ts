@@ -8,15 +8,18 @@ export class VerificationRepository extends Context.Tag("@berth/VerificationRepo
   {
     readonly find: (ownerId: UserId, agentId: AgentId) => Effect.Effect<Option.Option<Verification>>
     readonly findById: (id: VerificationId) => Effect.Effect<Option.Option<Verification>>
-    /** Replaces the agent's verification; false if the owner no longer has the agent. */
+    /** Replaces the agent's verification; false if the agent no longer belongs to the owner. */
     readonly save: (verification: Verification, nextCheckAt: DateTime.Utc) => Effect.Effect<boolean>
     /** Idempotent. */
     readonly remove: (ownerId: UserId, agentId: AgentId) => Effect.Effect<void>
-    /** Compare-and-set: false if it was removed or replaced. Joins the running transaction. */
+    /** Compare-and-set: false if the verification was removed or replaced. Joins the running transaction. */
     readonly removeCurrent: (id: VerificationId) => Effect.Effect<boolean>
-    /** The UID of an attestation that was issued again. */
+    /** Sets the UID of an attestation that was issued again. */
     readonly setAttestationUid: (id: VerificationId, uid: string) => Effect.Effect<void>
-    /** Moves the next check of up to `limit` verifications on chains that are due, the longest due first. Concurrent callers get different ones. */
+    /**
+     * Claims up to `limit` due on-chain verifications and postpones their next check, the longest overdue first.
+     * Concurrent claims are disjoint.
+     */
     readonly claimDue: (
       now: DateTime.Utc,
       nextCheckAt: DateTime.Utc,

@@ -9,7 +9,7 @@ import { VerificationChecks } from "./VerificationChecks.ts"
 import { VerificationRepository } from "./VerificationRepository.ts"
 import { Verifications } from "./Verifications.ts"
 
-/** Verifications as agents read them. */
+/** Implements the agents' port of verifications. */
 const forAgents = Layer.effect(
   AgentVerifications,
   Effect.map(VerificationRepository, ({ find }) => ({ find }))

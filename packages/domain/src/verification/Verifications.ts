@@ -24,13 +24,13 @@ import { VerificationRepository } from "./VerificationRepository.ts"
 
 type OwnedAgent = Pick<Agent, "id" | "ownerId" | "name">
 
-/** A claim that holds; `commit` uses it up in the transaction that stores the verification. */
+/** A valid claim; `commit` consumes it in the transaction that stores the verification. */
 interface ProvenClaim {
   readonly evidence: VerificationEvidence
   readonly commit: Effect.Effect<void, VerificationRejected>
 }
 
-/** Owners verify their agents by attestations, names and authenticators. */
+/** Verification of agents by attestations, names and authenticators. */
 export class Verifications extends Effect.Service<Verifications>()("@berth/Verifications", {
   effect: Effect.gen(function* () {
     const repository = yield* VerificationRepository
@@ -42,7 +42,7 @@ export class Verifications extends Effect.Service<Verifications>()("@berth/Verif
     const transaction = yield* Transaction
     const ids = yield* IdGenerator
 
-    /** The linked wallet that signed the message. */
+    /** Returns the linked wallet that signed the message. */
     const findSigner = Effect.fnUntraced(function* (agent: OwnedAgent, message: string, signature: string) {
       const wallets = yield* evidence.listWallets(agent.ownerId)
       if (wallets.length === 0) return yield* new VerificationRejected({ fault: "wallet_not_linked" })
@@ -89,7 +89,7 @@ export class Verifications extends Effect.Service<Verifications>()("@berth/Verif
           })
       })
 
-    /** Verifies the agent, in place of an earlier verification. A claim that does not hold changes nothing. */
+    /** Verifies the agent and replaces an earlier verification. An invalid claim changes nothing. */
     const verify = Effect.fn("Verifications.verify")(
       function* (agent: OwnedAgent, claim: VerificationClaim) {
         yield* takeProof(limiter, agent)

@@ -6,7 +6,7 @@ export const WebAuthnCredential = Schema.Struct({
   id: Schema.String,
   /** COSE key. */
   publicKey: Schema.Uint8ArrayFromSelf,
-  /** Signatures so far; 0 for authenticators that do not count. */
+  /** Number of signatures; 0 for authenticators without a counter. */
   counter: Schema.Int
 })
 export type WebAuthnCredential = typeof WebAuthnCredential.Type
@@ -16,7 +16,7 @@ export const maximumCredentialsPerAgent = 10
 /** COSE algorithms: EdDSA, ES256, RS256. */
 export const webAuthnAlgorithms = [-8, -7, -257] as const
 
-/** `PublicKeyCredentialCreationOptionsJSON`: a passkey of the agent that verifies its user. */
+/** Returns `PublicKeyCredentialCreationOptionsJSON` for a passkey of the agent, with user verification. */
 export const makeRegistrationOptions = (
   { host, hostname }: URL,
   agent: Pick<Agent, "id" | "name">,

@@ -5,7 +5,7 @@ import { Digests } from "../secrets/Digests.ts"
 import { normalizeEmail, parseEmail } from "../shared/Email.ts"
 import { DeveloperWallets, DeveloperWalletsNotConfigured } from "./DeveloperWallets.ts"
 
-/** A UUID of version 4 and variant 1 from the first 16 bytes of a hash. */
+/** Formats a UUID of version 4 and variant 1 from the first 16 bytes of a hash. */
 const formatUuid = (hash: string): string => {
   const variant = ((Number.parseInt(hash.charAt(16), 16) & 3) | 8).toString(16)
   return [
@@ -18,8 +18,8 @@ const formatUuid = (hash: string): string => {
 }
 
 /**
- * Creates wallets at the developer platform. Every request makes a wallet of its own, except repetitions under one
- * `Idempotency-Key`: an email address proves nothing, so it identifies no earlier wallet.
+ * Creates wallets at the developer platform. Every request creates a separate wallet, except repetitions under one
+ * `Idempotency-Key`: an email address is no proof, so it identifies no earlier wallet.
  */
 export class DeveloperWalletCreation extends Effect.Service<DeveloperWalletCreation>()(
   "@berth/DeveloperWalletCreation",
@@ -34,7 +34,7 @@ export class DeveloperWalletCreation extends Effect.Service<DeveloperWalletCreat
         const email = yield* Effect.mapError(parseEmail(given), () => new EmailInvalid())
         const { create: createAt } = yield* Effect.mapError(platform, () => new DeveloperWalletsNotConfigured())
         const request = hash(`${yield* execution.reference}|${normalizeEmail(email)}`)
-        // At most 36 letters, digits and hyphens; operators find the wallets of an address by the prefix.
+        // At most 36 letters, digits and hyphens. Operators find the wallets of an address by the prefix.
         const name = `berth-${hash(normalizeEmail(email)).slice(0, 8)}-${request.slice(0, 21)}`
         const address = yield* createAt({ name, idempotencyKey: formatUuid(hash(request)) })
         yield* Effect.logInfo("Developer wallet created").pipe(Effect.annotateLogs({ address }))

@@ -7,7 +7,7 @@ export class DeveloperWalletsNotConfigured extends Data.TaggedError("DeveloperWa
 export class DeveloperWalletFailed extends Data.TaggedError("DeveloperWalletFailed")<{ readonly reason: string }> {}
 
 export interface NewDeveloperWallet {
-  /** Unique in the project; creating a wallet again returns the existing one. */
+  /** Unique in the project; a repeated creation returns the existing wallet. */
   readonly name: string
   /** UUID. */
   readonly idempotencyKey: string
@@ -15,11 +15,11 @@ export interface NewDeveloperWallet {
 
 export interface DeveloperPlatform {
   readonly projectId: string
-  /** Idempotent by `name`, so that a lost answer makes no second wallet. */
+  /** Idempotent by `name`, so that a lost response creates no second wallet. */
   readonly create: (wallet: NewDeveloperWallet) => Effect.Effect<WalletAddress, DeveloperWalletFailed>
 }
 
-/** Wallets of the developer platform (CDP), if it is configured. */
+/** Wallets of the developer platform (CDP), if configured. */
 export class DeveloperWallets extends Context.Tag("@berth/DeveloperWallets")<
   DeveloperWallets,
   Option.Option<DeveloperPlatform>

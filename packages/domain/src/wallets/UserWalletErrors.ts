@@ -4,7 +4,7 @@ import { Data } from "effect"
 export class UserWalletExists extends Data.TaggedError("UserWalletExists")<object> {}
 export class UserWalletNotFound extends Data.TaggedError("UserWalletNotFound")<object> {}
 export class SeedExportDisabled extends Data.TaggedError("SeedExportDisabled")<object> {}
-/** Not a private key of secp256k1. */
+/** The text is not a private key of secp256k1. */
 export class PrivateKeyInvalid extends Data.TaggedError("PrivateKeyInvalid")<object> {}
-/** The sealed key of a wallet does not open: its key-encryption key is gone, or the row was modified. */
+/** The sealed key of a wallet cannot be opened: its key-encryption key is missing, or the row was modified. */
 export class WalletKeyUnavailable extends Data.TaggedError("WalletKeyUnavailable")<object> {}

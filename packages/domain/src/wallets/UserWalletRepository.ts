@@ -4,11 +4,11 @@ import type { UserWallet, UserWalletKind } from "./UserWallet.ts"
 import type { UserWalletExists, WalletKeyUnavailable } from "./UserWalletErrors.ts"
 import type { WalletKey } from "./WalletKeys.ts"
 
-/** Stores wallets. A key is sealed for its user, kind and address. */
+/** Stores wallets. Keys are sealed with user, kind and address. */
 export class UserWalletRepository extends Context.Tag("@berth/UserWalletRepository")<
   UserWalletRepository,
   {
-    /** One wallet per user and kind, under any concurrency. */
+    /** Enforces one wallet per user and kind under concurrency. */
     readonly insert: (
       userId: UserId,
       kind: UserWalletKind,
@@ -17,7 +17,7 @@ export class UserWalletRepository extends Context.Tag("@berth/UserWalletReposito
     readonly find: (userId: UserId, kind: UserWalletKind) => Effect.Effect<Option.Option<UserWallet>>
     readonly openKey: (wallet: UserWallet) => Effect.Effect<WalletKey["privateKey"], WalletKeyUnavailable>
     readonly recordBalance: (wallet: UserWallet, wei: bigint) => Effect.Effect<void>
-    /** Removes a wallet whose key was given at `since` or later. Joins the running transaction. */
+    /** Removes a wallet whose key was supplied at `since` or later. Joins the running transaction. */
     readonly removeGivenSince: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>
   }
 >() {}

@@ -7,7 +7,7 @@ import { UserWalletRepository } from "./UserWalletRepository.ts"
 import { WalletChain } from "./WalletChain.ts"
 import { WalletKeys } from "./WalletKeys.ts"
 
-/** Wallets whose keys the service holds for its users. Keys are in no response. */
+/** Wallets with keys held by the service for its users. No response contains a key. */
 export class UserWallets extends Effect.Service<UserWallets>()("@berth/UserWallets", {
   effect: Effect.gen(function* () {
     const chain = yield* WalletChain
@@ -15,7 +15,7 @@ export class UserWallets extends Effect.Service<UserWallets>()("@berth/UserWalle
     const limiter = yield* RateLimiter
     const repository = yield* UserWalletRepository
 
-    /** The balance on the chain, or the last known one. */
+    /** Returns the balance on the chain, else the last known balance. */
     const readBalance = (wallet: UserWallet) =>
       chain.readBalance(wallet.address).pipe(
         Effect.tap((wei) =>
@@ -46,14 +46,14 @@ export class UserWallets extends Effect.Service<UserWallets>()("@berth/UserWalle
       return yield* Effect.mapError(yield* find(userId), () => new UserWalletNotFound())
     })
 
-    /** The wallet, if its key can sign. */
+    /** Returns the wallet if its key can sign. */
     const findUsable = Effect.fn("UserWallets.findUsable")(function* (userId: UserId) {
       const found = yield* find(userId)
       if (Option.isSome(found)) yield* repository.openKey(found.value)
       return found
     })
 
-    /** Stores a key of the user, or a generated one. Idempotent for the stored key; another one is refused. */
+    /** Stores a user's key or a generated one. Idempotent for the stored key; any other key is rejected. */
     const importKey = Effect.fn("UserWallets.importKey")(function* (
       userId: UserId,
       privateKey: Option.Option<Redacted.Redacted>

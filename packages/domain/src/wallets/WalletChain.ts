@@ -8,13 +8,13 @@ export interface FeesAndNonce {
   readonly maxPriorityFeePerGas: bigint
 }
 
-/** `unknown`: not mined, and possibly never seen by the node. */
+/** `unknown`: not mined, and possibly unknown to the node. */
 export type TransactionFate = "succeeded" | "reverted" | "unknown"
 
-/** `open` can still be submitted by its holder. */
+/** `open`: its holder can still submit it. */
 export type AuthorizationFate = "used" | "open" | "expired"
 
-/** The chain of the user wallets. A node of another chain counts as unreachable. */
+/** Chain of the user wallets. A node of another chain counts as unreachable. */
 export class WalletChain extends Context.Tag("@berth/WalletChain")<
   WalletChain,
   {
@@ -22,12 +22,15 @@ export class WalletChain extends Context.Tag("@berth/WalletChain")<
     readonly readBalance: (address: WalletAddress) => Effect.Effect<bigint, ChainUnreachable>
     /** In micro USDC. */
     readonly readUsdcBalance: (address: WalletAddress) => Effect.Effect<bigint, ChainUnreachable>
-    /** For the next transaction, pending ones included. */
+    /** For the next transaction, after pending ones. */
     readonly readFeesAndNonce: (address: WalletAddress) => Effect.Effect<FeesAndNonce, ChainUnreachable>
-    /** Idempotent. A refusal of the node is no failure, because the transaction can be mined already: its fate decides. */
+    /**
+     * Idempotent. A rejection by the node is not a failure, since the transaction may already be mined; its fate
+     * decides.
+     */
     readonly broadcast: (rawTransaction: string) => Effect.Effect<void, ChainUnreachable>
     readonly findFate: (transactionHash: string) => Effect.Effect<TransactionFate, ChainUnreachable>
-    /** Of an EIP-3009 authorization, at the time of the latest block. */
+    /** Returns the state of an EIP-3009 authorization at the time of the latest block. */
     readonly findAuthorization: (
       authorizer: WalletAddress,
       nonce: string,

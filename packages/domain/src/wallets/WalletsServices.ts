@@ -5,7 +5,7 @@ import { WalletCalls } from "./payments/WalletCalls.ts"
 import { WalletPayments } from "./payments/WalletPayments.ts"
 import { UserWallets } from "./UserWallets.ts"
 
-/** Services of the public listener. */
+/** Services for the public listener. */
 export const layer = Layer.mergeAll(
   UserWallets.Default,
   DeveloperWalletCreation.Default,
@@ -13,7 +13,7 @@ export const layer = Layer.mergeAll(
   PaymentDispatch.Default
 )
 
-/** Calls of agents, for the routes of runtimes. */
+/** Wallet calls of agents, for the routes of runtimes. */
 export const calls = WalletCalls.Default.pipe(
   Layer.provide(Layer.mergeAll(UserWallets.Default, WalletPayments.Default, PaymentDispatch.Default))
 )

@@ -7,13 +7,13 @@ export const WebhookDeliveryStatus = Schema.Literal("pending", "delivered", "fai
   identifier: "WebhookDeliveryStatus"
 })
 
-/** An event on its way to an endpoint, with its latest attempt. */
+/** Delivery of an event to an endpoint, with its latest attempt. */
 export const WebhookDelivery = Schema.Struct({
   id: WebhookDeliveryId,
   eventId: Schema.String,
   kind: Schema.String,
   status: WebhookDeliveryStatus,
-  /** Since the event, or since the latest replay. */
+  /** Attempts since the event, or since the latest replay. */
   attempts: Schema.Int,
   dueAt: Schema.DateTimeUtcFromSelf,
   attemptedAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
@@ -23,7 +23,7 @@ export const WebhookDelivery = Schema.Struct({
 })
 export type WebhookDelivery = typeof WebhookDelivery.Type
 
-/** A delivery that this worker attempts until the claim ends. `attempt` counts from 1. */
+/** A delivery that this worker holds until the claim expires. `attempt` counts from 1. */
 export interface ClaimedDelivery {
   readonly id: WebhookDeliveryId
   readonly attempt: number
@@ -33,16 +33,16 @@ export interface ClaimedDelivery {
   readonly trace: TraceParent | null
 }
 
-/** Longer than an attempt: another worker repeats an attempt whose worker has died. */
+/** Longer than an attempt. Another worker repeats an attempt whose worker died. */
 export const claimDuration = Duration.minutes(1)
 
-/** Deliveries of one endpoint at once; one while it fails or keeps the order. */
+/** Maximum concurrent deliveries of an endpoint; one while it fails or is ordered. */
 export const maximumInFlightPerEndpoint = 4
 
-/** Deliveries to the endpoints of one owner at once, so that slow receivers leave slots to other owners. */
+/** Maximum concurrent deliveries to the endpoints of an owner, so that slow receivers leave slots for other owners. */
 export const maximumAttemptsPerOwner = 8
 
-/** Pauses after each failed attempt, over three days. */
+/** Pauses after failed attempts, over three days in total. */
 export const retryPauses: ReadonlyArray<Duration.Duration> = [
   Duration.seconds(5),
   Duration.minutes(5),
@@ -55,19 +55,22 @@ export const retryPauses: ReadonlyArray<Duration.Duration> = [
   Duration.hours(24)
 ]
 
-/** An endpoint without a success for this time is disabled. */
+/** Time without a successful delivery after which an endpoint is disabled. */
 export const maximumFailingTime = Duration.days(5)
 
-/** Events and their deliveries are kept for this time. */
+/** Retention of events and their deliveries. */
 export const eventRetention = Duration.days(30)
 
-/** The time before the next attempt, longer by up to a fifth by `random` from 0 to 1; none after the last one. */
+/**
+ * Returns the pause before the next attempt, increased by up to a fifth for `random` from 0 to 1; none after the last
+ * attempt.
+ */
 export const findRetryPause = (failedAttempts: number, random: number): Duration.Duration | undefined => {
   const pause = retryPauses[failedAttempts - 1]
   return pause === undefined ? undefined : Duration.times(pause, 1 + random / 5)
 }
 
-/** The response of a receiver, or the reason why there is none. */
+/** Response of a receiver, or the reason for its absence. */
 export type DeliveryResponse = { readonly status: number } | { readonly failure: string }
 
 export type DeliveryOutcome =
@@ -81,7 +84,7 @@ export type DeliveryOutcome =
       readonly disable: DisabledReason | null
     }
 
-/** Decides what follows an attempt. */
+/** Decides the state after an attempt. */
 export const decideDelivery = (
   response: DeliveryResponse,
   {
@@ -114,8 +117,8 @@ export const decideDelivery = (
 }
 
 /**
- * The body of a delivery: the payload of Standard Webhooks, as stored. An event of a kind of a newer version is delivered too,
- * and holds up no other.
+ * Encodes the payload of Standard Webhooks, as stored. Kinds of a newer version are delivered too, so they never block
+ * others.
  */
 export const encodeWebhookPayload = ({
   event: { data, kind },

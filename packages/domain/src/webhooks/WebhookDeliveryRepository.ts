@@ -5,7 +5,7 @@ import type { WebhookDeliveryId, WebhookEndpoint, WebhookEndpointId } from "./We
 export interface EventRange {
   readonly since: DateTime.Utc
   readonly until: DateTime.Utc
-  /** False: also events that were delivered. */
+  /** False includes delivered events. */
   readonly failedOnly: boolean
 }
 
@@ -13,16 +13,18 @@ export class WebhookDeliveryRepository extends Context.Tag("@berth/WebhookDelive
   WebhookDeliveryRepository,
   {
     /**
-     * Takes due deliveries of enabled endpoints until `claimDuration` from now, endpoints in turn. Concurrent claims never
-     * take the same one. An ordered endpoint offers its oldest pending delivery alone.
+     * Claims due deliveries of enabled endpoints for `claimDuration`, endpoints in turn. Concurrent claims are
+     * disjoint. An ordered endpoint offers only its oldest pending delivery.
      */
     readonly claim: (limit: number, now: DateTime.Utc) => Effect.Effect<ReadonlyArray<ClaimedDelivery>>
-    /** Records the end of an attempt, and that of the endpoint's failing time. Without effect when the attempt lost its claim. */
+    /**
+     * Records a successful attempt, which ends the endpoint's failing time. No effect if the attempt lost its claim.
+     */
     readonly recordDelivered: (
       claimed: ClaimedDelivery,
       result: { readonly status: number; readonly now: DateTime.Utc }
     ) => Effect.Effect<void>
-    /** Null `retryAt`: the delivery has failed. Without effect when the attempt lost its claim. */
+    /** A null `retryAt` marks the delivery as failed. No effect if the attempt lost its claim. */
     readonly recordFailed: (
       claimed: ClaimedDelivery,
       result: {
@@ -37,11 +39,14 @@ export class WebhookDeliveryRepository extends Context.Tag("@berth/WebhookDelive
       endpointId: WebhookEndpointId,
       page: { readonly limit: number; readonly offset: number }
     ) => Effect.Effect<{ readonly deliveries: ReadonlyArray<WebhookDelivery>; readonly total: number }>
-    /** Makes a delivery pending again; false when the endpoint has none with this id. */
+    /** Marks a delivery as pending; false if the endpoint has no such delivery. */
     readonly replay: (endpointId: WebhookEndpointId, id: WebhookDeliveryId, now: DateTime.Utc) => Effect.Effect<boolean>
-    /** The same for the events of a range, those that the endpoint missed while it was disabled included. Returns their number. */
+    /**
+     * As `replay`, for the events of a range, including those missed while the endpoint was disabled. Returns their
+     * number.
+     */
     readonly replayRange: (endpoint: WebhookEndpoint, range: EventRange, now: DateTime.Utc) => Effect.Effect<number>
-    /** Waits until any process has added deliveries, or the poll interval ends. */
+    /** Waits until any process adds deliveries, at most for the poll interval. */
     readonly awaitDue: Effect.Effect<void>
     /** Deletes older events with their deliveries; returns their number. */
     readonly prune: (before: DateTime.Utc) => Effect.Effect<number>

@@ -24,7 +24,7 @@ export class WebhookDispatch extends Effect.Service<WebhookDispatch>()("@berth/W
     const transaction = yield* Transaction
     const policy = yield* AccountPolicy
 
-    /** Rights can end after an endpoint was created. */
+    /** Access can be revoked after the creation of an endpoint. */
     const findRefusal = Effect.fnUntraced(function* ({ endpoint, event }: ClaimedDelivery) {
       const owner = yield* Effect.option(users.find(endpoint.userId))
       if (Option.isNone(owner) || owner.value.suspendedAt !== null) return "The account is suspended."

@@ -9,7 +9,7 @@ export type WebhookEndpointId = typeof WebhookEndpointId.Type
 export const WebhookDeliveryId = idSchema("WebhookDeliveryId", "A delivery's id, dlv_…: the header `webhook-id`")
 export type WebhookDeliveryId = typeof WebhookDeliveryId.Type
 
-/** `gone`: the receiver responded with 410. `failing`: no attempt succeeded for days. */
+/** `gone`: the receiver responded with 410. `failing`: no attempt succeeded for `maximumFailingTime`. */
 export const DisabledReason = Schema.Literal("gone", "failing").annotations({ identifier: "WebhookDisabledReason" })
 export type DisabledReason = typeof DisabledReason.Type
 
@@ -19,7 +19,7 @@ export const WebhookEndpoint = Schema.Struct({
   userId: UserId,
   url: Schema.String,
   kinds: Schema.Array(Schema.String),
-  /** Whether deliveries wait for the one before. */
+  /** Whether each delivery waits for the previous one. */
   isOrdered: Schema.Boolean,
   failingSince: Schema.NullOr(Schema.DateTimeUtcFromSelf),
   disabledAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
@@ -31,16 +31,16 @@ export type WebhookEndpoint = typeof WebhookEndpoint.Type
 export const maximumEndpointsPerUser = 20
 const maximumUrlLength = 2048
 
-/** Time in which deliveries carry the signatures of both secrets. */
+/** Time during which deliveries carry signatures of both secrets. */
 export const secretOverlap = Duration.hours(24)
 
-/** The form of Standard Webhooks: the prefix and 256 bits in base64. */
+/** Makes a secret in the format of Standard Webhooks: the prefix and 256 bits in base64. */
 export const makeWebhookSecret = (token: Redacted.Redacted): Redacted.Redacted => {
   const bytes = Either.getOrThrow(Encoding.decodeBase64Url(Redacted.value(token)))
   return Redacted.make(`whsec_${Encoding.encodeBase64(bytes)}`)
 }
 
-/** Parses the address of an endpoint. Its network is checked at each connection. */
+/** Parses the address of an endpoint. The network is checked at each connection. */
 export const parseWebhookUrl = (
   text: string,
   { httpsOnly }: { readonly httpsOnly: boolean }

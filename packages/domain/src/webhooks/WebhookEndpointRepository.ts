@@ -6,15 +6,15 @@ import type { DisabledReason, WebhookEndpoint, WebhookEndpointId } from "./Webho
 export class WebhookEndpointRepository extends Context.Tag("@berth/WebhookEndpointRepository")<
   WebhookEndpointRepository,
   {
-    /** False when the user has `limit` endpoints. Exact under concurrent inserts. */
+    /** False if the user already has `limit` endpoints. Exact under concurrency. */
     readonly insert: (endpoint: WebhookEndpoint, secret: Redacted.Redacted, limit: number) => Effect.Effect<boolean>
     /** Newest first. */
     readonly listOwned: (userId: UserId) => Effect.Effect<ReadonlyArray<WebhookEndpoint>>
     readonly findOwned: (userId: UserId, id: WebhookEndpointId) => Effect.Effect<Option.Option<WebhookEndpoint>>
     readonly removeOwned: (userId: UserId, id: WebhookEndpointId) => Effect.Effect<boolean>
-    /** Removes the endpoints that were created at `since` or later. */
+    /** Removes the endpoints created at `since` or later. */
     readonly removeSince: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>
-    /** The current secret first, then the previous one while it is valid. */
+    /** Returns the current secret, then the previous one while it is valid. */
     readonly readSecrets: (id: WebhookEndpointId, now: DateTime.Utc) => Effect.Effect<ReadonlyArray<Redacted.Redacted>>
     /** The replaced secret stays valid until `overlapUntil`. Joins the running transaction. */
     readonly replaceSecret: (
@@ -23,7 +23,9 @@ export class WebhookEndpointRepository extends Context.Tag("@berth/WebhookEndpoi
       overlapUntil: DateTime.Utc
     ) => Effect.Effect<void>
     readonly enable: (id: WebhookEndpointId) => Effect.Effect<void>
-    /** Ends its pending deliveries too. False when it was disabled or is gone. Joins the running transaction. */
+    /**
+     * Ends pending deliveries too. False if the endpoint is already disabled or deleted. Joins the running transaction.
+     */
     readonly disable: (id: WebhookEndpointId, reason: DisabledReason, now: DateTime.Utc) => Effect.Effect<boolean>
   }
 >() {}

@@ -28,12 +28,12 @@ import {
 export interface ReplayRequest {
   readonly deliveryId?: WebhookDeliveryId | undefined
   readonly since?: DateTime.Utc | undefined
-  /** By default now. */
+  /** Default: now. */
   readonly until?: DateTime.Utc | undefined
   readonly failedOnly?: boolean | undefined
 }
 
-/** The addresses that receive a user's events, with their deliveries. */
+/** Addresses that receive a user's events, and their deliveries. */
 export class WebhookEndpoints extends Effect.Service<WebhookEndpoints>()("@berth/WebhookEndpoints", {
   effect: Effect.gen(function* () {
     const endpoints = yield* WebhookEndpointRepository
@@ -82,7 +82,7 @@ export class WebhookEndpoints extends Effect.Service<WebhookEndpoints>()("@berth
       if (!(yield* endpoints.removeOwned(user.id, id))) return yield* new WebhookEndpointNotFound()
     })
 
-    /** Deliveries carry both signatures for `secretOverlap`. Returns the new secret and the end of the old one. */
+    /** Deliveries carry both signatures for `secretOverlap`. Returns the new secret and the expiry of the old one. */
     const rotateSecret = Effect.fn("WebhookEndpoints.rotateSecret")(function* (user: User, id: WebhookEndpointId) {
       const endpoint = yield* find(user, id)
       const secret = makeWebhookSecret(yield* tokens.make)
@@ -91,7 +91,7 @@ export class WebhookEndpoints extends Effect.Service<WebhookEndpoints>()("@berth
       return { secret, previousValidUntil }
     })
 
-    /** Idempotent. Events since the end of deliveries are sent by a replay. */
+    /** Idempotent. A replay sends the events since deliveries stopped. */
     const enable = Effect.fn("WebhookEndpoints.enable")(function* (user: User, id: WebhookEndpointId) {
       const endpoint = yield* find(user, id)
       yield* endpoints.enable(endpoint.id)
@@ -107,8 +107,8 @@ export class WebhookEndpoints extends Effect.Service<WebhookEndpoints>()("@berth
     })
 
     /**
-     * Sends one delivery again, or the events of a range, each under its id. Returns their number. The range holds failed
-     * deliveries and missed events, and with `failedOnly: false` all.
+     * Repeats one delivery, or the events of a range, each under its id. Returns their number. The range includes
+     * failed deliveries and missed events; with `failedOnly: false`, all events.
      */
     const replay = Effect.fn("WebhookEndpoints.replay")(function* (
       user: User,

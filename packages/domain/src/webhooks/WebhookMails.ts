@@ -8,7 +8,7 @@ const causes: Record<DisabledReason, string> = {
   failing: "No delivery has succeeded for five days."
 }
 
-/** Without the URL, whose path can be a secret of the receiver. */
+/** Omits the URL, whose path may contain a secret of the receiver. */
 export const composeEndpointDisabledMail = (
   to: Email,
   appUrl: URL,

@@ -22,7 +22,10 @@ export interface VerifiedIdentity extends ExternalIdentity {
   readonly name: Option.Option<string>
 }
 
-/** Accounts of external identities. The first sign-in links the account with the same email; an account with an unverified email is claimed. */
+/**
+ * Accounts of external identities. The first sign-in links the account with the same email; an account with an
+ * unverified email is claimed.
+ */
 export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/LinkedAccounts", {
   effect: Effect.gen(function* () {
     const linked = yield* LinkedIdentities
@@ -41,12 +44,12 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
         return id
       })
 
-    /** Account of a verified address, locked until the transaction ends. */
+    /** Returns the account of a verified address, locked until the transaction ends; creates it if absent. */
     const findOrCreateByEmail = (email: Email, identity: VerifiedIdentity) =>
       Effect.gen(function* () {
         const known = yield* accounts.findByEmailForUpdate(email)
         if (Option.isNone(known)) return yield* create(email, identity.name)
-        // An unverified email proves no ownership: the account is claimed, which unlinks its other identities.
+        // An unverified email does not prove ownership: the account is claimed, which unlinks its other identities.
         if (known.value.emailVerifiedAt === null)
           yield* Effect.mapError(claims.claim(known.value.id), () => new ProviderEmailUnverified())
         else if (yield* linked.hasOtherSubject(known.value.id, identity)) return yield* new OAuthSubjectConflict()

@@ -3,7 +3,7 @@ import type { ExternalIdentity } from "./LinkedIdentity.ts"
 import { LinkedIdentityRepository } from "./LinkedIdentityRepository.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** External identities linked to accounts. No proof is checked here: callers pass verified identities. */
+/** External identities linked to accounts. Proofs are not checked here: callers pass verified identities. */
 export class LinkedIdentities extends Effect.Service<LinkedIdentities>()("@berth/LinkedIdentities", {
   effect: Effect.gen(function* () {
     const repository = yield* LinkedIdentityRepository
@@ -35,7 +35,7 @@ export class LinkedIdentities extends Effect.Service<LinkedIdentities>()("@berth
       return linked.some((other) => other.provider === provider && other.issuer === issuer && other.subject !== subject)
     })
 
-    /** Unlinks those linked at `since` or later. Waits for sign-ins in progress with the user's identities. */
+    /** Unlinks identities linked at `since` or later. Waits for sign-ins in progress with the user's identities. */
     const unlinkAll = Effect.fn("LinkedIdentities.unlinkAll")(function* (userId: UserId, since: DateTime.Utc) {
       yield* Effect.forEach(yield* repository.listByUser(userId), repository.lock, { discard: true })
       yield* repository.removeByUser(userId, since)

@@ -1,11 +1,11 @@
 import { Schema } from "effect"
 import { UserId } from "../../shared/UserId.ts"
 
-/** Names as in the paths of the API. */
+/** Named as in the paths of the API. */
 export const IdentityProvider = Schema.Literal("oauthA", "oauthB", "socialIdentity")
 export type IdentityProvider = typeof IdentityProvider.Type
 
-/** User of a provider. Contains the issuer, since equal subjects of two issuers are different users. */
+/** A user of a provider. Includes the issuer, since equal subjects of two issuers are different users. */
 export const ExternalIdentity = Schema.Struct({
   provider: IdentityProvider,
   /** Issuer identifier, or the origin of a provider without one. */

@@ -11,7 +11,7 @@ export class LinkedIdentityRepository extends Context.Tag("@berth/LinkedIdentity
     /** Oldest first. */
     readonly listByUser: (userId: UserId) => Effect.Effect<ReadonlyArray<LinkedIdentity>>
     readonly insert: (linked: LinkedIdentity) => Effect.Effect<void>
-    /** Removes identities that were linked at `since` or later. */
+    /** Removes identities linked at `since` or later. */
     readonly removeByUser: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>
   }
 >() {}

@@ -1,7 +1,7 @@
 import { Context, Data, type Effect, type Option, type Redacted, Schema } from "effect"
 import type { VerifiedIdentity } from "../identities/LinkedAccounts.ts"
 
-/** Names as in the paths of the API. */
+/** Named as in the paths of the API. */
 export const OAuthProviderName = Schema.Literal("oauthA", "oauthB")
 export type OAuthProviderName = typeof OAuthProviderName.Type
 
@@ -15,7 +15,7 @@ export class OAuthResponseRejected extends Data.TaggedError("OAuthResponseReject
 /** Secrets of one sign-in, between authorization request and callback. */
 export interface OAuthSecrets {
   readonly state: Redacted.Redacted
-  /** Expected in the ID token, if any. */
+  /** Expected value in the ID token, if any. */
   readonly nonce: Redacted.Redacted
   /** RFC 7636. */
   readonly codeVerifier: Redacted.Redacted

@@ -16,16 +16,16 @@ import { takeSuccess } from "../SignInLimit.ts"
 
 /** The provider is not configured. */
 export class OAuthNotConfigured extends Data.TaggedError("OAuthNotConfigured")<object> {}
-/** The sign-in was not started by this browser, was finished before, or has expired. */
+/** This browser did not start the sign-in, or the sign-in has ended or expired. */
 export class OAuthStateInvalid extends Data.TaggedError("OAuthStateInvalid")<object> {}
-/** The user declined at the provider. */
+/** The user denied access at the provider. */
 export class OAuthAccessDenied extends Data.TaggedError("OAuthAccessDenied")<object> {}
 
 export interface OAuthCallback {
   readonly provider: OAuthProviderName
   /** Query of the callback. */
   readonly query: Redacted.Redacted<URLSearchParams>
-  /** Sealed ticket of `start`. */
+  /** Sealed ticket from `start`. */
   readonly ticket: Option.Option<Redacted.Redacted>
   /** Limit key of the client's address. */
   readonly from: string
@@ -72,7 +72,7 @@ export class OAuthSignIn extends Effect.Service<OAuthSignIn>()("@berth/OAuthSign
         onSome: (shown) => tickets.open(shown.ticket, { provider, state: Redacted.make(shown.state) })
       })
       const redeemed = yield* Effect.mapError(opened, () => new OAuthStateInvalid())
-      // Before the code is exchanged: providers revoke the tokens of a code that is used twice.
+      // Before the code is exchanged, since providers revoke the tokens of a reused code.
       if (!(yield* states.consume(hashSecret(digests, redeemed.state), redeemed.expiresAt)))
         return yield* new OAuthStateInvalid()
       return redeemed

@@ -23,7 +23,9 @@ const Ticket = Schema.parseJson(
 const encodeTicket = Schema.encodeSync(Ticket)
 const decodeTicket = Schema.decodeOption(Ticket)
 
-/** State of a pending sign-in, sealed in a cookie: starting a sign-in writes no row, so strangers cannot fill a table. */
+/**
+ * State of a pending sign-in, sealed in a cookie. Starting a sign-in writes no row, so strangers cannot fill a table.
+ */
 export class OAuthTickets extends Effect.Service<OAuthTickets>()("@berth/OAuthTickets", {
   effect: Effect.gen(function* () {
     const tokens = yield* Tokens
@@ -39,7 +41,7 @@ export class OAuthTickets extends Effect.Service<OAuthTickets>()("@berth/OAuthTi
       return { secrets, sealed: Redacted.make(sealed) }
     })
 
-    /** None if forged, expired, or of another provider or state. */
+    /** None if the ticket is forged, expired, or of another provider or state. */
     const open = Effect.fn("OAuthTickets.open")(function* (
       sealed: Redacted.Redacted,
       expected: { readonly provider: OAuthProviderName; readonly state: Redacted.Redacted }

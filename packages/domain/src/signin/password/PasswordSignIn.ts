@@ -15,7 +15,7 @@ export interface PasswordSignInRequest {
   readonly current: Option.Option<Redacted.Redacted>
 }
 
-/** Account and address together: a third party cannot lock the account. */
+/** Account and address together, so that a third party cannot lock the account. */
 const accountKey = (email: string, address: string) =>
   `${Option.match(parseEmail(email), { onNone: () => "none", onSome: normalizeEmail })}|${address}`
 
@@ -27,7 +27,7 @@ export class PasswordSignIn extends Effect.Service<PasswordSignIn>()("@berth/Pas
     const limiter = yield* RateLimiter
     const transaction = yield* Transaction
 
-    /** The HTTP middleware has taken one from `sign-in`; success refunds it. */
+    /** The HTTP middleware takes one from `sign-in`; success refunds it. */
     const signIn = Effect.fn("PasswordSignIn.signIn")(function* (request: PasswordSignInRequest) {
       const account = accountKey(request.email, request.address)
       yield* limiter.take("sign-in-account", account)

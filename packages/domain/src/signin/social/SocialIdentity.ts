@@ -13,7 +13,7 @@ export interface SocialIdentity {
   readonly issuer: string
   /** Claim `sub`. */
   readonly fid: string
-  /** Wallet of the user according to the token. */
+  /** The user's wallet according to the token. */
   readonly address: Option.Option<WalletAddress>
 }
 

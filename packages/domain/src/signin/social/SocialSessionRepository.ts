@@ -1,7 +1,7 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { SessionId } from "../../sessions/Session.ts"
 
-/** Tokens of sessions without a cookie. The tokens of a session form a family: each was exchanged for its successor. */
+/** Tokens of sessions without a cookie. The tokens of a session form a family: each is exchanged for its successor. */
 export class SocialSessionRepository extends Context.Tag("@berth/SocialSessionRepository")<
   SocialSessionRepository,
   {
@@ -10,7 +10,7 @@ export class SocialSessionRepository extends Context.Tag("@berth/SocialSessionRe
       readonly sessionId: SessionId
       readonly expiresAt: DateTime.Utc
     }) => Effect.Effect<void>
-    /** Session of an unexpired token that was not exchanged. */
+    /** Returns the session of an unexpired token that is not yet exchanged. */
     readonly find: (tokenHash: string, now: DateTime.Utc) => Effect.Effect<Option.Option<SessionId>>
     /** Marks an unexpired token as exchanged; `isFirst` for exactly one of concurrent callers. Requires a transaction. */
     readonly exchange: (

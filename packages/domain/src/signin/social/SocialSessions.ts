@@ -10,14 +10,16 @@ import type { UserId } from "../../shared/UserId.ts"
 /** Fixed, not sliding. */
 export const socialSessionLifetime = Duration.seconds(86_400)
 
-/** The refresh token is unknown, expired or was exchanged before. */
+/** The refresh token is unknown, expired or already exchanged. */
 export class RefreshTokenInvalid extends Data.TaggedError("RefreshTokenInvalid")<object> {}
 
-/** Standard base64, as the interface requires. */
+/** Standard base64, required by the interface specification. */
 const toBase64 = (token: Redacted.Redacted) =>
   Redacted.make(`${Redacted.value(token).replaceAll("-", "+").replaceAll("_", "/")}=`)
 
-/** Sessions of clients that present a rotating token instead of a cookie. Each belongs to a row of `sessions`, so ending that ends it. */
+/**
+ * Sessions of clients with a rotating token instead of a cookie. Each belongs to a row of `sessions` and ends with it.
+ */
 export class SocialSessions extends Effect.Service<SocialSessions>()("@berth/SocialSessions", {
   effect: Effect.gen(function* () {
     const repository = yield* SocialSessionRepository

@@ -25,13 +25,13 @@ export class TokenBalanceInsufficient extends Data.TaggedError("TokenBalanceInsu
 
 export interface SocialSignInRequest {
   readonly token: Redacted.Redacted
-  /** Unvalidated; a malformed address is ignored. */
+  /** Not validated; a malformed address is ignored. */
   readonly address: Option.Option<string>
   /** Limit key of the client's address. */
   readonly from: string
 }
 
-/** Sign-in by an ID token of the social identity network; the first one creates the account. */
+/** Sign-in by an ID token of the social identity network. The first sign-in creates the account. */
 export class SocialSignIn extends Effect.Service<SocialSignIn>()("@berth/SocialSignIn", {
   effect: Effect.gen(function* () {
     const identities = yield* SocialIdentityTokens
@@ -45,7 +45,7 @@ export class SocialSignIn extends Effect.Service<SocialSignIn>()("@berth/SocialS
     const limiter = yield* RateLimiter
     const policy = yield* AccountPolicy
 
-    /** The token or a linked wallet proves an address. */
+    /** Whether the token or a linked wallet proves an address. */
     const isProven = Effect.fnUntraced(function* (
       requested: WalletAddress,
       identity: SocialIdentity,
@@ -58,7 +58,7 @@ export class SocialSignIn extends Effect.Service<SocialSignIn>()("@berth/SocialS
       return own.some(({ address }) => isRequested(address))
     })
 
-    /** An address without proof is no failure: the access is basic. */
+    /** An unproven address is not a failure: the access is basic. */
     const readAccessLevel = (
       requested: Option.Option<WalletAddress>,
       identity: SocialIdentity,
@@ -80,7 +80,7 @@ export class SocialSignIn extends Effect.Service<SocialSignIn>()("@berth/SocialS
         })
         yield* Effect.logInfo("User created by social identity").pipe(Effect.annotateLogs("userId", user.id))
         return user
-        // The email contains the new id, so it is free.
+        // The email contains the new id, so it is unique.
       }).pipe(Effect.orDie)
 
     const findOrCreateOwner = (identity: ExternalIdentity) =>
@@ -92,7 +92,7 @@ export class SocialSignIn extends Effect.Service<SocialSignIn>()("@berth/SocialS
         return user
       })
 
-    /** The HTTP middleware has taken one from `sign-in`; success refunds it. */
+    /** The HTTP middleware takes one from `sign-in`; success refunds it. */
     const signIn = Effect.fn("SocialSignIn.signIn")(
       function* (request: SocialSignInRequest) {
         const proven = yield* identities.verify(request.token)

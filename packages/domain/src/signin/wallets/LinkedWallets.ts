@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
 import { WalletRepository } from "./WalletRepository.ts"
 
-/** Wallets of users as other contexts read them. */
+/** Read access to users' wallets for other contexts. */
 export class LinkedWallets extends Effect.Service<LinkedWallets>()("@berth/LinkedWallets", {
   effect: Effect.gen(function* () {
     const wallets = yield* WalletRepository

@@ -1,13 +1,13 @@
 import type { DateTime, Option } from "effect"
 import type { WalletAddress } from "../../chain/WalletAddress.ts"
 
-/** Sign-In with Ethereum message (EIP-4361); only the fields that validation reads. */
+/** Sign-In with Ethereum message (EIP-4361), limited to the validated fields. */
 export interface SiweMessage {
-  /** The scheme before the domain, without `://`. */
+  /** Scheme before the domain, without `://`. */
   readonly scheme: Option.Option<string>
   /** Host, with the port unless it is the default of the scheme. */
   readonly domain: string
-  /** With its checksum (EIP-55). */
+  /** With EIP-55 checksum. */
   readonly address: WalletAddress
   readonly uri: string
   readonly version: string

@@ -1,10 +1,10 @@
 import { Context, Data, type Either } from "effect"
 import type { SiweMessage } from "./SiweMessage.ts"
 
-/** Not an EIP-4361 message, or its address lacks the EIP-55 checksum. */
+/** The text is not an EIP-4361 message, or its address lacks the EIP-55 checksum. */
 export class SiweMessageMalformed extends Data.TaggedError("SiweMessageMalformed")<object> {}
 
-/** Characters; a usual message has about 300. */
+/** Characters; messages usually have about 300. */
 export const maximumSiweMessageLength = 4096
 
 /** Strict EIP-4361 grammar. */

@@ -4,10 +4,10 @@ import type { SiweMessage } from "./SiweMessage.ts"
 
 /** Maximum age of a message. */
 export const siweFreshness = Duration.minutes(10)
-/** Tolerated lead of the wallet's clock. */
+/** Tolerated clock skew of the wallet. */
 export const siweClockSkew = Duration.seconds(30)
 
-/** For the log; never sent to the client. */
+/** For the log only; never sent to the client. */
 export type SiweFault =
   | "other scheme"
   | "other domain"
@@ -23,7 +23,7 @@ export type SiweFault =
 export interface SiweExpectations {
   readonly appUrl: URL
   readonly now: DateTime.Utc
-  /** None: any unused nonce. */
+  /** None accepts any unused nonce. */
   readonly nonce: Option.Option<string>
 }
 
@@ -33,7 +33,7 @@ const hasOrigin = (uri: string, { origin }: URL): boolean => {
   return url.origin === origin && url.username === "" && url.password === ""
 }
 
-/** Checks everything except the signature. */
+/** Validates everything except the signature. */
 export const validateSiweMessage = (
   message: SiweMessage,
   { appUrl, nonce, now }: SiweExpectations

@@ -13,7 +13,7 @@ export interface WalletLinkRequest extends WalletProofRequest {
   readonly from: string
 }
 
-/** Changes of a signed-in user's wallets. Both require a recent sign-in. */
+/** Changes the wallets of a signed-in user. Both operations require a recent sign-in. */
 export class WalletLinking extends Effect.Service<WalletLinking>()("@berth/WalletLinking", {
   effect: Effect.gen(function* () {
     const proofs = yield* WalletProofs
@@ -22,7 +22,7 @@ export class WalletLinking extends Effect.Service<WalletLinking>()("@berth/Walle
     const transaction = yield* Transaction
     const limiter = yield* RateLimiter
 
-    /** The HTTP middleware has taken one from `sign-in`; success refunds it. */
+    /** The HTTP middleware takes one from `sign-in`; success refunds it. */
     const link = Effect.fn("WalletLinking.link")(function* (
       { sessionId, user }: CurrentUser["Type"],
       request: WalletLinkRequest

@@ -4,7 +4,10 @@ import { Context, type DateTime, type Effect } from "effect"
 export class WalletNonceRepository extends Context.Tag("@berth/WalletNonceRepository")<
   WalletNonceRepository,
   {
-    /** Marks all hashes as used; false if one was. Atomic: concurrent callers wait for the transaction, which the caller fails on false. */
+    /**
+     * Marks all hashes as used; false if any was used. Atomic: concurrent callers wait for the transaction; on false
+     * the caller must fail it.
+     */
     readonly consume: (hashes: ReadonlyArray<string>, expiresAt: DateTime.Utc) => Effect.Effect<boolean>
     readonly removeExpired: (now: DateTime.Utc) => Effect.Effect<number>
   }

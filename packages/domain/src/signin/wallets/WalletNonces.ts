@@ -12,7 +12,7 @@ const Ticket = Schema.parseJson(Schema.Struct({ nonce: Schema.String, expiresAt:
 const encodeTicket = Schema.encodeSync(Ticket)
 const decodeTicket = Schema.decodeOption(Ticket)
 
-/** Nonces bound to a browser by a sealed cookie: issuing one writes no row. */
+/** Nonces bound to a browser by a sealed cookie. Issuing a nonce writes no row. */
 export class WalletNonces extends Effect.Service<WalletNonces>()("@berth/WalletNonces", {
   effect: Effect.gen(function* () {
     const tokens = yield* Tokens

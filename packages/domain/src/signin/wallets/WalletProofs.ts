@@ -12,13 +12,13 @@ import { WalletNonces } from "./WalletNonces.ts"
 export interface WalletProofRequest {
   readonly message: string
   readonly signature: string
-  /** A page has to use the nonce that its browser was issued. */
+  /** A page must use the nonce issued to its browser. */
   readonly isFromPage: boolean
   /** Ticket of the issued nonce. */
   readonly ticket: Option.Option<Redacted.Redacted>
 }
 
-/** Valid only after `consume`, which succeeds once. */
+/** Valid only after `consume`, which succeeds at most once. */
 export interface WalletProof {
   readonly address: WalletAddress
   readonly nonceHashes: ReadonlyArray<string>
@@ -29,7 +29,7 @@ type ProofFault = SiweFault | "malformed message" | "no nonce for this browser" 
 /** `reason` is for the log. */
 export class WalletProofRejected extends Data.TaggedError("WalletProofRejected")<{ readonly reason: ProofFault }> {}
 
-/** Used nonces are stored for longer than a message with them can be valid. */
+/** Used nonces are stored longer than their messages can be valid. */
 const nonceRetention = Duration.sum(Duration.times(siweFreshness, 2), siweClockSkew)
 
 /** Verifies SIWE proofs: a fresh message for this service, signed by the wallet, used once. */
@@ -71,7 +71,7 @@ export class WalletProofs extends Effect.Service<WalletProofs>()("@berth/WalletP
       )
     )
 
-    /** Call in the transaction of the proven action: a used proof fails it. */
+    /** Call in the transaction of the proven action; fails for a used proof. */
     const consume = Effect.fn("WalletProofs.consume")(function* ({ nonceHashes }: WalletProof) {
       const until = DateTime.addDuration(yield* DateTime.now, nonceRetention)
       if (!(yield* used.consume(nonceHashes, until))) return yield* reject("used before")

@@ -15,7 +15,7 @@ export class WalletRepository extends Context.Tag("@berth/WalletRepository")<
     /** Oldest first. */
     readonly listByUser: (userId: UserId) => Effect.Effect<ReadonlyArray<Wallet>>
     readonly insert: (wallet: Wallet) => Effect.Effect<void>
-    /** Removes wallets that were linked at `since` or later. */
+    /** Removes wallets linked at `since` or later. */
     readonly removeByUser: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>
     readonly remove: (address: WalletAddress) => Effect.Effect<void>
   }

@@ -6,7 +6,7 @@ import { Sessions } from "../../sessions/Sessions.ts"
 import { type WalletProofRequest, WalletProofs } from "./WalletProofs.ts"
 import { takeSuccess } from "../SignInLimit.ts"
 
-/** One error for every cause: details would help a forger. */
+/** The same error for every cause, since details would help an attacker. */
 export class WalletSignInRejected extends Data.TaggedError("WalletSignInRejected")<object> {}
 
 export interface WalletSignInRequest extends WalletProofRequest {
@@ -16,7 +16,7 @@ export interface WalletSignInRequest extends WalletProofRequest {
   readonly current: Option.Option<Redacted.Redacted>
 }
 
-/** Sign-in by a wallet's signature; the first one creates the account. */
+/** Sign-in by a wallet's signature. The first sign-in creates the account. */
 export class WalletSignIn extends Effect.Service<WalletSignIn>()("@berth/WalletSignIn", {
   effect: Effect.gen(function* () {
     const proofs = yield* WalletProofs
@@ -25,14 +25,14 @@ export class WalletSignIn extends Effect.Service<WalletSignIn>()("@berth/WalletS
     const transaction = yield* Transaction
     const limiter = yield* RateLimiter
 
-    /** The HTTP middleware has taken one from `sign-in`; success refunds it. */
+    /** The HTTP middleware takes one from `sign-in`; success refunds it. */
     const signIn = Effect.fn("WalletSignIn.signIn")(
       function* (request: WalletSignInRequest) {
         const proof = yield* proofs.verify(request)
         const signedIn = yield* transaction.run(
           Effect.gen(function* () {
             yield* proofs.consume(proof)
-            // Keys cost nothing, so new accounts count as registrations do.
+            // Keys are free to create, so new accounts count as registrations.
             const user = yield* wallets.findOrCreateOwner(proof.address, limiter.take("register", request.from))
             yield* takeSuccess(limiter, user.id, request.from)
             yield* Option.match(request.current, { onNone: () => Effect.void, onSome: sessions.revokeByToken })

@@ -13,7 +13,7 @@ export interface WalletUnlinkingInput {
   readonly walletEmailDomain: string
 }
 
-/** Rejects the last access method, and a wallet that the next sign-in would link again. */
+/** Rejects the removal of the last access method, and of a wallet that the next sign-in would link again. */
 export const validateWalletUnlinking = ({
   address,
   email,

@@ -13,7 +13,7 @@ import { WalletLimitReached, WalletAlreadyLinked } from "./WalletErrors.ts"
 import { WalletRepository } from "./WalletRepository.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** Wallets linked to accounts. No proof is checked here: callers pass proven addresses. */
+/** Wallets linked to accounts. Proofs are not checked here: callers pass proven addresses. */
 export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
   effect: Effect.gen(function* () {
     const repository = yield* WalletRepository
@@ -25,12 +25,12 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
     const transaction = yield* Transaction
     const policy = yield* AccountPolicy
 
-    /** Account with the email derived from the wallet, linked or not. */
+    /** Returns the account with the email derived from the wallet, linked or not. */
     const findByEmail = (address: WalletAddress) =>
       users.findByEmail(makeWalletEmail(address, policy.walletEmailDomain))
 
     const create = Effect.fnUntraced(function* (address: WalletAddress) {
-      // The caller holds the address lock and found no account; other sign-ups reject this email domain.
+      // The caller holds the address lock and found no account; other registrations reject this email domain.
       const user = yield* Effect.orDie(
         accounts.create({
           email: makeWalletEmail(address, policy.walletEmailDomain),
@@ -47,7 +47,10 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
       return wallet
     })
 
-    /** An unlinked wallet is linked to the account with its derived email, which is created if absent, after `admission`. */
+    /**
+     * Returns the wallet's owner. An unlinked wallet is linked to the account with its derived email, which is created
+     * after `admission` if absent.
+     */
     const findOrCreateOwner = Effect.fn("Wallets.findOrCreateOwner")(function* <E>(
       address: WalletAddress,
       admission: Effect.Effect<void, E>
@@ -107,7 +110,10 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
       yield* Effect.logInfo("Wallet unlinked").pipe(Effect.annotateLogs("userId", userId))
     })
 
-    /** Unlinks those linked at `since` or later, also the last access method. Waits for sign-ins in progress with the user's wallets. */
+    /**
+     * Unlinks wallets linked at `since` or later, including the last access method. Waits for sign-ins in progress with
+     * the user's wallets.
+     */
     const unlinkAll = Effect.fn("Wallets.unlinkAll")(function* (userId: UserId, since: DateTime.Utc) {
       const wallets = yield* repository.listByUser(userId)
       yield* Effect.forEach(wallets, ({ address }) => repository.lockAddress(address), { discard: true })

@@ -1,13 +1,13 @@
 import { Decimal as AnyDecimal } from "decimal.js"
 import { Data } from "effect"
 
-/** The expression has no value; the message is a sentence. */
+/** The expression has no value. The message is a sentence. */
 export class ExpressionInvalid extends Data.TaggedError("ExpressionInvalid")<{ readonly message: string }> {}
 
 /** Precision in digits; longer values are rounded. */
 const precision = 100
 
-/** Bounds of exponents, against long computations. */
+/** Bounds exponents, which prevents long computations. */
 const Decimal = AnyDecimal.clone({ precision, maxE: 1_000_000, minE: -1_000_000, toExpPos: 60, toExpNeg: -20 })
 export type Numeral = AnyDecimal
 
@@ -35,7 +35,7 @@ export const power = (base: Numeral, exponent: Numeral): Numeral => {
   return base.pow(exponent)
 }
 
-/** Lazy: computing them at start would cost every runtime megabytes. */
+/** Lazy, since computing them at start would cost every runtime megabytes. */
 export const constants: ReadonlyMap<string, () => Numeral> = new Map([
   ["pi", () => Decimal.acos(-1)],
   ["e", () => Decimal.exp(1)]

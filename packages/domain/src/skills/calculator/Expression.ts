@@ -18,13 +18,13 @@ import {
 /** Limits of an evaluation. */
 export interface ExpressionLimits {
   readonly characters: number
-  /** Functions and powers: each blocks the event loop for some milliseconds. */
+  /** Maximum functions and powers; each blocks the event loop for some milliseconds. */
   readonly functions: number
 }
 
-/** Time limit in a process of its own. */
+/** Limits for evaluation in a separate process, which has a time limit. */
 const usualLimits: ExpressionLimits = { characters: 1_000, functions: Number.POSITIVE_INFINITY }
-/** Nesting depth of parentheses, signs and powers. */
+/** Maximum nesting depth of parentheses, signs and powers. */
 const deepest = 100
 
 /** Alternative spellings of the operators. */
@@ -101,7 +101,7 @@ class Reader {
     return value
   }
 
-  /** Counts a function or power before it is evaluated. */
+  /** Counts a function or power before its evaluation. */
   private effort() {
     this.functionsLeft -= 1
     if (this.functionsLeft < 0)
@@ -130,7 +130,7 @@ class Reader {
       if (this.take("-")) return this.signed().neg()
       if (this.take("+")) return this.signed()
       const base = this.value()
-      // Right-associative, and stronger than a preceding sign: -2^2 is -4.
+      // Right-associative, with higher precedence than a sign before it: -2^2 is -4.
       if (!this.take("^")) return base
       const exponent = this.signed()
       this.effort()
@@ -172,7 +172,7 @@ const constant = (name: string): Numeral => {
   return value
 }
 
-/** Evaluates an expression to text, or returns a sentence on its fault. Total and bounded in time. */
+/** Evaluates an expression to text, or returns a sentence on its error. Total, in bounded time. */
 export const evaluateExpression = (
   text: string,
   limits: ExpressionLimits = usualLimits

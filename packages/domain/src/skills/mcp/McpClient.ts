@@ -4,18 +4,18 @@ import type { ListedMcpTool } from "./McpTool.ts"
 
 export const mcpListTimeLimit = Duration.seconds(5)
 export const mcpCallTimeLimit = Duration.seconds(60)
-/** Bytes of all answers of a server in one exchange. */
+/** Maximum bytes of a server's responses in one exchange. */
 export const maximumMcpBytes = 1024 * 1024
 
-/** The reason is a sentence for the model and the agent's log; it contains no header. */
+/** The reason is a sentence for the model and the agent's log, without headers. */
 export class McpCallFailed extends Data.TaggedError("McpCallFailed")<{ readonly reason: string }> {}
 
-/** MCP servers over streamable HTTP, at permitted addresses, within the limits of time and size. */
+/** MCP servers over streamable HTTP, at permitted addresses, with limits of time and size. */
 export class McpClient extends Context.Tag("@berth/McpClient")<
   McpClient,
   {
     readonly listTools: (server: McpServer) => Effect.Effect<ReadonlyArray<ListedMcpTool>, McpCallFailed>
-    /** The result as text; a result with `isError` fails. */
+    /** Returns the result as text; fails for a result with `isError`. */
     readonly callTool: (
       server: McpServer,
       tool: string,

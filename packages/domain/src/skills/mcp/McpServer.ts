@@ -13,7 +13,7 @@ export const McpServerName = Schema.String.pipe(
   Schema.maxLength(24, { message: () => "must have at most 24 characters" })
 )
 
-/** A server of the Model Context Protocol whose tools an agent uses. Headers and the values of the query are secrets. */
+/** A Model Context Protocol server whose tools an agent uses. Headers and query values are secrets. */
 export interface McpServer {
   readonly name: string
   readonly url: string
@@ -25,7 +25,7 @@ export interface StoredMcpServer extends McpServer {
 }
 
 export interface McpServerInput extends Pick<McpServer, "name" | "url"> {
-  /** Absent: those that are stored for this name and address. */
+  /** Absent: the stored headers for this name and address. */
   readonly headers?: McpServer["headers"] | undefined
 }
 
@@ -48,7 +48,7 @@ const checkUrl = ({ name, url: text }: McpServerInput, httpsOnly: boolean) => {
 
 const maskedValue = "***"
 
-/** The query as it is sent. A part without `=` is a value. */
+/** Parts of the query as sent. A part without `=` is a value. */
 const splitQuery = ({ search }: URL) =>
   search
     .slice(1)
@@ -58,7 +58,7 @@ const splitQuery = ({ search }: URL) =>
       return { name: part.slice(0, at), value: part.slice(at) }
     })
 
-/** The address without the values of its query. A change that gives it again keeps them. */
+/** Returns the address without its query values. A change with the masked address keeps the values. */
 export const maskMcpUrl = (address: string): string => {
   const url = new URL(address)
   url.search = splitQuery(url)
@@ -67,7 +67,7 @@ export const maskMcpUrl = (address: string): string => {
   return url.href
 }
 
-/** The address of a change, with the stored values of a masked query. */
+/** Restores the stored values of a masked query. */
 const restoreUrl = (name: string, url: string, before: string | undefined) => {
   if (before !== undefined && url === maskMcpUrl(before)) return Either.right(before)
   return [...new URL(url).searchParams].flat().includes(maskedValue)
@@ -75,7 +75,7 @@ const restoreUrl = (name: string, url: string, before: string | undefined) => {
     : Either.right(url)
 }
 
-/** Headers of the transport itself. */
+/** Headers set by the transport. */
 const ownHeader = /^(host|connection|content-.*|transfer-encoding|accept|keep-alive|upgrade|te|trailer|expect|mcp-.*)$/i
 
 const checkHeaders = (name: string, headers: McpServer["headers"]): Either.Either<void, McpServersInvalid> => {
@@ -90,7 +90,9 @@ const checkHeaders = (name: string, headers: McpServer["headers"]): Either.Eithe
     : invalid(`\`headers\` of ${name}: ${wrong} must have at most ${maximumHeaderLength} printable ASCII characters.`)
 }
 
-/** The servers that replace an agent's stored ones. A secret stays with the address that it was given for. */
+/**
+ * Returns the servers that replace an agent's stored ones. A secret is kept only for the address that it was set for.
+ */
 export const changeMcpServers = (
   stored: ReadonlyArray<McpServer>,
   given: ReadonlyArray<McpServerInput>,
@@ -116,7 +118,7 @@ export const changeMcpServers = (
   )
 }
 
-/** A text without the values of a server's headers and query, which a server can repeat. */
+/** Removes the values of a server's headers and query from a text, since a server can repeat them. */
 export const redactMcpSecrets = (
   { headers, url: address }: Pick<McpServer, "headers" | "url">,
   text: string

@@ -8,11 +8,11 @@ export class McpServerRepository extends Context.Tag("@berth/McpServerRepository
   McpServerRepository,
   {
     readonly list: (agentId: AgentId) => Effect.Effect<ReadonlyArray<StoredMcpServer>>
-    /** Joins the running transaction. False when the agent is gone. */
+    /** Joins the running transaction. False for a deleted agent. */
     readonly replace: (agentId: AgentId, servers: ReadonlyArray<McpServer>) => Effect.Effect<boolean>
-    /** The owner's agents that have servers. */
+    /** Returns the owner's agents that have servers. */
     readonly listAgents: (ownerId: UserId) => Effect.Effect<ReadonlySet<AgentId>>
-    /** Removes those of an owner's agents that were changed at a time or later; returns their number. */
+    /** Removes servers of the owner's agents changed at `since` or later; returns their number. */
     readonly removeSince: (ownerId: UserId, since: DateTime.Utc) => Effect.Effect<number>
   }
 >() {}

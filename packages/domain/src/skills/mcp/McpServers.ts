@@ -3,12 +3,12 @@ import type { AgentId } from "../../shared/AgentId.ts"
 import { changeMcpServers, type McpServerInput } from "./McpServer.ts"
 import { McpServerRepository } from "./McpServerRepository.ts"
 
-/** The MCP servers that owners give to their agents. */
+/** MCP servers of agents, configured by their owners. */
 export class McpServers extends Effect.Service<McpServers>()("@berth/McpServers", {
   effect: Effect.gen(function* () {
     const { list, listAgents, replace: store } = yield* McpServerRepository
 
-    /** Joins the running transaction. False when the agent is gone. */
+    /** Joins the running transaction. False for a deleted agent. */
     const replace = Effect.fn("McpServers.replace")(function* (
       agentId: AgentId,
       given: ReadonlyArray<McpServerInput>,

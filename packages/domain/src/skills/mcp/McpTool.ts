@@ -1,14 +1,14 @@
 import { Hash, Option } from "effect"
 import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
 
-/** A tool as an MCP server lists it. */
+/** A tool as listed by an MCP server. */
 export interface ListedMcpTool {
   readonly name: string
   readonly description?: string | undefined
   readonly inputSchema: Readonly<Record<string, unknown>>
 }
 
-/** A server's tool as the model sees it. `tool` is the server's own name. */
+/** A server's tool as declared to the model. `tool` is the server's name. */
 export interface McpTool {
   readonly server: string
   readonly tool: string
@@ -16,13 +16,13 @@ export interface McpTool {
 }
 
 export const maximumMcpTools = 64
-/** Characters of a description, of a tool's declaration, and of all declarations of an agent. */
+/** Maximum characters of a description, of a tool's declaration, and of all declarations of an agent. */
 const maximumDescription = 1024
 const maximumDeclaration = 8_192
 const maximumDeclarations = 65_536
 const maximumNameLength = 64
 
-/** Unambiguous: a server's name has no double underscore. Names that models do not accept get a hash. */
+/** Unambiguous, since a server's name has no double underscore. Names that models reject get a hash. */
 export const nameMcpTool = (server: string, tool: string): string => {
   const name = `${server}__${tool}`
   if (/^[A-Za-z0-9_-]+$/.test(tool) && name.length <= maximumNameLength) return name
@@ -54,17 +54,17 @@ const declare = (server: string, { description = "", inputSchema, name }: Listed
 
 const serialize = Option.liftThrowable((spec: ToolSpec) => JSON.stringify(spec))
 
-/** Infinite for a schema that is nested too deep. */
+/** Infinite for a schema nested too deeply. */
 const lengthOf = ({ spec }: McpTool) =>
   Option.match(serialize(spec), { onNone: () => Infinity, onSome: (text) => text.length })
 
-/** The tools of a server that a model can take, as many as an agent has room for; the first of two with the same name. */
+/** Returns the tools of a server that a model accepts, within the agent's limit. The first of two equal names wins. */
 export const declareMcpTools = (server: string, listed: ReadonlyArray<ListedMcpTool>): ReadonlyArray<McpTool> => {
   const tools = listed.map((tool) => declare(server, tool)).filter((tool) => lengthOf(tool) <= maximumDeclaration)
   return limitMcpTools([...new Map([...tools].reverse().map((tool) => [tool.spec.name, tool])).values()].reverse())
 }
 
-/** As many tools, in order, as the prompt of an agent has room for. */
+/** Returns the first tools that fit into the prompt of an agent. */
 export const limitMcpTools = (tools: ReadonlyArray<McpTool>): ReadonlyArray<McpTool> => {
   let left = maximumDeclarations
   return tools.slice(0, maximumMcpTools).filter((tool) => (left -= lengthOf(tool)) >= 0)

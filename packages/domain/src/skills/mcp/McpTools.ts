@@ -4,20 +4,20 @@ import { McpCallFailed, McpClient } from "./McpClient.ts"
 import { McpServerRepository } from "./McpServerRepository.ts"
 import { declareMcpTools, limitMcpTools, type McpTool } from "./McpTool.ts"
 
-/** One state of a server. */
+/** Cache key: one version of a server's configuration. */
 interface ListKey {
   readonly agentId: AgentId
   readonly server: string
   readonly updatedAt: number
 }
 
-/** The tools of a server, or why there are none. */
+/** Tools of a server, or the failure to list them. */
 interface Listing {
   readonly tools: ReadonlyArray<McpTool>
   readonly failure?: string
 }
 
-/** The tools of agents' MCP servers. */
+/** Lists and calls the tools of agents' MCP servers. */
 export class McpTools extends Effect.Service<McpTools>()("@berth/McpTools", {
   effect: Effect.gen(function* () {
     const repository = yield* McpServerRepository
@@ -31,7 +31,7 @@ export class McpTools extends Effect.Service<McpTools>()("@berth/McpTools", {
           : Effect.succeed(found)
       })
 
-    /** Caches failures too: a failing server delays one turn per minute, not each. */
+    /** Caches failures too, so that a failing server delays one turn per minute. */
     const listings = yield* Cache.make({
       capacity: 200,
       timeToLive: "1 minute",
@@ -47,13 +47,16 @@ export class McpTools extends Effect.Service<McpTools>()("@berth/McpTools", {
 
     const reported = new WeakSet<Listing>()
 
-    /** Tools of every server that answers, and failures that no list has returned before: each is cached for a minute. */
+    /**
+     * Returns the tools of every reachable server, and failures not yet reported by a previous list. Each is cached for
+     * a minute.
+     */
     const list = Effect.fn("McpTools.list")(function* (agentId: AgentId) {
       const servers = yield* repository.list(agentId)
       const found = yield* Effect.forEach(
         servers,
         ({ name, updatedAt }) =>
-          // A caller that leaves does not end the request for others.
+          // An interrupted caller does not interrupt the request for others.
           Effect.flatMap(
             Effect.forkDaemon(listings.get(Data.struct({ agentId, server: name, updatedAt: updatedAt.epochMillis }))),
             Fiber.join

@@ -4,7 +4,7 @@ import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
 /** The reason is a sentence that explains the correct call to the model. */
 export class ToolFailed extends Data.TaggedError("ToolFailed")<{ readonly reason: string }> {}
 
-/** A tool of an agent; `Who` is the context that it runs for. */
+/** A tool of an agent; `Who` is its execution context. */
 export interface Tool<in Who> {
   readonly spec: ToolSpec
   readonly timeout: Duration.Duration
@@ -16,7 +16,7 @@ export interface ToolOptions<A, I, Who> {
   /** Letters, digits and underscores, as named by `allowed-tools`. */
   readonly name: string
   readonly description: string
-  /** A struct; its JSON Schema is sent to the model, so every field needs a `description`. */
+  /** A struct. Its JSON Schema is sent to the model, so every field requires a `description`. */
   readonly parameters: Schema.Schema<A, I>
   /** Default: ten seconds. */
   readonly timeout?: Duration.DurationInput
@@ -47,7 +47,7 @@ export const decodeArguments = <A, I>(parameters: Schema.Schema<A, I>) => {
   return (args: unknown): Effect.Effect<A, ToolFailed> => Effect.mapError(decode(args), badArguments)
 }
 
-/** Optional argument of tools that return a long text in parts. */
+/** Optional argument of tools that return long texts in parts. */
 export const Offset = Schema.optional(
   Schema.Number.pipe(Schema.int(), Schema.nonNegative()).annotations({
     description: "Where to continue in a long text, as given at the end of the previous part. Default: 0."
@@ -76,7 +76,7 @@ const badArguments = (error: ParseResult.ParseError) =>
 
 /** The subset of JSON Schema that every provider accepts. */
 export const makeParametersSchema = <A, I>(parameters: Schema.Schema<A, I>): ToolSpec["parameters"] => {
-  // Of a struct without members, JSONSchema makes no object.
+  // For a struct without members, JSONSchema does not produce an object.
   if (SchemaAST.isTypeLiteral(parameters.ast) && parameters.ast.propertySignatures.length === 0)
     return { type: "object", properties: {}, required: [] }
   const schema = JSONSchema.make(parameters)

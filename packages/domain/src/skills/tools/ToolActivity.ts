@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** A tool call of an answer, for its readers. */
+/** A tool call in an answer, for its readers. */
 export const ToolActivity = Schema.Struct({
   /** Unique in the answer. */
   id: Schema.String,
@@ -8,12 +8,12 @@ export const ToolActivity = Schema.Struct({
   /** JSON text of the model. */
   arguments: Schema.String,
   status: Schema.Literal("running", "succeeded", "failed"),
-  /** Null while the tool runs. */
+  /** Null while the tool is running. */
   result: Schema.NullOr(Schema.String)
 }).annotations({ identifier: "ToolActivity", description: "A tool call of an answer. Long texts are cut off." })
 export type ToolActivity = typeof ToolActivity.Type
 
-/** Tool calls of one answer: all that the rounds of a turn can have. */
+/** Maximum tool calls of an answer, which covers all rounds of a turn. */
 export const maximumToolActivities = 256
 
 const maximumName = 200
@@ -29,10 +29,10 @@ export const shortenToolActivity = (activity: ToolActivity): ToolActivity => ({
   result: activity.result === null ? null : shorten(activity.result)
 })
 
-/** Characters of arguments and results that a reply keeps: lists of messages have them whole. */
+/** Maximum characters of arguments and results stored with a reply, since lists of messages include them. */
 const maximumStoredText = 65_536
 
-/** The shortened tool calls of a reply as they are stored. Texts beyond the limit are left out. */
+/** Limits the stored tool calls of a reply. Texts beyond the limit are dropped. */
 export const limitStoredActivities = (calls: ReadonlyArray<ToolActivity>): ReadonlyArray<ToolActivity> => {
   let left = maximumStoredText
   return calls.map((call) => {

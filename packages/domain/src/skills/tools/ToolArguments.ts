@@ -87,7 +87,7 @@ const toPlainSchema = (schema: ArgumentSchema): Schema.Schema<unknown> => {
   }
 }
 
-/** The arguments that a JSON Schema describes. Members that it does not name are rejected. */
+/** Converts a JSON Schema of arguments. Undeclared members are rejected. */
 export const toArgumentsSchema = ({ properties, required = [] }: ObjectArgumentSchema) => {
   const members = Object.entries(properties).map(([name, property]) => {
     const { description: text } = property

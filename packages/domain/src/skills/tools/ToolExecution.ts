@@ -6,7 +6,7 @@ export const maximumToolResultLength = 20_000
 
 const cutMark = "\n[The rest was cut off: the result was too long.]"
 
-/** Shortens a result and removes characters that cannot be sent or stored. */
+/** Truncates a result and removes characters that cannot be sent or stored. */
 export const sanitizeToolResult = (text: string): string => {
   const cut =
     text.length > maximumToolResultLength ? text.slice(0, maximumToolResultLength - cutMark.length) + cutMark : text
@@ -25,7 +25,7 @@ const noSuchTool = <Who>(tools: ReadonlyArray<Tool<Who>>): Answer => ({
 
 const answer = <Who>(tool: Tool<Who>, who: Who, call: ToolCall): Effect.Effect<Answer> =>
   tool.run(call.arguments, who).pipe(
-    // Abandons an uninterruptible tool.
+    // The timeout abandons an uninterruptible tool.
     Effect.disconnect,
     Effect.timeoutTo({
       duration: tool.timeout,
@@ -52,13 +52,13 @@ export interface ToolResult {
 }
 
 /**
- * Runs a tool call. Every failure is a result, so that the model can recover. Logs never contain arguments or
+ * Runs a tool call. Every failure is returned as a result, so that the model can recover. Never logs arguments or
  * results.
  */
 export const runTool = <Who>(tools: ReadonlyArray<Tool<Who>>, who: Who, call: ToolCall): Effect.Effect<ToolResult> =>
   Effect.suspend(() => {
     const tool = tools.find(({ spec }) => spec.name === call.name)
-    // An unknown name is the model's own text.
+    // An unknown name is text of the model, so it is not a label.
     const name = tool?.spec.name ?? "unknown"
     return (tool === undefined ? Effect.succeed(noSuchTool(tools)) : answer(tool, who, call)).pipe(
       Effect.timed,

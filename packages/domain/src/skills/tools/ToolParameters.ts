@@ -1,12 +1,12 @@
 import { Effect, Schema } from "effect"
 import { decodeArguments, makeParametersSchema, Offset, ToolFailed } from "./Tool.ts"
 
-/** Characters of a note and of a query, at most. */
+/** Maximum characters of a note and of a query. */
 export const maximumMemoryText = 2_000
 
 const path = Schema.String.annotations({ description: "Relative path, for example notes/shopping.md" })
 
-/** Arguments of the tools by name. Every field needs a description, which the model reads. */
+/** Arguments of the tools by name. Every field requires a description for the model. */
 export const toolParameters = {
   calculate: Schema.Struct({
     expression: Schema.String.annotations({
@@ -68,7 +68,7 @@ const tools: Readonly<Record<string, ToolCallSchema>> = {
   fetch_web_page: callable(toolParameters.fetch_web_page)
 }
 
-/** Fails with the reason when the arguments do not fit the tool. */
+/** Fails with the reason if the arguments are invalid for the tool. */
 export const validateToolArguments = (tool: string, args: unknown): Effect.Effect<void, ToolFailed> =>
   Effect.asVoid(tools[tool]?.decode(args) ?? new ToolFailed({ reason: `There is no tool ${tool}.` }))
 

@@ -11,34 +11,34 @@ import type { Tool } from "./Tool.ts"
 
 export interface ToolRounds<Who, End, E, Report = never> {
   readonly prompt: Prompt
-  /** The context of the tools. */
+  /** Execution context of the tools. */
   readonly who: Who
   readonly tools: ReadonlyArray<Tool<Who>>
-  /** Tokens of a prompt and its answer, and of the answer; null without a limit. */
+  /** Tokens: of a prompt with its answer, and of the answer; null without a limit. */
   readonly contextWindow: number
   readonly maxTokens: number | null
-  /** Tools are empty when the call must be the answer. */
+  /** `tools` is empty if the call must produce the answer. */
   readonly callModel: (
     messages: ReadonlyArray<ChatMessage>,
     tools: ReadonlyArray<ToolSpec>
   ) => Effect.Effect<ChunkSource<ModelEvent<object>, E>, E, Scope.Scope>
-  /** Checked before every call; false makes that call the last. By default only the rounds are limited. */
+  /** Checked before every call; on false, that call is the last. Default: only the rounds are limited. */
   readonly canContinue?: Effect.Effect<boolean>
-  /** The event that reports a tool call, before and after it. By default none does. */
+  /** Event to report before and after a tool call. Default: none. */
   readonly makeReport?: ((activity: ToolActivity) => Report) | undefined
   readonly onUnterminated: () => E
-  /** The last event, from the text of all deltas. */
+  /** Makes the last event from the complete text. */
   readonly makeEnd: (reply: string) => Effect.Effect<End>
 }
 
-/** Model calls with tools; the next one must be the answer. */
+/** Maximum model calls with tools; the next call must produce the answer. */
 export const maximumToolRounds = 8
-/** Tools run per model call, and their concurrency. */
+/** Maximum tools to run per model call, and their concurrency. */
 export const maximumToolCalls = 16
 const toolConcurrency = 8
-/** Tool calls read per model call. */
+/** Maximum tool calls to read per model call. */
 const maximumReadCalls = 32
-/** Characters of arguments per model call, and of a reply. */
+/** Maximum characters of arguments per model call, and of a reply. */
 const maximumArguments = 2 * 1024 * 1024
 export const maximumReplyLength = 1_000_000
 
@@ -74,7 +74,9 @@ const runAll = <Who>(tools: ReadonlyArray<Tool<Who>>, who: Who, calls: ReadonlyA
     ]
   )
 
-/** The last call has no tools, and providers reject tool messages without tools: the rounds become plain messages. */
+/**
+ * The last call has no tools, and providers reject tool messages without tools, so the rounds become plain messages.
+ */
 const toPlainMessages = (messages: ReadonlyArray<ChatMessage>): ReadonlyArray<ChatMessage> => [
   ...messages.flatMap((message): ReadonlyArray<ChatMessage> => {
     if (message.role === "tool")
@@ -85,13 +87,16 @@ const toPlainMessages = (messages: ReadonlyArray<ChatMessage>): ReadonlyArray<Ch
   { role: "user", content: noMoreTools }
 ]
 
-/** Tokens for the wording of plain rounds. */
+/** Tokens for the text around plain rounds. */
 const plainRoundsTokens = 128
 
-/** One step between two batches; it returns the next one. */
+/** A step between two batches; returns the next step. */
 type Step<E> = Effect.Effect<Step<E> | null, E>
 
-/** Answers a prompt in rounds of tools. Deltas are streamed; the end has the same text as a whole. The scope ends the calls. */
+/**
+ * Answers a prompt in rounds of tools. Deltas are streamed; the end repeats their complete text. Closing the scope ends
+ * the calls.
+ */
 export const answerInRounds = <Who, End, E, Report = never>({
   callModel,
   contextWindow,
@@ -112,7 +117,7 @@ export const answerInRounds = <Who, End, E, Report = never>({
 
   return Effect.map(Effect.scope, (scope) => {
     let rounds: ReadonlyArray<ToolRound> = []
-    /** The text of the rounds before. */
+    /** Text of the previous rounds. */
     let before = ""
     let isLast = false
     let said: Said = { text: "", wanted: [], argumentsLength: 0 }
@@ -176,7 +181,7 @@ export const answerInRounds = <Who, End, E, Report = never>({
       return Effect.succeed(runTools(calls))
     })
 
-    /** The work between two batches. */
+    /** Work between two batches. */
     let work: Step<E> | null = openCall
 
     const pass = (event: ModelEvent<object>): ReadonlyArray<ModelDelta> => {

@@ -2,31 +2,31 @@ import { Context, Data, type Effect } from "effect"
 import type { Skill } from "../Skill.ts"
 import type { SkillCode } from "../SkillCode.ts"
 
-/** An uploaded skill with its folder. */
+/** An uploaded skill with its files. */
 export interface UploadedSkill extends Skill {
   readonly code: SkillCode
-  /** Bytes of its files. */
+  /** Bytes of the files. */
   readonly size: number
 }
 
 export const skillLimits = {
   files: 64,
-  /** Bytes of an uploaded folder, and of all uploaded folders of an owner. */
+  /** Maximum bytes of an uploaded folder, and of all uploaded folders of an owner. */
   bytes: 512 * 1024,
   ownerBytes: 2 * 1024 * 1024,
   pathLength: 200,
   skillsPerAgent: 20,
   tools: 16,
-  /** Characters of the front matter of SKILL.md. */
+  /** Maximum characters of the front matter in SKILL.md. */
   frontMatter: 8192,
-  /** Levels of `tools.json`. */
+  /** Maximum nesting depth of `tools.json`. */
   toolDepth: 24
 } as const
 
-/** The reason names the file or member at fault. */
+/** The reason names the invalid file or member. */
 export class SkillInvalid extends Data.TaggedError("SkillInvalid")<{ readonly reason: string }> {}
 
-/** The owner has as many uploaded skills as are allowed; the reason names the limit. */
+/** The owner has the maximum of uploaded skills. The reason names the limit. */
 export class UploadedSkillLimitReached extends Data.TaggedError("UploadedSkillLimitReached")<{
   readonly reason: string
 }> {}

@@ -15,12 +15,12 @@ export class UploadedSkillRepository extends Context.Tag("@berth/UploadedSkillRe
     readonly list: (agentId: AgentId) => Effect.Effect<ReadonlyArray<StoredSkill>>
     /** By id, with the contents of files. */
     readonly read: (agentId: AgentId) => Effect.Effect<ReadonlyArray<StoredSkill>>
-    /** Bytes of the owner's skills without this one. Joins the running transaction and keeps the number exact until its end. */
+    /** Bytes of the owner's other skills. Joins the running transaction and keeps the number exact until its end. */
     readonly sumOthers: (ownerId: UserId, agentId: AgentId, id: string) => Effect.Effect<number>
     /** Replaces a skill with the same id. */
     readonly save: (agentId: AgentId, skill: UploadedSkill) => Effect.Effect<StoredSkill>
     readonly remove: (agentId: AgentId, id: string) => Effect.Effect<boolean>
-    /** Removes the owner's skills that were uploaded at `since` or later; returns their number. */
+    /** Removes the owner's skills uploaded at `since` or later; returns their number. */
     readonly removeSince: (ownerId: UserId, since: DateTime.Utc) => Effect.Effect<number>
   }
 >() {}

@@ -6,7 +6,6 @@ import { toolParameters } from "../tools/ToolParameters.ts"
 import { SkillInvalid, skillLimits, type UploadedSkill, UploadedSkillLimitReached } from "./SkillPackage.ts"
 import { UploadedSkillRepository } from "./UploadedSkillRepository.ts"
 
-/** Skills that owners upload for their agents, within limits. */
 export class UploadedSkills extends Effect.Service<UploadedSkills>()("@berth/UploadedSkills", {
   effect: Effect.gen(function* () {
     const catalog = yield* SkillCatalog

@@ -2,12 +2,12 @@ import { Either } from "effect"
 
 const maximumUrlLength = 2_000
 
-/** Well-known web ports and unprivileged ones. */
+/** Standard web ports and unprivileged ports. */
 const isWebPort = (port: number) => port === 80 || port === 443 || port >= 1024
 
 const portOf = (url: URL) => (url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port))
 
-/** Parses an address, or returns the reason for its rejection. Connections check the host. */
+/** Parses an address, or returns the reason for its rejection. The host is checked at each connection. */
 export const parsePageAddress = (text: string, base?: URL): Either.Either<URL, string> => {
   if (text.length > maximumUrlLength) return Either.left(`The address is longer than ${maximumUrlLength} characters.`)
   const address = text.trim()

@@ -1,9 +1,9 @@
 import { Context, Data, Duration, type Effect, type Scope, type Stream } from "effect"
 
 export const maximumPageRedirects = 5
-/** Decompressed; the rest of a longer page is not read. */
+/** Maximum bytes after decompression; the rest of a page is not read. */
 export const maximumPageBytes = 5 * 1024 * 1024
-/** From the request to the end of the body, redirects included. */
+/** Time from the request to the end of the body, including redirects. */
 export const pageTimeLimit = Duration.seconds(14)
 
 /** The reason is a sentence. */
@@ -12,22 +12,22 @@ export class PageNotReadable extends Data.TaggedError("PageNotReadable")<{ reado
 export interface WebPage {
   /** Address after redirects. */
   readonly url: URL
-  /** Of a text. */
+  /** Always a text type. */
   readonly contentType: string
-  /** Ends with the scope. */
+  /** Valid until the scope closes. */
   readonly body: Stream.Stream<Uint8Array, PageNotReadable>
 }
 
-/** Texts on the public internet. */
+/** Text pages on the public internet. */
 export class WebPages extends Context.Tag("@berth/WebPages")<
   WebPages,
   {
-    /** Checks the address at every redirect. */
+    /** Checks the address of every redirect. */
     readonly open: (address: string) => Effect.Effect<WebPage, PageNotReadable, Scope.Scope>
   }
 >() {}
 
-/** How a content type is read; null when it is no text. */
+/** Returns the parser of a content type; null for a type other than text. */
 export const findTextKind = (contentType: string): "html" | "text" | null => {
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? ""
   if (type === "text/html" || type === "application/xhtml+xml") return "html"

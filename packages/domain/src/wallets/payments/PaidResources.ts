@@ -8,18 +8,18 @@ export interface ResourceRequest {
   readonly body: string | null
 }
 
-/** A way to pay that the service offers and this wallet has: scheme `exact`, USDC, the wallet's network. */
+/** An offered payment that this wallet supports: scheme `exact`, USDC, the wallet's network. */
 export interface PaymentOffer {
   readonly amount: bigint
   readonly payee: WalletAddress
   readonly maximumSeconds: number
-  /** The header of the payment. */
+  /** Encodes the payment header. */
   readonly encode: (authorization: SignedAuthorization) => string
 }
 
 export type ResourceAnswer = Data.TaggedEnum<{
   readonly Content: { readonly status: number; readonly text: string }
-  /** 402; null without an offer that this wallet can pay. */
+  /** Response 402; null without an offer that this wallet supports. */
   readonly PaymentRequired: { readonly offer: PaymentOffer | null; readonly text: string }
 }>
 export const ResourceAnswer = Data.taggedEnum<ResourceAnswer>()
@@ -29,11 +29,11 @@ export class PaidResourceUnavailable extends Data.TaggedError("PaidResourceUnava
   readonly reason: string
 }> {}
 
-/** HTTP resources of other services that ask for payment by x402. Private addresses and redirects are refused. */
+/** HTTP resources of other services with x402 payments. Private addresses and redirects are rejected. */
 export class PaidResources extends Context.Tag("@berth/PaidResources")<
   PaidResources,
   {
-    /** `payment` is the header that `encode` made. */
+    /** `payment` is the header made by `encode`. */
     readonly request: (
       request: ResourceRequest,
       payment?: string

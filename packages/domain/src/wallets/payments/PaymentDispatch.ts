@@ -12,7 +12,7 @@ import { WalletSigner } from "./WalletSigner.ts"
 /** Gas limit of a USDC transfer. */
 export const transferGas = 100_000n
 
-/** Recovery leaves payments alone that another process has just worked on. */
+/** Recovery skips payments that another process has updated within this time. */
 const recoveryAge = Duration.seconds(20)
 const recoveryBatch = 50
 
@@ -21,8 +21,8 @@ const keyUnavailable = "the key of the wallet cannot be opened"
 const maximumAuthorization = Duration.minutes(10)
 
 /**
- * Signs and sends reserved payments. The signed payment is stored before it leaves, and repeated until the chain has decided:
- * a lost answer or a killed process never makes a second one.
+ * Signs and sends reserved payments. The signed payment is stored before it is sent, and repeated until the chain has
+ * decided, so a lost response or a killed process never causes a second payment.
  */
 export class PaymentDispatch extends Effect.Service<PaymentDispatch>()("@berth/PaymentDispatch", {
   effect: Effect.gen(function* () {
@@ -52,7 +52,10 @@ export class PaymentDispatch extends Effect.Service<PaymentDispatch>()("@berth/P
         return { ...payment, status: "sent" as const, signature }
       })
 
-    /** The node's nonce and the stored ones are read under one lock, so that payments of a wallet have different nonces. */
+    /**
+     * Reads the nonces of the node and of stored payments under one lock, so that payments of a wallet have different
+     * nonces.
+     */
     const signTransfer = (payment: WalletPayment, wallet: UserWallet) =>
       Effect.gen(function* () {
         const key = yield* wallets.openKey(wallet)
@@ -70,7 +73,7 @@ export class PaymentDispatch extends Effect.Service<PaymentDispatch>()("@berth/P
         )
       })
 
-    /** Stores the header of a paid request, which the caller then sends. */
+    /** Stores the header of a paid request; the caller then sends it. */
     const authorize = Effect.fn("PaymentDispatch.authorize")(function* (payment: WalletPayment, offer: PaymentOffer) {
       const opened = yield* Effect.option(wallets.openKey(yield* requireWallet(payment)))
       if (Option.isNone(opened)) return yield* finish(payment, "failed", keyUnavailable)
@@ -107,11 +110,11 @@ export class PaymentDispatch extends Effect.Service<PaymentDispatch>()("@berth/P
           : payment
       })
 
-    /** Moves a payment on, as far as the chain allows. Idempotent; an unreachable chain leaves it where it is. */
+    /** Advances a payment as far as the chain allows. Idempotent; no effect while the chain is unreachable. */
     const advance = Effect.fn("PaymentDispatch.advance")(
       function* (payment: WalletPayment) {
         const { kind } = payment
-        // A paid request without its header was never sent: only the agent can repeat it.
+        // A paid request without its header was never sent; only the agent can repeat it.
         if (payment.status === "reserved" && kind === "x402") return yield* finish(payment, "failed", "interrupted")
         if (payment.status === "reserved" && payment.agentId === null)
           return yield* finish(payment, "failed", "the agent was deleted")
@@ -130,12 +133,12 @@ export class PaymentDispatch extends Effect.Service<PaymentDispatch>()("@berth/P
         )
     )
 
-    /** Fails a reserved payment, which has not left. */
+    /** Fails a reserved payment, which was never sent. */
     const cancel = Effect.fn("PaymentDispatch.cancel")((payment: WalletPayment, reason: string) =>
       finish(payment, "failed", reason)
     )
 
-    /** Moves unfinished payments on that no process works on. */
+    /** Advances unfinished payments that no process is working on. */
     const recover = Effect.gen(function* () {
       const before = DateTime.subtractDuration(yield* DateTime.now, recoveryAge)
       const unfinished = yield* repository.listUnfinished(before, recoveryBatch)

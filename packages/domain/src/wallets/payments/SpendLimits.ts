@@ -1,32 +1,32 @@
 import { Data } from "effect"
 
-/** Micro USDC that an agent may spend: the owner sets them, no call can change them. */
+/** Micro USDC that an agent may spend. Set by the owner; no call can change them. */
 export interface SpendLimits {
   readonly perCall: bigint
-  /** Per UTC day. */
+  /** Maximum per UTC day. */
   readonly perDay: bigint
-  /** In the agent's whole life. */
+  /** Maximum over the agent's lifetime. */
   readonly perAgent: bigint
-  /** Payments above wait for the owner's approval. */
+  /** Larger payments require the owner's approval. */
   readonly confirmAbove: bigint
 }
 
 export type SpendingLimit = Exclude<keyof SpendLimits, "confirmAbove">
 
-/** Whether the agent may do something with the new limits that it may not with the old ones. */
+/** Whether the new limits allow any spending that the old ones do not. */
 export const raisesLimits = (from: SpendLimits, to: SpendLimits): boolean =>
   to.perCall > from.perCall ||
   to.perDay > from.perDay ||
   to.perAgent > from.perAgent ||
   to.confirmAbove > from.confirmAbove
 
-/** Nothing can be spent until the owner sets limits. */
+/** Default without limits of the owner: nothing can be spent. */
 export const noSpending: SpendLimits = { perCall: 0n, perDay: 0n, perAgent: 0n, confirmAbove: 0n }
 
-/** Largest limit: a billion USDC. */
+/** Maximum limit: a billion USDC. */
 export const maximumLimit = 10n ** 15n
 
-/** Reserved, sent and confirmed payments of the agent. */
+/** Sums of the agent's reserved, sent and confirmed payments. */
 export interface SpentAmounts {
   readonly today: bigint
   readonly total: bigint
@@ -39,7 +39,7 @@ export type SpendDecision = Data.TaggedEnum<{
 }>
 export const SpendDecision = Data.taggedEnum<SpendDecision>()
 
-/** Decides about a payment; an approval does not lift the other limits. */
+/** Decides on a payment. An approval does not lift the other limits. */
 export const decideSpend = (
   limits: SpendLimits,
   spent: SpentAmounts,

@@ -17,7 +17,7 @@ import { type PayingTurn, WalletPayments } from "./WalletPayments.ts"
 const failed = (reason: string) => new WalletCallFailed({ reason })
 const limitNames = { perCall: "per payment", perDay: "per day", perAgent: "of this agent" }
 
-/** Calls of an agent's wallet skill, answered by texts for the model. Only turns of the owner have a wallet. */
+/** Calls of an agent's wallet skill; results are texts for the model. Only turns of the owner can use the wallet. */
 export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCalls", {
   effect: Effect.gen(function* () {
     const chain = yield* WalletChain
@@ -48,7 +48,7 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
       return `Wallet ${address} on ${walletNetwork.name}: ${formatUsdc(usdc)} USDC, ${formatEther(wei)} ETH.`
     })
 
-    /** Reserves within the owner's limits. */
+    /** Reserves a payment within the owner's limits. */
     const request = (turn: PayingTurn, wanted: WantedPayment) =>
       Effect.gen(function* () {
         const { address } = yield* requireWallet(turn.userId)
@@ -70,7 +70,7 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
         )
       })
 
-    /** Sentence on a payment that cannot continue now. */
+    /** Describes a payment that cannot continue now. */
     const describeWait = ({ amount, id, reason, status }: WalletPayment) =>
       status === "pending"
         ? `The payment ${id} of ${formatUsdc(amount)} USDC waits for the owner's approval (POST /api/agents/:id/wallet-payments).`
@@ -103,7 +103,7 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
       return Option.filter(url, ({ protocol, username }) => /^https?:$/.test(protocol) && username === "")
     }
 
-    /** Requests a resource, and pays for it if the service asks and the limits allow. */
+    /** Requests a resource, and pays for it if the service requires it and the limits allow it. */
     const fetchPaid = Effect.fn("WalletCalls.fetchPaid")(function* (
       turn: PayingTurn,
       given: { readonly url: string; readonly method: ResourceRequest["method"]; readonly body: string | null }

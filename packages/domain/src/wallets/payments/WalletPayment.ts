@@ -8,13 +8,13 @@ export const WalletPaymentId = Schema.String.pipe(Schema.brand("WalletPaymentId"
 })
 export type WalletPaymentId = typeof WalletPaymentId.Type
 
-/** `send_usdc` is a transfer of the wallet; `x402` an authorization that the paid service submits. */
+/** `send_usdc`: a transfer of the wallet. `x402`: an authorization that the paid service submits. */
 export const WalletPaymentKind = Schema.Literal("send_usdc", "x402")
 export type WalletPaymentKind = typeof WalletPaymentKind.Type
 
 /**
- * `pending` waits for the owner, who approves or refuses. `sent` begins when the signed payment is stored, before it leaves:
- * from then on it is repeated, never replaced. `failed` payments moved nothing and can move nothing any more.
+ * `pending`: requires the owner's approval. `sent`: the signed payment is stored; from then on it is repeated, never
+ * replaced. `failed`: moved nothing and never will.
  */
 export const WalletPaymentStatus = Schema.Literal(
   "pending",
@@ -39,18 +39,18 @@ const next: Record<WalletPaymentStatus, ReadonlyArray<WalletPaymentStatus>> = {
 
 export const canChange = (from: WalletPaymentStatus, to: WalletPaymentStatus): boolean => next[from].includes(to)
 
-/** Statuses whose amount counts against the limits. */
+/** Statuses that count against the limits. */
 export const countedStatuses = ["reserved", "sent", "confirmed"] as const satisfies ReadonlyArray<WalletPaymentStatus>
 
-/** Payments of an agent that wait for the owner. */
+/** Maximum payments of an agent with pending approval. */
 export const maximumPendingPayments = 20
 
-/** Age at which a confirmed payment leaves the ledger; its amount still counts against the agent's limit. */
+/** Retention of a confirmed payment in the ledger; its amount still counts against the agent's limit. */
 export const confirmedPaymentRetention = Duration.days(400)
-/** Age at which a payment that moved nothing leaves the ledger. */
+/** Retention of a payment that moved nothing. */
 export const unpaidPaymentRetention = Duration.days(30)
 
-/** Wanted by an agent in a turn. */
+/** A payment requested by an agent in a turn. */
 export interface WantedPayment {
   readonly kind: WalletPaymentKind
   /** Micro USDC. */
@@ -58,11 +58,11 @@ export interface WantedPayment {
   readonly payee: WalletAddress
   /** URL of the paid service; null for a transfer. */
   readonly resource: string | null
-  /** Equal for equal calls: within a turn they are one payment. */
+  /** Equal for equal calls, which are one payment within a turn. */
   readonly fingerprint: string
 }
 
-/** The signed payment as it leaves. */
+/** The signed payment as sent. */
 export interface SignedPayment {
   /** Raw transaction, or the payment header of x402. */
   readonly signed: string
@@ -70,14 +70,14 @@ export interface SignedPayment {
   readonly reference: string
   /** Nonce of the transaction; null for an authorization. */
   readonly nonce: number | null
-  /** Seconds; an authorization is void afterwards. */
+  /** Seconds; the authorization expires at this time. */
   readonly validBefore: number | null
 }
 
 export interface WalletPayment extends WantedPayment {
   readonly id: WalletPaymentId
   readonly userId: UserId
-  /** Null when the agent is deleted. */
+  /** Null for a deleted agent. */
   readonly agentId: AgentId | null
   readonly turnId: string
   readonly status: WalletPaymentStatus

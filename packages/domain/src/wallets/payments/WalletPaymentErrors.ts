@@ -1,14 +1,14 @@
 import { Data } from "effect"
 import type { SpendingLimit } from "./SpendLimits.ts"
 
-/** `limit` would be exceeded. */
+/** The payment would exceed `limit`. */
 export class SpendLimitExceeded extends Data.TaggedError("SpendLimitExceeded")<{
   readonly limit: SpendingLimit
 }> {}
-/** Too many payments of the agent wait for the owner. */
+/** Too many payments of the agent require the owner's approval. */
 export class PendingPaymentLimitReached extends Data.TaggedError("PendingPaymentLimitReached")<object> {}
 export class WalletPaymentNotFound extends Data.TaggedError("WalletPaymentNotFound")<object> {}
-/** The payment does not wait for the owner any more. */
+/** The payment no longer requires approval. */
 export class WalletPaymentNotPending extends Data.TaggedError("WalletPaymentNotPending")<object> {}
-/** A sentence for the agent. */
+/** The reason is a sentence for the agent. */
 export class WalletCallFailed extends Data.TaggedError("WalletCallFailed")<{ readonly reason: string }> {}

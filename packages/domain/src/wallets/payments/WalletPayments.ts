@@ -16,7 +16,7 @@ import {
 import { maximumPendingPayments, type WalletPayment, WalletPaymentId, type WantedPayment } from "./WalletPayment.ts"
 import { WalletPaymentRepository } from "./WalletPaymentRepository.ts"
 
-/** Waiting payments and unused approvals lapse. */
+/** Time after which pending payments and unused approvals expire. */
 const approvalLifetime = Duration.hours(24)
 
 export interface PayingTurn {
@@ -25,7 +25,7 @@ export interface PayingTurn {
   readonly turnId: string
 }
 
-/** Decides about payments of agents. Limits come from the owner alone; the wallet's lock makes every decision exact. */
+/** Decides on payments of agents. Only the owner sets limits; the wallet's lock makes every decision exact. */
 export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/WalletPayments", {
   effect: Effect.gen(function* () {
     const ids = yield* IdGenerator
@@ -57,7 +57,7 @@ export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/Wal
         if (pending >= maximumPendingPayments) return yield* new PendingPaymentLimitReached()
       })
 
-    /** Reserves a payment, or lets it wait for the owner. The same call in one turn is the same payment. */
+    /** Reserves a payment, or leaves it pending. Equal calls in one turn are the same payment. */
     const request = Effect.fn("WalletPayments.request")(function* (turn: PayingTurn, wanted: WantedPayment) {
       return yield* transaction.run(
         Effect.gen(function* () {
@@ -66,7 +66,7 @@ export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/Wal
           if (Option.isSome(repeated)) {
             if (repeated.value.status !== "approved") return repeated.value
             const approved = { ...repeated.value, turnId: turn.turnId }
-            // Later calls of this turn find the approved payment.
+            // Repetitions of the call in this turn find the approved payment.
             yield* repository.moveToTurn(approved)
             return yield* Effect.catchTag(reserve(turn.agentId, approved), "WalletPaymentNotPending", Effect.die)
           }
@@ -107,7 +107,9 @@ export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/Wal
       yield* repository.saveLimits(agentId, limits)
     })
 
-    /** A transfer is reserved at once; a paid request waits until the agent repeats its call. Requires a recent sign-in. */
+    /**
+     * Reserves a transfer at once; a paid request waits until the agent repeats its call. Requires a recent sign-in.
+     */
     const approve = Effect.fn("WalletPayments.approve")(function* (
       { sessionId, user }: CurrentUser["Type"],
       agentId: AgentId,

@@ -21,16 +21,16 @@ export interface SignedAuthorization {
   readonly signature: string
 }
 
-/** Signs with the key of a wallet, without the chain. */
+/** Signs with the key of a wallet, without access to the chain. */
 export class WalletSigner extends Context.Tag("@berth/WalletSigner")<
   WalletSigner,
   {
-    /** A transfer of USDC as a raw transaction. */
+    /** Signs a transfer of USDC as a raw transaction. */
     readonly signTransfer: (
       key: Redacted.Redacted,
       transfer: { readonly payee: WalletAddress; readonly amount: bigint } & FeesAndNonce
     ) => Effect.Effect<SignedPayment>
-    /** `transferWithAuthorization` of USDC (EIP-3009) with a new nonce. */
+    /** Signs `transferWithAuthorization` of USDC (EIP-3009) with a new nonce. */
     readonly signAuthorization: (
       key: Redacted.Redacted,
       authorization: PaymentAuthorization
