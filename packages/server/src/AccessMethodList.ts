@@ -17,7 +17,7 @@ import { UploadedSkillRepository } from "@berth/domain/skills/uploads/UploadedSk
 import { McpServerRepository } from "@berth/domain/skills/mcp/McpServerRepository"
 import { Effect, Layer } from "effect"
 
-/** Every way into an account: a new access method is added here. */
+/** All access methods of accounts. Every new access method must be added here. */
 export const layer = Layer.effect(
   AccessMethods,
   Effect.gen(function* () {
@@ -37,7 +37,7 @@ export const layer = Layer.effect(
     const outbox = yield* Outbox
     const a2a = yield* A2aRepository
     return makeAccessMethods([
-      // First: waits for a session that is adding another method, so that this method is revoked too.
+      // First: waits for sessions that are adding another method, so that it is revoked too.
       { name: "sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) },
       { name: "password", revoke: credentials.removePassword },
       { name: "mailed links", revoke: credentials.revokeResetLinks },
@@ -45,17 +45,17 @@ export const layer = Layer.effect(
       { name: "wallets", revoke: wallets.unlinkAll },
       { name: "identities", revoke: identities.unlinkAll },
       { name: "gateway token", revoke: instances.revokeGatewayToken },
-      // A channel token reaches the agents, and the owner of a model key reads its calls at the provider.
+      // A channel token grants access to the agents, and the owner of a model key can read its calls at the provider.
       { name: "stored keys", revoke: vault.removeSince },
-      // The platform that created the wallet has the key.
+      // The platform that created the wallet knows the key.
       { name: "given wallet key", revoke: userWallets.removeGivenSince },
-      // Agents may have been instructed to spend.
+      // An earlier holder may have instructed agents to spend.
       { name: "spend limits", revoke: payments.revoke },
-      // They send the owner's events to the other party.
+      // Endpoints of an earlier holder would receive the owner's events.
       { name: "webhook endpoints", revoke: endpoints.removeSince },
-      // Standing instructions, which the other party may have given.
+      // An earlier holder may have scheduled instructions.
       { name: "schedules", revoke: schedules.removeSince },
-      // Code and instructions of the other party.
+      // An earlier holder may have uploaded code and instructions.
       {
         name: "uploaded skills",
         revoke: (userId, since) =>
@@ -71,9 +71,9 @@ export const layer = Layer.effect(
             removed === 0 ? Effect.void : outbox.append(ReconfigureInstanceJob, { userId }, userId)
           )
       },
-      // Agents of the other party may be allowed to write.
+      // An earlier holder may have allowed foreign senders.
       { name: "senders of messages", revoke: a2a.removeSettings },
-      // Again: sessions that were opened by a method while it was being revoked.
+      // Again, for sessions opened by a method during its revocation.
       { name: "new sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) }
     ])
   })

@@ -77,7 +77,7 @@ const bodyLimit = (path: string) =>
       ? internalBodyLimit
       : defaultBodyLimit
 
-/** Made by its first request: it takes a tenth of the processor time of loading the program. */
+/** Built by the first request: it takes a tenth of the processor time of loading the program. */
 const openApi = HttpLayerRouter.use((router) =>
   Effect.flatMap(
     Effect.cached(Effect.sync(() => HttpServerResponse.unsafeJson(OpenApi.fromApi(BackendApi)))),
@@ -110,7 +110,7 @@ const makePipeline = (sendsSpans: boolean) =>
     sendsSpans
   })
 
-/** The private listener accepts no credentials of users. */
+/** The private listener rejects users' credentials. */
 const noCredentials = Layer.succeed(
   RequestCredentials,
   RequestCredentials.make({
@@ -125,7 +125,7 @@ const noCredentials = Layer.succeed(
   })
 )
 
-/** The routes of runtimes alone: a second listener, for instances that must reach nothing else of the backend. */
+/** Only the routes of runtimes, for a second listener: instances must not reach any other backend route. */
 const runtimeRoutes = addApi(RuntimeRoutesApi, RuntimeModelHttp.makeRuntimeDirectRoutes).pipe(
   Layer.provide(
     Layer.mergeAll(

@@ -85,7 +85,7 @@ const webPorts = (settings: Settings) =>
     Argon2PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })
   )
 
-/** Ports of provisioning with channel tokens. */
+/** Ports for provisioning with channel tokens. */
 const provisioningPorts = (settings: Settings) =>
   Layer.mergeAll(
     AccountsWiring.fromSettings(settings),
@@ -96,26 +96,26 @@ const provisioningPorts = (settings: Settings) =>
 
 const models = (settings: Settings) => Layer.merge(AiWiring.modelsFromSettings(settings), UseCases.ownerKeys)
 
-/** Speech with this process's providers. */
+/** Speech by the providers of this process. */
 const speech = (settings: Settings) =>
   LocalSpeech.layer.pipe(Layer.provide(AiWiring.speechFromSettings(settings)), Layer.provide(UseCases.ownerKeys))
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
-/** The agent manager of this process, and the address at which its instances reach the backend. */
+/** Agent manager of this process, and the address at which instances reach the backend. */
 const instances = (settings: Settings) =>
   Layer.provide(
     Layer.merge(UseCases.agentManager, Layer.context<InstancesWiring.RuntimeListenerAddress>()),
     InstancesWiring.fromSettings(settings, pathOf("./runtime/runtime.mjs"))
   )
 
-/** Skill folders beside this program, and the reader of uploaded ones. */
+/** Skill folders next to this program, and the reader of uploaded skills. */
 const skills = FolderSkillCatalog.layer(pathOf("./skills")).pipe(
   Layer.mapError(({ message }) => new ProgramMisconfigured({ reason: message })),
   Layer.merge(UploadedSkillPackages.layer)
 )
 
-/** Page assets beside this program. */
+/** Page assets next to this program. */
 const pages = (settings: Settings) =>
   Layer.mergeAll(
     Layer.succeed(PageSettings, {
@@ -150,7 +150,7 @@ const readiness = Layer.effect(
   Effect.map(makeDatabaseCheck, (database) => ({ checks: { database } }))
 )
 
-/** Figures of the database are those of all processes, and the backend has the instances: it alone reads them. */
+/** Only the backend exports figures of the database, which cover all processes, and of instances. */
 const exposition = ({ environment, role }: Settings) =>
   Layer.effect(
     MetricsExposition,
@@ -172,7 +172,7 @@ const exposition = ({ environment, role }: Settings) =>
 const metricsListener = (settings: Settings) =>
   Layer.unwrapEffect(Effect.map(MetricsExposition, ({ text }) => MetricsListener.fromSettings(settings, text)))
 
-/** The listeners of the role, over shared services. */
+/** Listeners of the role, with shared services. */
 export const serverProgram = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {

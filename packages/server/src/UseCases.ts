@@ -57,9 +57,7 @@ import { WebhookEndpoints } from "@berth/domain/webhooks/WebhookEndpoints"
 import { Layer } from "effect"
 import * as AccessMethodList from "./AccessMethodList.ts"
 
-/*
- * The services of each listener, over ports that the program or a test provides.
- */
+/* Services of each listener, over ports that the program or a test provides. */
 
 const quotedModels = Layer.merge(QuotedOwnKeyCoverage.layer, QuotedImageInput.layer)
 
@@ -137,7 +135,7 @@ const channelTurns = LocalChannelTurns.layer.pipe(
   Layer.provide(ManagedAgentInstances.layer)
 )
 
-/** The skill of agents that sends messages to others. */
+/** The skill by which agents send messages to other agents. */
 const a2aCalls = A2aCalls.Default.pipe(
   Layer.provide(Layer.merge(a2aMessages, AgentLifecycle.Default)),
   Layer.provide(Layer.mergeAll(AccountsServices.users, AgentsServices.layer)),

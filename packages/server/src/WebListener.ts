@@ -167,7 +167,7 @@ const table = [
   ...InstancePagesHttp.instanceTicketRoutes
 ]
 
-/** The routes of the web API that instances' subdomains serve too: conversations, and records of agents. */
+/** Routes of the web API that instances' subdomains serve too: conversations, and records of agents. */
 const sharedWithInstances = new Set([
   "GET /api/agent",
   "POST /api/agent",
@@ -179,7 +179,7 @@ const sharedWithInstances = new Set([
   "GET /api/agents/:id/stats"
 ])
 
-/** Everything that an instance's subdomain serves. */
+/** All routes of an instance's subdomain. */
 export const instanceTable = [
   ...listRoutes(WebApi).filter(({ method, path }) => sharedWithInstances.has(`${method} ${path}`)),
   ...AgentSocketHttp.agentSocketRoutes,
@@ -187,7 +187,7 @@ export const instanceTable = [
   ...AssetsHttp.assetRoutes
 ]
 
-/** Bodies of the gateway with a declared length, attachments, and files of live streams. */
+/** Larger limits: gateway bodies with a declared length, attachments, and files of live streams. */
 const bodyLimit = (path: string, { headers }: HttpServerRequest.HttpServerRequest) => {
   if (path.startsWith(ingestPath)) return liveLimits.maximumFileBytes
   if (path === audioTranscriptionsPath) return maximumFormBytes
@@ -240,7 +240,7 @@ export const layer = (options: HttpListener.HttpListenerOptions & AgentSockets.A
     withRedactedHeaders,
     // Closes its sockets before the listener closes their connections.
     Layer.provide(AgentSockets.layer(options)),
-    // Separate from the other listener's, which accepts no credentials of users.
+    // Separate from the private listener's, which rejects users' credentials.
     Layer.provide(Layer.provideMerge(Layer.fresh(IdempotencyMiddleware.Default), RequestCredentials.Default)),
     Layer.provide(Layer.merge(CredentialWatch.Default, InstanceCredentials.Default)),
     Layer.provide(sessionCookieLayer),

@@ -8,7 +8,7 @@ import { classifyBearerToken, RequestCredentials } from "../http/RequestCredenti
 
 const Sender = Schema.Struct({ from: AgentId })
 
-/** A gateway token is the one of the instance of `from`, which the body names. */
+/** A gateway token is checked for the instance of `from` in the body. */
 export const layer = Layer.effect(
   A2aSenderAuth,
   Effect.gen(function* () {

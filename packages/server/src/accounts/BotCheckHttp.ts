@@ -12,7 +12,10 @@ const given = (value: unknown) =>
     Option.map((text) => Redacted.make(text))
   )
 
-/** An unreadable body holds no token; the decoder reports its problem later. A challenge names its form field like its header. */
+/**
+ * An unreadable body contains no token; the decoder reports the problem later. A challenge's form field has the name of
+ * its header.
+ */
 const inBody = (request: HttpServerRequest.HttpServerRequest) =>
   isForm(request)
     ? Effect.exit(request.urlParamsBody).pipe(

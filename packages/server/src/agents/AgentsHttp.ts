@@ -49,7 +49,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
           const { customModel, ...settings } = config ?? {}
           const agent = yield* agents.provision(user, { name, model, customModel, config: settings })
           const { updatedAt: _, ...created } = listItem(agent)
-          // Idempotent repeats get the headers of the response itself, but not headers that are added later.
+          // Repetitions receive the headers of the response itself, but not headers added later.
           return HttpServerResponse.unsafeJson(encodeProvisioned({ success: true, agent: created }), {
             status: 201,
             headers: makeWarningHeaders(yield* warnOfModel(agent))

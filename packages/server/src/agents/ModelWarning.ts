@@ -14,13 +14,13 @@ const describe = (model: string, service: ModelService): Option.Option<string> =
   }
 }
 
-/** Names the model that answers for an agent whose own no configured provider serves; none where one does. */
+/** Names the model that replaces an agent's model if no configured provider serves it; none otherwise. */
 export const makeModelWarning = Effect.map(ModelSubstitutes, ({ find }) => ({ customModel, model, ownerId }: Agent) => {
   const chosen = customModel ?? model
   return Effect.map(find(ownerId, chosen), (service) => describe(chosen, service))
 })
 
-/** A `Warning` header (RFC 7234, section 5.5), whose text is a quoted string of ASCII. */
+/** Makes a `Warning` header (RFC 7234, section 5.5), whose text is a quoted ASCII string. */
 export const makeWarningHeaders = (warning: Option.Option<string>): Record<string, string> =>
   Option.match(warning, {
     onNone: () => ({}),

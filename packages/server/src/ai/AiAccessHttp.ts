@@ -10,7 +10,7 @@ export class AiAccessPolicy extends Context.Tag("@berth/AiAccessPolicy")<
   {
     /** Whether the AI layer requires the internal key. */
     readonly isPrivate: boolean
-    /** Allowed host names besides loopback, for callers without the key. */
+    /** Allowed host names other than loopback, for callers without the key. */
     readonly hosts: ReadonlyArray<string>
   }
 >() {}
@@ -18,7 +18,7 @@ export class AiAccessPolicy extends Context.Tag("@berth/AiAccessPolicy")<
 const isLoopback = (hostname: string) =>
   hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname)
 
-/** Other names can be DNS rebinding attacks. */
+/** Other host names can indicate a DNS rebinding attack. */
 export const isAllowedHost = (header: string | undefined, hosts: ReadonlyArray<string>): boolean => {
   if (header === undefined) return true
   const address = `http://${header}`
@@ -27,7 +27,7 @@ export const isAllowedHost = (header: string | undefined, hosts: ReadonlyArray<s
   return isLoopback(hostname) || hosts.some((host) => host.toLowerCase() === hostname || `[${host}]` === hostname)
 }
 
-/** Why a request is rejected; none if it is allowed. */
+/** Returns the reason to reject a request; none if it is allowed. */
 export const makeModelAccessCheck = Effect.gen(function* () {
   const { hosts, isPrivate } = yield* AiAccessPolicy
   const key = yield* InternalKey

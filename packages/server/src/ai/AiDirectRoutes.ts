@@ -6,7 +6,7 @@ import { makeModelAccessCheck } from "./AiAccessHttp.ts"
 import * as AiHttp from "./AiHttp.ts"
 import * as OpenAiHttp from "./OpenAiHttp.ts"
 
-/** Hot path: model calls bypass their contract, which answers requests that are not allowed or do not fit. */
+/** Hot path: model calls bypass their contract, which handles only forbidden or invalid requests. */
 export const makeAiDirectRoutes = Effect.gen(function* () {
   const check = yield* makeModelAccessCheck
   const guarded =

@@ -90,7 +90,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
 
 const readPayload = Schema.decodeUnknownOption(ChatPayload)
 
-/** POST /api/ai/chat without its contract. */
+/** Answers POST /api/ai/chat without its contract. */
 export const makeDirectChat = Effect.gen(function* () {
   const answer = answerChat(yield* AiLayer)
   return ((json) =>

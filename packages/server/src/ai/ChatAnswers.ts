@@ -4,7 +4,7 @@ import type { ChunkReader } from "@berth/domain/ai/streams/ChunkReader"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { DateTime, Effect } from "effect"
 
-/** The body of an answer of POST /api/ai/chat. */
+/** Makes the response body of POST /api/ai/chat. */
 export const makeChatAnswer = (
   {
     id,
@@ -23,7 +23,7 @@ export const makeChatAnswer = (
   timestamp
 })
 
-/** The frames of an answer; the last one repeats the whole text. */
+/** Makes the frames of an answer; the last frame repeats the complete text. */
 export const makeChatFrames = <E>(opening: ChatOpening, read: ChunkReader<ModelEvent, E>): ChunkReader<string, E> => {
   const texts: Array<string> = []
   const frameOf = (event: ModelEvent, now: DateTime.Utc): string => {

@@ -27,7 +27,7 @@ const usageOf = ({ costUsd, usage }: ChatEnding): CompletionUsage => ({
 
 const finishReasonOf = ({ finishReason }: Pick<ChatEnding, "finishReason">) => finishReason ?? "stop"
 
-/** The body of an answer without its usage. */
+/** Makes the response body without usage. */
 export const makeUncountedCompletion = (
   answer: Pick<ChatCompletion, "id" | "model" | "text" | "toolCalls" | "finishReason">,
   created: number
@@ -51,13 +51,16 @@ export const makeUncountedCompletion = (
   ]
 })
 
-/** The body of an answer of POST /v1/chat/completions. */
+/** Makes the response body of POST /v1/chat/completions. */
 export const makeCompletion = (
   answer: Pick<ChatCompletion, "id" | "model" | "text" | "toolCalls"> & ChatEnding,
   created: number
 ): OpenAiCompletion => ({ ...makeUncountedCompletion(answer, created), usage: usageOf(answer) })
 
-/** The frames of an answer; the first one has the role. `failureBody` is the error of an answer that breaks off. */
+/**
+ * Makes the frames of an answer; the first frame has the role. `failureBody` is the error of an answer that fails
+ * midway.
+ */
 export const makeCompletionFrames = <E, I extends object>(
   read: ChunkReader<ModelEvent, E>,
   frames: OpenAiFrames,

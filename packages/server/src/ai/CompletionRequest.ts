@@ -8,7 +8,7 @@ import { Either } from "effect"
 
 type Message = typeof CompletionMessage.Type
 
-/** Tool names by call id. */
+/** Indexes tool names by call id. */
 const toolNames = (messages: ReadonlyArray<Message>): ReadonlyMap<string, string> =>
   new Map(
     messages.flatMap((message) =>
@@ -60,7 +60,7 @@ const messageOf =
 
 const usesTools = (payload: OpenAiCompletionPayload) => (payload.tools?.length ?? 0) > 0
 
-/** The first unsupported parameter. */
+/** Returns the first unsupported parameter. */
 export const findUnsupportedParameter = (payload: OpenAiCompletionPayload): ParameterUnsupported | null => {
   const refuse = (parameter: string, reason: string) => new ParameterUnsupported({ parameter, reason })
   const { modalities, n, tool_choice } = payload
@@ -109,7 +109,7 @@ const optionsOf = (payload: OpenAiCompletionPayload): ChatOptions => {
   }
 }
 
-/** A request of OpenAI's protocol as a request of the AI layer. */
+/** Converts a request of OpenAI's protocol to a request of the AI layer. */
 export const readCompletion = (payload: OpenAiCompletionPayload): Either.Either<ChatRequest, ParameterUnsupported> => {
   const refusal = findUnsupportedParameter(payload)
   return refusal === null

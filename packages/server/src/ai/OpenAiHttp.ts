@@ -44,7 +44,7 @@ const answerCompletion = (ai: AiLayer) => (payload: OpenAiCompletionPayload) =>
     return HttpServerResponse.unsafeJson(completion, { headers: makeAnswerHeaders(answer) })
   }).pipe(
     Effect.tapErrorTag("ProviderFailed", addRetryAfter),
-    // The payload's schema requires one.
+    // The payload's schema requires a message.
     Effect.catchTag("MessagesMissing", Effect.die)
   )
 
@@ -73,7 +73,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "openAi", (handlers) =>
 
 const readPayload = Schema.decodeUnknownOption(OpenAiCompletionPayload)
 
-/** POST /v1/chat/completions without its contract. */
+/** Answers POST /v1/chat/completions without its contract. */
 export const makeDirectCompletion = Effect.map(AiLayer, (ai): DirectAnswer => {
   const answer = answerCompletion(ai)
   return (json) =>

@@ -7,6 +7,6 @@ export const openAiBodyLimit = 8 * 1024 * 1024
 /** Paths of OpenAI's protocol, on both listeners. */
 export const isOpenAiPath = (path: string): boolean => path.startsWith("/v1/")
 
-/** Errors at these paths have OpenAI's shape. */
+/** Errors of these paths use OpenAI's format. */
 export const reshapeErrors = (path: string): ReshapeError | undefined =>
   isOpenAiPath(path) ? makeOpenAiFailure : undefined

@@ -30,7 +30,10 @@ const toMessage = (item: ItemMessage): CompletionMessage => {
   }
 }
 
-/** Adds to `messages`, since a conversation has thousands of items. Calls of one answer are one message. */
+/**
+ * Mutates `messages`, since a conversation can have thousands of items. Consecutive calls of an answer become one
+ * message.
+ */
 const addItem = (messages: Array<CompletionMessage>, item: ResponseItem): void => {
   if (item.type === "function_call") {
     const { arguments: text, call_id, name } = item
@@ -74,7 +77,7 @@ const findUnsupportedParameter = (payload: ResponsePayload): ParameterUnsupporte
   return null
 }
 
-/** A request of the Responses protocol, with all its items, as a request of chat completions. Pure. */
+/** Converts a request of the Responses protocol with all its items to a chat completion. Pure. */
 export const toCompletionPayload = (
   payload: ResponsePayload,
   items: ReadonlyArray<ResponseItem>
@@ -106,13 +109,13 @@ export const toCompletionPayload = (
 
 type Input = Exclude<ResponsePayload["input"], string>
 
-/** The items of the input; a text is a message of the user. */
+/** Returns the items of the input; a text becomes a user message. */
 export const readItems = ({ input }: ResponsePayload): Input =>
   typeof input === "string" ? [{ role: "user", content: input }] : input
 
 const hasContent = (item: Input[number]): item is ResponseItem => item.type !== "item_reference"
 
-/** The request as an agent reads it, which keeps the conversation itself. */
+/** Converts the request for an agent, which stores the conversation itself. */
 export const toAgentPayload = (
   payload: ResponsePayload
 ): Either.Either<OpenAiCompletionPayload, ParameterUnsupported> => {

@@ -17,7 +17,7 @@ export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
     const credentials = yield* RequestCredentials
     const { appUrl } = yield* WebSettings
 
-    /** Without a session the response redirects to the login page, which returns to the link. */
+    /** Without a session, redirects to the login page, which returns to the link. */
     const redirectUser = <E, R>(
       request: HttpServerRequest.HttpServerRequest,
       open: (user: User) => Effect.Effect<URL, E, R>

@@ -3,7 +3,7 @@ import { CardEventInbox } from "@berth/domain/billing/events/CardEventInbox"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 
-/** The specification's name for the header, and the card processor's own. */
+/** The specification's header, and the card processor's header. */
 const signatureHeaders = ["cardprocessor-signature", "stripe-signature"] as const
 
 export const layer = HttpApiBuilder.group(WebApi, "webhooks", (handlers) =>

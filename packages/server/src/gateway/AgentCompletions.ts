@@ -37,7 +37,7 @@ const findUnsupported = (payload: OpenAiCompletionPayload) => {
   return findUnsupportedParameter(payload)
 }
 
-/** The data of images. The service fetches no addresses. */
+/** Decodes the data of images. The service fetches no addresses. */
 const readImages = (
   parts: ReadonlyArray<ContentPart>
 ): Either.Either<ReadonlyArray<Uint8Array>, ParameterUnsupported> => {
@@ -57,7 +57,9 @@ interface ReceivedMessage {
   readonly images: ReadonlyArray<Uint8Array>
 }
 
-/** The last message. The agent keeps the conversation and its configuration; earlier messages are ignored. */
+/**
+ * Returns the last message. The agent stores the conversation and its configuration, so earlier messages are ignored.
+ */
 const readMessage = (
   payload: OpenAiCompletionPayload
 ): Either.Either<ReceivedMessage, MessageInvalid | ParameterUnsupported> => {
@@ -87,11 +89,11 @@ const toFrame =
     }
   }
 
-/** An agent as a model. */
+/** Lists an agent as a model. */
 export const listAgentModel = ({ createdAt, id }: Pick<Agent, "createdAt" | "id">) =>
   listModel({ id: formatAgentModel(id) }, Math.floor(createdAt.epochMillis / 1000))
 
-/** A message to an agent in a protocol of OpenAI's. */
+/** Sends a message to an agent in one of OpenAI's protocols. */
 export const makeAgentCompletion =
   (conversations: Conversations, attachments: Attachments) =>
   (

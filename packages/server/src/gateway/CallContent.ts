@@ -4,21 +4,21 @@ import type { BodyFailure } from "../http/ListenerRequest.ts"
 import { parseJsonBody, readParsedBody } from "../http/RequestBody.ts"
 import { type MultipartForm, isMultipartForm, readMultipartForm } from "./MultipartForm.ts"
 
-/** The raw bytes of a body with its decoded value. */
+/** Raw bytes of a body with the decoded value. */
 export type CallContent =
   | { readonly _tag: "Json"; readonly bytes: Uint8Array; readonly value: unknown }
   | { readonly _tag: "Form"; readonly bytes: Uint8Array; readonly form: MultipartForm }
 
 /**
- * Parses the bytes of a body, which are read once, so that the digest covers the same bytes. A form by `contentType`, else
- * JSON.
+ * Parses the bytes of a body, which are read once, so that the digest covers the same bytes. Form or JSON, by
+ * `contentType`.
  */
 export const parseContent = (contentType: string, bytes: Uint8Array): Effect.Effect<CallContent, BodyFailure> =>
   isMultipartForm(contentType)
     ? Effect.map(readMultipartForm(contentType, bytes), (form) => ({ _tag: "Form", bytes, form }))
     : Effect.map(parseJsonBody(bytes), (value) => ({ _tag: "Json", bytes, value }))
 
-/** The content of a request, or its refusal, which is sent after the caller is authenticated. */
+/** Reads the content of a request, or its rejection, which is sent after authentication. */
 export const readContent = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<Either.Either<CallContent, BodyFailure>> =>

@@ -3,17 +3,17 @@ import { makeOpenAiFrames, type OpenAiFrames, type StreamHead } from "@berth/api
 import type { ChunkReader } from "@berth/domain/ai/streams/ChunkReader"
 import { Effect } from "effect"
 
-/** The protocol that an answer is written in. */
+/** Protocol of an answer. */
 export interface CompletionFormat {
   readonly makeFrames: (head: Omit<StreamHead, "withUsage">) => {
     readonly frames: OpenAiFrames
-    /** Wraps the frames of a whole answer. */
+    /** Wraps the frames of a complete answer. */
     readonly finish: (read: ChunkReader<string>) => ChunkReader<string>
   }
   readonly makeBody: (completion: OpenAiCompletion) => Effect.Effect<object>
 }
 
-/** Chat completions. `withUsage`: the last chunk of a stream has the usage. */
+/** Chat completions. `withUsage`: the last chunk of a stream contains the usage. */
 export const makeChatFormat = (payload: Pick<OpenAiCompletionPayload, "stream_options">): CompletionFormat => ({
   makeFrames: (head) => ({
     frames: makeOpenAiFrames({ ...head, withUsage: payload.stream_options?.include_usage === true }),

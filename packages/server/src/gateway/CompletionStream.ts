@@ -6,7 +6,7 @@ import { type FrameSource, respondFrames } from "../http/SseResponse.ts"
 import { StreamStore } from "../http/StreamStore.ts"
 import type { CompletionFormat } from "./CompletionFormat.ts"
 
-/** Passes frames on; those of a whole answer are stored before its end is sent. */
+/** Forwards frames, and stores those of a complete answer before its end is sent. */
 const storeWhole = (
   read: ChunkReader<string>,
   isWhole: () => boolean,
@@ -23,7 +23,7 @@ const storeWhole = (
   })
 }
 
-/** A streamed answer in a protocol of OpenAI's. An answer that breaks off is not stored for repetitions. */
+/** Streams an answer in one of OpenAI's protocols. A failed answer is not stored for repetitions. */
 export const respondCompletionFrames = (
   format: CompletionFormat,
   head: Omit<StreamHead, "withUsage">,

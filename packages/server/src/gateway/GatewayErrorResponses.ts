@@ -44,7 +44,7 @@ export type GatewayFailure =
   | BudgetExceeded
   | PaymentInProgress
 
-/** A decode error, as for every other mismatch with the contract. */
+/** Converts to a decode error, like every other mismatch with the contract. */
 const toDecodeError = ({ field, reason }: PluginInputInvalid) =>
   new HttpApiError.HttpApiDecodeError({
     message: reason,
@@ -75,7 +75,7 @@ export const toGatewayErrorResponse = (failure: GatewayFailure, appUrl: URL): Ht
       return makeErrorResponse(PaymentsUnavailableBody, new PaymentsUnavailable(), makeRetryAfterHeader(retrySoon))
     case "CallUnpaid": {
       const { body, ...options } = describeUnpaidCall(failure, appUrl)
-      // Hot path: encoded once, by the envelope of errors.
+      // Hot path: the envelope of errors encodes it once.
       return HttpServerResponse.raw(body, options)
     }
     case "BudgetExceeded":

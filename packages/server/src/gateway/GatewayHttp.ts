@@ -50,7 +50,7 @@ const makeAnswer = Effect.gen(function* () {
     )
   }
 
-  /** A machine payment pays for one answer, so `Idempotency-Key` matters for cards only. */
+  /** A machine payment pays for exactly one answer, so only card calls use `Idempotency-Key`. */
   const respondOnce = (request: Request, payer: CallPayer, call: ReceivedCall) => {
     const key = request.headers["idempotency-key"]
     if (key === undefined || payer.method === "mpp") return respond(request, payer, call, () => Effect.void)
@@ -91,7 +91,7 @@ const makeAnswer = Effect.gen(function* () {
       const named = readPluginId(request, content)
       if (Either.isLeft(named) && named.left._tag === "PluginNotFound") return yield* named.left
       const payer = yield* identifyPayer(payment, user)
-      // A machine payment has paid for the whole answer.
+      // A machine payment has paid for the complete answer.
       if (payer.method === "mpp" && Option.isSome(user)) yield* FiberRef.set(currentCredentialWatch, Option.none())
       const plugin = yield* named
       yield* annotateSpan({ "gateway.plugin": plugin, "gateway.payment": payment.method })
@@ -110,7 +110,7 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
   )
 )
 
-/** POST /api/v1/gateway without its contract. */
+/** Answers POST /api/v1/gateway without its contract. */
 export const makeDirectCall = Effect.map(
   makeAnswer,
   (answer) => (): RequestHandler => useService(HttpServerRequest.HttpServerRequest, answer)

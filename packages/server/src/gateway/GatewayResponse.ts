@@ -76,7 +76,7 @@ const toErrorFrame = <E>(cause: Cause.Cause<E>) => {
   )
 }
 
-/** Responds with events as they arrive. `store` gets the whole answer before its end is sent. */
+/** Responds with events as they arrive. `store` receives the complete answer before its end is sent. */
 export const respondStreamed = (
   plugin: PluginId,
   call: OpenedGatewayCall,
@@ -91,7 +91,7 @@ export const respondStreamed = (
   return respondFrames(Effect.succeed(frames), makeHeaders(plugin, call))
 }
 
-/** A stored whole answer as a stream of one delta. */
+/** Converts a stored complete answer to a stream with one delta. */
 export const toStreamedResponse = (response: Response): Response => {
   if (response.status !== 200 || response.body._tag !== "Uint8Array") return response
   const { headers } = response

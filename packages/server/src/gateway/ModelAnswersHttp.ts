@@ -20,14 +20,14 @@ const toFailureEvent = (error: PluginFailed | PluginInputInvalid) =>
         isUnavailable: error.isUnavailable === true
       } as const)
 
-/** Readers of an earlier release require the fields of the opening in `done`. */
+/** Clients of an earlier release require the fields of the opening in `done`. */
 const toWireEvent = (opening: ChatOpening) => (event: ModelEvent) => {
   if (event.type !== "done") return event
   const { type, ...ending } = event
   return { type, ...opening, ...ending }
 }
 
-/** The AI layer for the gateway of another process. */
+/** Serves the AI layer to gateways of other processes. */
 export const layer = HttpApiBuilder.group(BackendApi, "modelAnswers", (handlers) =>
   Effect.map(ModelAnswers, (answers) =>
     handlers

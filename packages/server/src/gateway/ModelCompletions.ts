@@ -10,7 +10,7 @@ import { makeCompletion, makeCompletionFrames } from "../ai/CompletionAnswers.ts
 import type { CompletionFormat } from "./CompletionFormat.ts"
 import { respondCompletionFrames } from "./CompletionStream.ts"
 
-/** The events of a call, with its tool calls before the end. */
+/** Reads the events of a call, with tool calls before the end. */
 const toModelEvents = ({ events }: OpenedGatewayCall): ChunkReader<ModelEvent, PluginFailed> =>
   Effect.mapError(
     mapReader(events, (read) =>
@@ -27,7 +27,7 @@ const toModelEvents = ({ events }: OpenedGatewayCall): ChunkReader<ModelEvent, P
       failure._tag === "PluginFailed" ? failure : new PluginFailed({ reason: "something went wrong on our side" })
   )
 
-/** A call of generate-text, opened by card, in a protocol of OpenAI's. */
+/** Responds with a generate-text call, paid by card, in one of OpenAI's protocols. */
 export const respondCompletion = (
   opened: OpenedGatewayCall,
   isStreamed: boolean,

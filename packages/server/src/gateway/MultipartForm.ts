@@ -3,7 +3,7 @@ import { maximumAudioBytes } from "@berth/domain/gateway/speech/SpeechLimits"
 import { Effect } from "effect"
 
 export interface FormFile {
-  /** The name that the client sent. */
+  /** File name sent by the client. */
   readonly filename: string
   readonly bytes: Uint8Array
 }
@@ -13,7 +13,7 @@ export interface MultipartForm {
   readonly files: ReadonlyMap<string, FormFile>
 }
 
-/** The largest body of a form: a file and its multipart framing. */
+/** Maximum body of a form: a file with its multipart framing. */
 export const maximumFormBytes = maximumAudioBytes + 64 * 1024
 
 const maximumParts = 20
@@ -25,20 +25,23 @@ const formMalformed = malformed("is not a well-formed form")
 
 export const isMultipartForm = (contentType: string): boolean => /^\s*multipart\/form-data\s*(;|$)/i.test(contentType)
 
-/** A boundary by RFC 2046. */
+/** Returns the boundary by RFC 2046. */
 const boundaryOf = (contentType: string): string | null => {
   const [, quoted, bare] = /;\s*boundary=(?:"([^"]*)"|([^\s;"]*))/i.exec(contentType) ?? []
   const boundary = quoted ?? bare ?? ""
   return /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/.test(boundary) ? boundary : null
 }
 
-/** The bytes of a form independent of its boundary, which every repetition of a request chooses anew; other bodies unchanged. */
+/**
+ * Removes the boundary, which differs in every repetition of a request, from the bytes of a form; returns other bodies
+ * unchanged.
+ */
 export const withoutBoundary = (contentType: string, bytes: string): string => {
   const boundary = isMultipartForm(contentType) ? boundaryOf(contentType) : null
   return boundary === null ? bytes : bytes.replaceAll(boundary, () => "")
 }
 
-/** Whether a body has more than `maximumParts` parts, each of which would be a file in memory. */
+/** Whether a body exceeds `maximumParts`; each part would be a file in memory. */
 const hasTooMany = (body: Uint8Array, boundary: string): boolean => {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const delimiter = Buffer.from(`--${boundary}`)
@@ -51,7 +54,7 @@ const hasTooMany = (body: Uint8Array, boundary: string): boolean => {
   return false
 }
 
-/** Node's parser of complete bytes; its stream parser never ends on a truncated file. */
+/** Node's parser of complete bytes, since its stream parser never ends on a truncated file. */
 const parse = (boundary: string, body: Uint8Array): Promise<FormData> => {
   const headers = { "content-type": `multipart/form-data; boundary="${boundary}"` }
   // oxlint-disable-next-line typescript/no-deprecated -- since it keeps a form in memory, whose size is limited here

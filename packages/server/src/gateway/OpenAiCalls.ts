@@ -22,14 +22,14 @@ import type { CompletionFormat } from "./CompletionFormat.ts"
 import { type GatewayFailure, toGatewayErrorResponse } from "./GatewayErrorResponses.ts"
 import { respondCompletion } from "./ModelCompletions.ts"
 
-/** Calls of OpenAI's protocols, paid by card. */
+/** Calls in OpenAI's protocols, paid by card. */
 export const makeOpenAiCalls = Effect.gen(function* () {
   const { appUrl } = yield* WebSettings
   const limiter = yield* RateLimiter
   const gateway = yield* Gateway
   const completeByAgent = makeAgentCompletion(yield* Conversations, yield* Attachments)
 
-  /** Only machine payments are bound to a request. */
+  /** Constant, since only machine payments are bound to a request. */
   const request = { route: `POST ${completionsPath}`, body: new Uint8Array() }
   const call = (user: User, input: PluginInput, isStreamed = false) =>
     gateway.call({ payer: { method: "card", user, isNamed: true }, input, credentials: [], request, isStreamed })
@@ -41,7 +41,7 @@ export const makeOpenAiCalls = Effect.gen(function* () {
       : toGatewayErrorResponse(failure, appUrl)
   }
 
-  /** Answers by the agent that the model names, else by the model. `read` is the request in both protocols. */
+  /** Answers by the named agent, else by the model. `read` returns the request in both protocols. */
   const answer = <E extends ParameterUnsupported | ResponseNotFound>(
     model: string,
     conversation: ChatSessionId | undefined,
@@ -56,7 +56,7 @@ export const makeOpenAiCalls = Effect.gen(function* () {
       const { user } = yield* isAgent ? principalWithScope("chat") : Principal
       const created = yield* currentSeconds
       const limited = isAgent ? Either.right(undefined) : yield* Effect.either(limiter.take("gateway", user.id))
-      // Before the request is read, which can take stored responses.
+      // Before the request is read, which can load stored responses.
       if (Either.isLeft(limited)) return refuse(limited.left)
       const { completion, format } = yield* read(user, isAgent)
       if (isAgent) return yield* completeByAgent(user, agentId.value, conversation, completion, created, format)

@@ -19,7 +19,7 @@ const describePrice = (plugin: PluginId) =>
     ? `${plugin}: every started ${tokensPerPrice} tokens, prompt and answer`
     : `${plugin}: one call`
 
-/** Offers for the discovery of the payment protocol. The challenge of a call is authoritative. */
+/** Payment offers for discovery by the payment protocol. The challenge of a call is authoritative. */
 const paymentInfo = ({ payments, prices }: GatewaySettings["Type"]) => ({
   offers: Option.toArray(payments).flatMap(({ currency }) =>
     PluginId.literals.map((plugin) => ({
@@ -32,7 +32,7 @@ const paymentInfo = ({ payments, prices }: GatewaySettings["Type"]) => ({
   )
 })
 
-/** The public contract with the prices of this service, without routes that it does not have. */
+/** The public contract with the prices of this installation, without disabled routes. */
 const makePricedOpenApi = Effect.gen(function* () {
   const info = paymentInfo(yield* GatewaySettings)
   const { appUrl } = yield* WebSettings
@@ -44,7 +44,7 @@ const makePricedOpenApi = Effect.gen(function* () {
   return {
     ...document,
     "x-service-info": { docs: { apiReference: "/docs" } },
-    // The specification demands an absolute address here.
+    // The specification requires an absolute address.
     externalDocs: {
       url: new URL(agentSocketDocumentPath, appUrl).href,
       description: "The agents' WebSocket, in AsyncAPI 3"
@@ -70,7 +70,7 @@ const makePricedOpenApi = Effect.gen(function* () {
   }
 })
 
-/** `/openapi.json` of the public listener, made by its first request. */
+/** Serves `/openapi.json` on the public listener; built by the first request. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
     const settings = yield* Effect.context<GatewaySettings | BillingSettings | WebSettings>()

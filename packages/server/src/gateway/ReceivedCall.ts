@@ -15,7 +15,7 @@ import { acceptsEventStream } from "../http/SseResponse.ts"
 import type { CallContent } from "./CallContent.ts"
 import { readSpeechRequest } from "./SpeechRequest.ts"
 
-/** The largest body: a recording in base64 with its fields. Other plugins are limited to `defaultBodyLimit`. */
+/** Maximum body: a recording in base64 with its fields. Other plugins use `defaultBodyLimit`. */
 export const gatewayBodyLimit = Math.ceil(maximumAudioBytes / 3) * 4 + 64 * 1024
 
 const defaultPlugin: PluginId = "generate-text"
@@ -24,11 +24,10 @@ const defaultPlugin: PluginId = "generate-text"
 export interface ReceivedCall {
   readonly plugin: PluginId
   readonly input: PluginInput
-  /** The bytes of the body, to which a payment is bound. */
+  /** Bytes of the body; a payment is bound to them. */
   readonly body: Uint8Array
-  /** Identifies the call's content, independent of a form's boundary. */
+  /** Identifies the call's content, regardless of a form's boundary. */
   readonly fingerprint: () => string
-  /** Whether the answer is streamed. */
   readonly streamed: boolean
 }
 
@@ -43,7 +42,7 @@ const memberOf = (content: Either.Either<CallContent, BodyFailure>, name: string
   return Predicate.hasProperty(right.value, name) ? right.value[name] : undefined
 }
 
-/** The plugin of the header, else of the body, else the default. */
+/** Returns the plugin of the header, else of the body, else the default. */
 export const readPluginId = (
   request: Request,
   content: Either.Either<CallContent, BodyFailure>
@@ -86,7 +85,6 @@ const fingerprintRecording = ({ recording }: Extract<PluginInput, { plugin: "stt
   return `${JSON.stringify(rest)}\n${Buffer.from(audio).toString("latin1")}`
 }
 
-/** Decodes the call of a plugin. */
 export const readCall = Effect.fnUntraced(function* (request: Request, plugin: PluginId, content: CallContent) {
   const input = yield* inputOf(plugin, content)
   // Computed on demand: recordings are large, and most calls have no idempotency key.

@@ -24,9 +24,9 @@ const readStored = (items: ReadonlyArray<unknown>) => Effect.orDie(decodeItems(i
 
 const decodeResponse = Schema.decodeUnknown(ModelResponse)
 
-/** Larger inputs are answered and not stored. */
+/** Larger inputs are answered but not stored. */
 const maximumStoredCharacters = 1024 * 1024
-/** Each can be a whole answer. */
+/** Low, since each can be a complete answer. */
 const maximumReferences = 500
 
 const referencesTooLong = new ParameterUnsupported({
@@ -34,7 +34,7 @@ const referencesTooLong = new ParameterUnsupported({
   reason: `refers to over ${maximumBytesOfChain / 1024 / 1024} MiB; send the items themselves`
 })
 
-/** An item as lists have it. `id` is for one that was sent without. */
+/** Converts an item for lists. `id` is for an item sent without one. */
 const toInputItem = (item: ResponseItem, id: string): ResponseInputItem => {
   const own = { id: "id" in item && item.id !== undefined ? item.id : id, status: "completed" as const }
   if (item.type === "function_call" || item.type === "function_call_output") return { ...item, ...own }
@@ -43,7 +43,7 @@ const toInputItem = (item: ResponseItem, id: string): ResponseInputItem => {
   return { ...own, type: "message", role: item.role, content }
 }
 
-/** Responses, stored for later calls of their owner unless they ask for none. */
+/** Responses, stored for later calls of their owner unless the request disables it. */
 export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
   const findItem = (responses: ReadonlyArray<StoredOutput>, id: string) => {
     const response = responses.find((one) => one.id === findResponseId(id))
@@ -52,7 +52,7 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
     ).pipe(Effect.mapError(() => new ResponseNotFound({ response: id })))
   }
 
-  /** The items of the request with those of stored responses in place of their ids. */
+  /** Returns the items of the request; ids of stored responses are replaced with their items. */
   const resolveItems = Effect.fn("ResponseCalls.resolveItems")(function* (owner: UserId, payload: ResponsePayload) {
     const given = readItems(payload)
     const references = given.flatMap((item) => (item.type === "item_reference" ? [item.id] : []))
@@ -94,7 +94,7 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
     return { before, input: input.flat() }
   })
 
-  /** Writes the answer as a response; with `save`, stores it before its end is sent. */
+  /** Formats the answer as a response; with `save`, stores it before its end is sent. */
   const makeFormat = (
     payload: ResponsePayload,
     save?: (response: ModelResponse) => Effect.Effect<void>
@@ -125,7 +125,7 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
     ({ output, ...response }: ModelResponse) =>
       stored.save(owner, { id: response.id, previousId: response.previous_response_id, input, output, response })
 
-  /** The format of an answer to `input`. */
+  /** Makes the format of an answer to `input`. */
   const makeModelFormat = (owner: UserId, payload: ResponsePayload, input: ReadonlyArray<ResponseItem>) =>
     payload.store === false || JSON.stringify(input).length > maximumStoredCharacters
       ? makeFormat(payload)

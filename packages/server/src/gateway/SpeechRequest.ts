@@ -12,7 +12,6 @@ import type { MultipartForm } from "./MultipartForm.ts"
 export type RequestedText = Omit<SpeechInput, "userId" | "ownKeysOnly">
 export type RequestedRecording = Omit<Recording, "userId" | "ownKeysOnly">
 
-/** The input of a speech plugin. */
 export type SpeechRequest =
   | { readonly plugin: "tts"; readonly spoken: RequestedText }
   | { readonly plugin: "stt"; readonly recording: RequestedRecording }
@@ -45,7 +44,7 @@ const readSpoken = (value: unknown) =>
     } satisfies RequestedText
   })
 
-/** A recording with its detected format. `field` names it in errors. */
+/** Returns a recording with its detected format. `field` names it in errors. */
 const recordingOf = (
   field: string,
   audio: Uint8Array,
@@ -78,7 +77,7 @@ const readRecordingForm = ({ fields, files }: MultipartForm) =>
 const readRecordingJson = (value: unknown) =>
   Effect.flatMap(readStt(value), (fields) => recordingOf("audio", fields.audio, fields.filename, fields))
 
-/** Reads a request for speech. tts is JSON; stt is JSON with base64, or a form. */
+/** Reads a speech request. tts: JSON. stt: JSON with base64, or a form. */
 export const readSpeechRequest = (
   plugin: "tts" | "stt",
   content: CallContent

@@ -3,13 +3,13 @@ import { HttpServerResponse } from "@effect/platform"
 import { Either } from "effect"
 import type { CallContent } from "./CallContent.ts"
 
-/** Writes the text of a transcription as its response. */
+/** Writes the text of a transcription as a response. */
 type WriteTranscript = (text: string) => HttpServerResponse.HttpServerResponse
 
 const asJson: WriteTranscript = (text) => HttpServerResponse.unsafeJson({ text })
 const asText: WriteTranscript = (text) => HttpServerResponse.text(`${text}\n`)
 
-/** The values of OpenAI's options that change nothing here. */
+/** Values of OpenAI's options without effect. */
 const usualValues: Readonly<Record<string, ReadonlyArray<string>>> = {
   include: [""],
   timestamp_granularities: [""],
@@ -18,7 +18,10 @@ const usualValues: Readonly<Record<string, ReadonlyArray<string>>> = {
   chunking_strategy: ["", "auto"]
 }
 
-/** The format of a transcription. Providers return text without times, so formats with times are refused. */
+/**
+ * Returns the format of a transcription. Providers return text without timestamps, so formats with timestamps are
+ * rejected.
+ */
 export const readTranscriptFormat = (content: CallContent): Either.Either<WriteTranscript, ParameterUnsupported> => {
   if (content._tag !== "Form") return Either.right(asJson)
   const { fields } = content.form

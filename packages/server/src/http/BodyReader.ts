@@ -2,17 +2,17 @@ import { BodyMalformed, BodyTooLarge, RequestTimeout } from "@berth/api/http/Tra
 import { Duration, Effect } from "effect"
 import type { Readable } from "node:stream"
 
-/** The minimum rate of a body, as bytes per second on average once the grace period is over. */
+/** Minimum average rate of a body in bytes per second, after the grace period. */
 export interface MinimumRate {
   readonly bytesPerSecond: number
   readonly grace: Duration.Duration
 }
 
-/** Time for a body without a minimum rate to arrive. */
+/** Time limit of a body without a minimum rate. */
 const arrivalLimit = Duration.seconds(60)
 const checkInterval = Duration.seconds(1)
 
-/** Reads a body up to `limit` bytes; `minimumRate` replaces the time limit of small bodies. */
+/** Reads a body of up to `limit` bytes; `minimumRate` replaces the time limit of small bodies. */
 export const readBody = (
   source: Readable,
   limit: number,
@@ -24,7 +24,7 @@ export const readBody = (
     let seconds = 0
     const finish = (outcome: Effect.Effect<Buffer, BodyTooLarge | BodyMalformed | RequestTimeout>) => {
       stop()
-      // Later bytes are discarded.
+      // Further bytes are discarded.
       source.resume()
       resume(outcome)
     }
@@ -49,8 +49,8 @@ export const readBody = (
       clearInterval(timer)
       source.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut)
     }
-    // A client that has left emits no further events.
+    // A disconnected client emits no further events.
     if (source.destroyed) return onCut()
-    // Without a canceler, which takes seven operations: an interrupted request closes its source, which stops.
+    // No canceler, which would take seven operations: an interrupted request closes its source.
     source.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut)
   })

@@ -2,7 +2,7 @@ import type { HttpServerRequest } from "@effect/platform"
 import { Option } from "effect"
 import { BlockList, isIP } from "node:net"
 
-/** Trusted proxies, from addresses and CIDR ranges. */
+/** Parses trusted proxies from addresses and CIDR ranges. */
 export const parseProxies = (entries: ReadonlyArray<string>): BlockList => {
   const list = new BlockList()
   for (const entry of entries) {
@@ -22,7 +22,10 @@ const plain = (hop: string) => withoutPort(hop.trim()).replace(/^::ffff:(?=\d+\.
 const isListed = (list: BlockList, address: string) =>
   isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4")
 
-/** Address of the peer or, behind a trusted proxy, of the right-most untrusted hop of `X-Forwarded-For`; hops left of it can be forged. */
+/**
+ * Returns the address of the peer or, behind a trusted proxy, of the right-most untrusted hop of `X-Forwarded-For`;
+ * hops to its left can be forged.
+ */
 export const resolveClientAddress = (peer: string, forwardedFor: string | undefined, proxies: BlockList): string => {
   const direct = plain(peer)
   if (forwardedFor === undefined || !isListed(proxies, direct)) return direct

@@ -14,7 +14,10 @@ const makeAsset = (bytes: Uint8Array, contentType: string): Asset => ({
   hash: createHash("sha256").update(bytes).digest("base64url")
 })
 
-/** Compresses a response once and returns the answer to each request: compressed if accepted, 304 if known by its hash. */
+/**
+ * Compresses a response once and returns a handler for requests: compressed if accepted, 304 if its hash is known to
+ * the client.
+ */
 export const makeCompressedDocument = (response: HttpServerResponse.HttpServerResponse) =>
   Effect.gen(function* () {
     const { body } = response

@@ -12,15 +12,18 @@ interface Watched {
   readonly onEnd: () => void
 }
 
-/** Calls back when a credential was revoked or has expired. */
+/** Registers a callback for the revocation or expiry of a credential. */
 export type WatchCredential = (onEnd: () => void) => Effect.Effect<unknown, never, Scope.Scope>
 
-/** A revocation in any process ends the connections of its credential within this time, and that of the statements. */
+/**
+ * Maximum delay from a revocation in any process to the end of the credential's connections, without that of the
+ * statements.
+ */
 const pollInterval = Duration.seconds(1)
 
 const distinct = <A>(all: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(all)]
 
-/** Signals to open sockets and streams that their credential was revoked or has expired. */
+/** Notifies open sockets and streams of the revocation or expiry of their credential. */
 export class CredentialWatch extends Effect.Service<CredentialWatch>()("@berth/CredentialWatch", {
   scoped: Effect.gen(function* () {
     const sessions = yield* Sessions
@@ -28,7 +31,7 @@ export class CredentialWatch extends Effect.Service<CredentialWatch>()("@berth/C
     const instances = yield* Instances
     const watched = new Set<Watched>()
 
-    /** Reads the credentials of all connections, by one statement for each kind. */
+    /** Reads the credentials of all connections, with one statement per kind. */
     const revalidate = Effect.gen(function* () {
       if (watched.size === 0) return
       const all = [...watched]
@@ -56,7 +59,7 @@ export class CredentialWatch extends Effect.Service<CredentialWatch>()("@berth/C
     )
     yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(revalidate, Schedule.spaced(pollInterval))))
 
-    /** Watches a credential until the scope closes. `onEnd` can be called repeatedly. */
+    /** Watches a credential until the scope closes. `onEnd` can be called more than once. */
     const watch =
       (userId: UserId, proof: RequestProof): WatchCredential =>
       (onEnd) =>
@@ -73,5 +76,5 @@ export class CredentialWatch extends Effect.Service<CredentialWatch>()("@berth/C
   })
 }) {}
 
-/** Watches the credential of the current request; none without a credential whose end ends its streams. */
+/** Watches the credential of the current request; none if its end does not affect streams. */
 export const currentCredentialWatch = FiberRef.unsafeMake(Option.none<WatchCredential>())

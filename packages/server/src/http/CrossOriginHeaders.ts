@@ -1,7 +1,7 @@
 import { HttpServerResponse } from "@effect/platform"
 import type { KnownRoute } from "./RouteTable.ts"
 
-/** CORS headers of a response; none for endpoints without CORS. */
+/** Returns the CORS headers of a response; none for endpoints without CORS. */
 export const makeCrossOriginHeaders = ({ crossOrigin }: KnownRoute): Readonly<Record<string, string>> =>
   crossOrigin === null || crossOrigin === undefined
     ? {}
@@ -10,7 +10,7 @@ export const makeCrossOriginHeaders = ({ crossOrigin }: KnownRoute): Readonly<Re
         "access-control-expose-headers": crossOrigin.responseHeaders.join(", ")
       }
 
-/** The response to a preflight request. */
+/** Returns the response to a preflight request. */
 export const makePreflightResponse = ({ crossOrigin }: Pick<KnownRoute, "crossOrigin">) =>
   HttpServerResponse.empty({
     status: 204,

@@ -19,13 +19,13 @@ import { toBodyErrorResponse, isBodyFailure } from "./RequestBody.ts"
 const respondUnavailable = ({ retryAfter }: DependencyUnavailable) =>
   makeErrorResponse(ServiceUnavailableBody, new ServiceUnavailable(), makeRetryAfterHeader(retryAfter))
 
-/** Responds to defects: an outage of a dependency, a session that ended during the request, a bug. */
+/** Responds to defects: an unavailable dependency, a session that ended during the request, or a bug. */
 export const makeDefectHandler = Effect.gen(function* () {
   const outages = yield* OutageDetector
   const sessions = yield* Sessions
   const cookie = yield* SessionCookie
 
-  /** Whether the session of a request ended while the request ran. */
+  /** Whether the session of a request ended during the request. */
   const hasLostItsSession = (request: HttpServerRequest.HttpServerRequest, { user }: CallerContext) =>
     Effect.gen(function* () {
       const token = cookie.read(request)

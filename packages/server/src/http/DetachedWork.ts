@@ -1,6 +1,6 @@
 import { Context, Deferred, Effect, FiberSet, Layer } from "effect"
 
-/** The work of a listener that continues after its clients disconnect, at most until the drain limit. */
+/** Work of a listener that continues after its clients disconnect, at most until the drain limit. */
 export class DetachedWork extends Context.Tag("@berth/DetachedWork")<
   DetachedWork,
   FiberSet.FiberSet<unknown, unknown>

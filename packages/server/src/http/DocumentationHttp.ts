@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import { makeCompressedDocument } from "./CompressedDocument.ts"
 import { makePlainRoute } from "./RouteTable.ts"
 
-// The page is one document with an inline script, which compiles a WebAssembly module, and inline styles.
+// The page is one document with inline styles and an inline script, which compiles a WebAssembly module.
 const documentationPolicy = [
   "default-src 'none'",
   "script-src 'unsafe-inline' 'wasm-unsafe-eval'",
@@ -22,7 +22,7 @@ export const documentationRoutes = [
   { ...makePlainRoute("GET", "/docs"), headers: { "content-security-policy": documentationPolicy } }
 ]
 
-/** The reference of a contract: four megabytes. */
+/** Makes the reference of a contract; four megabytes. */
 const makeReference = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>
 ) =>
@@ -34,7 +34,7 @@ const makeReference = <Id extends string, Groups extends HttpApiGroup.HttpApiGro
     return yield* makeCompressedDocument(yield* Effect.orDie(router.asHttpEffect()))
   })
 
-/** Serves `/docs`, made by its first request; the contract's routes serve `/openapi.json`. */
+/** Serves `/docs`, built by the first request. The routes of the contract serve `/openapi.json`. */
 export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>
 ) =>

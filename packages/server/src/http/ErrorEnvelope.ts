@@ -5,10 +5,10 @@ import { countRefusal } from "./RequestTelemetry.ts"
 const JsonObject = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 const decode = Schema.decodeUnknownOption(JsonObject)
 
-/** An error's status and body in another shape. */
+/** Converts an error's status and body to another format. */
 export type ReshapeError = (status: number, body: unknown) => { readonly status: number; readonly body: unknown }
 
-/** Also of a body in the format of OpenAI. */
+/** Supports bodies in OpenAI's format. */
 const codeOf = ({ code, error }: Readonly<Record<string, unknown>>) =>
   code ?? (Predicate.hasProperty(error, "code") ? error.code : undefined)
 

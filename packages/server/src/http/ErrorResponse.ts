@@ -1,7 +1,7 @@
 import { HttpApiSchema, HttpServerResponse } from "@effect/platform"
 import { Schema } from "effect"
 
-/** The response of an error outside an endpoint, from its body in the contract. */
+/** Makes the response of an error outside of an endpoint, from its body in the contract. */
 export const makeErrorResponse = <A, I>(
   body: Schema.Schema<A, I>,
   error: A,

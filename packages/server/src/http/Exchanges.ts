@@ -7,7 +7,7 @@ export interface Exchange {
 }
 
 interface OrderedExchange extends Exchange {
-  /** The response that has to end before the request is processed. */
+  /** Response that must end before the request is processed. */
   readonly precededBy: ServerResponse | undefined
 }
 
@@ -17,17 +17,17 @@ const exchanges = new WeakMap<Duplex, OrderedExchange>()
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"])
 const isSafe = ({ method = "" }: IncomingMessage) => safeMethods.has(method)
 
-/** Only safe requests are processed side by side (RFC 9112, section 9.3.2). */
+/** Only safe requests are processed concurrently (RFC 9112, section 9.3.2). */
 const findPreceding = (request: IncomingMessage, before: OrderedExchange | undefined) => {
   const isBeside = before !== undefined && isSafe(request) && isSafe(before.request)
   const response = isBeside ? before.precededBy : before?.response
   return response?.closed === true ? undefined : response
 }
 
-/** The responses of each connection that wait for an earlier one. */
+/** Responses of each connection that wait for an earlier response. */
 const waiting = new WeakMap<Duplex, Set<ServerResponse>>()
 
-/** Node closes only the response that a lost connection was writing. */
+/** On a lost connection, Node closes only the response being written. */
 const closeWaiting = (responses: ReadonlySet<ServerResponse>) => {
   for (const response of responses) if (response.socket === null) response.destroy().emit("close")
 }
@@ -48,10 +48,10 @@ export const recordExchanges = (server: Server): void => {
   })
 }
 
-/** The request that was read last on a connection, with its response; undefined before the first one. */
+/** Returns the last request read on a connection, with its response; undefined before the first. */
 export const newestExchange = (socket: Duplex): Exchange | undefined => exchanges.get(socket)
 
-/** Runs once a response has ended, and not at all behind the last one of its connection (RFC 9112, section 9.6). */
+/** Runs after the end of a response, but never after the last response of its connection (RFC 9112, section 9.6). */
 export const runBehind = (before: ServerResponse | undefined, socket: Duplex, run: () => void): void => {
   if (before === undefined || before.closed) run()
   else
@@ -60,6 +60,6 @@ export const runBehind = (before: ServerResponse | undefined, socket: Duplex, ru
     })
 }
 
-/** Processes the newest request of a connection in its turn. */
+/** Processes the newest request of a connection in order. */
 export const runInTurn = ({ socket }: IncomingMessage, run: () => void): void =>
   runBehind(exchanges.get(socket)?.precededBy, socket, run)

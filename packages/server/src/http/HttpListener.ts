@@ -20,27 +20,27 @@ import { emitHandshakes } from "./WebSocketUpgrade.ts"
 export interface HttpListenerOptions {
   readonly host: string
   readonly port: number
-  /** Time that requests in flight have to finish once the listener closes. */
+  /** Time for requests in flight to finish after the listener closes. */
   readonly drain: Duration.Duration
-  /** Time for a request's headers, and for the whole request, to arrive; 20 s and 10 minutes when absent. */
+  /** Time limits of a request's headers and of the complete request; default: 20 s and 10 minutes. */
   readonly arrival?: { readonly headers: Duration.Duration; readonly whole: Duration.Duration }
-  /** Limits for clients that stop sending or reading; 30 s and 2 minutes when absent. */
+  /** Limits for clients that stop sending or reading; default: 30 s and 2 minutes. */
   readonly stall?: StallLimits
-  /** Whether spans are exported; true when absent. Without an exporter, requests have plain spans. */
+  /** Whether spans are exported; default: true. Without an exporter, requests have plain spans. */
   readonly sendsSpans?: boolean
   /** Runs before every request. */
   readonly prepare?: (request: IncomingMessage) => void
 }
 
-// Bodies have their own limits: this one ends uploads that keep the minimum rate.
+// Bodies have separate limits; this one ends uploads that keep the minimum rate.
 const defaultArrival = { headers: Duration.seconds(20), whole: Duration.minutes(10) }
 
 const startingBody = JSON.stringify(Schema.encodeSync(ServiceUnavailableBody)(new ServiceUnavailable()))
 
-/** Listeners for requests that the server has without its routes. */
+/** Number of request listeners of a server without routes. */
 const listenersWithoutRoutes = 3
 
-/** Responds 503 before the routes are added and after they are removed; such requests would hang. */
+/** Responds with 503 while no routes are installed; such requests would hang. */
 const answerBeforeRoutes = (server: Server, prepare: (request: IncomingMessage) => void) => {
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     normalizeTarget(request)
@@ -57,14 +57,14 @@ const answerBeforeRoutes = (server: Server, prepare: (request: IncomingMessage) 
   })
 }
 
-/** Leaves the 100 to the pipeline, which sends it when a handler reads the body: a final status may come in its place. */
+/** The pipeline sends the 100 when a handler reads the body, since a final status may replace it. */
 const deferContinue = (server: Server) => {
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) =>
     server.emit("request", request, response)
   )
 }
 
-/** Destroys all open connections, upgraded ones included, which `closeAllConnections` does not track. */
+/** Destroys all open connections, including upgraded ones, which `closeAllConnections` does not track. */
 const destroyConnections = (server: Server) => {
   const open = new Set<Socket>()
   server.on("connection", (socket: Socket) => {
@@ -77,7 +77,10 @@ const destroyConnections = (server: Server) => {
   }
 }
 
-/** An HTTP listener. On closing it accepts no connections, lets requests in flight finish, and destroys them at the drain limit. */
+/**
+ * An HTTP listener. Closing stops accepting connections, lets requests in flight finish, and destroys them at the drain
+ * limit.
+ */
 export const layer = (options: HttpListenerOptions) => Layer.suspend(() => make(options))
 
 const make = ({
@@ -98,7 +101,7 @@ const make = ({
     // The pipeline responds in JSON.
     requireHostHeader: false
   })
-  // Node would drop headers over the count, such as a length or a second host; their size is limited.
+  // Node drops headers above the count, possibly a length or a second host; their size is limited separately.
   server.maxHeadersCount = 0
   answerBeforeRoutes(server, prepare)
   deferContinue(server)
@@ -118,7 +121,7 @@ const make = ({
       })
     )
   )
-  // The limit is built after the server, so that its clock starts before the server begins to close.
+  // Built after the server, so that the limit's clock starts before the server closes.
   return drainLimit.pipe(
     Layer.provideMerge(Layer.succeed(ListenerServer, server)),
     Layer.provideMerge(NodeHttpServer.layer(() => server, { host, port })),
@@ -129,12 +132,12 @@ const make = ({
 
 class ListenerServer extends Context.Tag("@berth/ListenerServer")<ListenerServer, Server>() {}
 
-/** Runs one fiber for every request until the scope closes; a client that leaves interrupts the handler. */
+/** Runs one fiber per request until the scope closes; a disconnected client interrupts the handler. */
 const runPipeline = (pipeline: Pipeline) =>
   Effect.gen(function* () {
     const server = yield* ListenerServer
     const { context, fiberRefs, runtimeFlags } = yield* Effect.runtime<never>()
-    // Handlers bring the services of their layers. A request copies its context with each service that it adds.
+    // Handlers provide the services of their layers. A request copies its context for each added service.
     const services = Context.make(SpanExportEnabled, Context.get(context, SpanExportEnabled))
     const run = Runtime.runFork(
       Runtime.make({ context: Context.unsafeMake<unknown>(services.unsafeMap), fiberRefs, runtimeFlags })
@@ -157,7 +160,7 @@ const runPipeline = (pipeline: Pipeline) =>
 /** Handles the requests of a listener by a pipeline. */
 export const servePipeline = (pipeline: Pipeline) => Layer.scopedDiscard(runPipeline(pipeline))
 
-/** Serves routes through a pipeline. Fresh, as listeners would share a router. */
+/** Serves routes through a pipeline. Fresh, since listeners must not share a router. */
 export const serve = <E, R, P>(
   routes: Layer.Layer<never, E, R | HttpLayerRouter.HttpRouter>,
   pipeline: Effect.Effect<Pipeline, never, P>

@@ -51,7 +51,7 @@ import { SessionCookie } from "./SecretCookies.ts"
 import { makeUploadSlots } from "./UploadSlots.ts"
 import { WebSettings } from "./WebSettings.ts"
 
-/** Whether a path has well-formed percent-encoding and no U+0000. */
+/** Whether a path has valid percent-encoding without U+0000. */
 const isNameable = (path: string) =>
   path.includes("%")
     ? Either.match(
@@ -64,10 +64,10 @@ const versions = new Set(["1.1", "1.0"])
 
 const isHost = (name: string) => name.length === 4 && name.toLowerCase() === "host"
 
-/** `uri-host [":" port]` of RFC 9110, section 7.2, by its characters. */
+/** Characters of `uri-host [":" port]` in RFC 9110, section 7.2. */
 const hostCharacters = /^[\w.~!$&'()*+,;=:%[\]-]*$/
 
-/** HTTP/1.1 requires one valid `Host` header; with two, a proxy may have read the other one. */
+/** HTTP/1.1 requires exactly one valid `Host` header; with two, a proxy may have used the other one. */
 const hasOneHost = ({ source }: ListenerRequest) => {
   const hosts = source.rawHeaders.filter((name, index) => index % 2 === 0 && isHost(name)).length
   if (hosts === 0) return source.httpVersion === "1.0"
@@ -79,7 +79,7 @@ const pathOf = (url: string) => url.split("?", 1)[0] ?? "/"
 type Response = HttpServerResponse.HttpServerResponse
 type Route = Option.Option<KnownRoute>
 
-/** The services of a handler: the request, what was found for it, and the scope of its response. */
+/** Services of a handler: the request, its route's data, and the scope of its response. */
 const makeServices = ({
   caller,
   found,
@@ -97,7 +97,7 @@ const makeServices = ({
   readonly site: Option.Option<InstanceSite>
   readonly found: ReturnType<RequestRouter["Type"]["find"]>
 }) => {
-  // `Context.add` and `Context.mergeAll` copy all services.
+  // One map, since `Context.add` and `Context.mergeAll` copy all services.
   const services = new Map<string, unknown>()
   const add = <I, S>({ key }: Context.Tag<I, S>, service: NoInfer<S>) => services.set(key, service)
   add(HttpServerRequest.HttpServerRequest, request)
@@ -118,7 +118,7 @@ const makeServices = ({
   return Context.unsafeMake<never>(services)
 }
 
-/** The routes of a host, and the origin whose pages may call them. */
+/** Routes of a host, and the origin whose pages may call them. */
 interface Site {
   readonly routes: ReadonlyArray<KnownRoute>
   readonly origin: URL
@@ -132,35 +132,35 @@ export interface AnsweredRequest {
   readonly site: Option.Option<InstanceSite>
 }
 
-/** Adapts a response to its client, such as a page for a browser; the trace id links it to the logs. */
+/** Adapts a response to its client, for example as a page for a browser; the trace id links it to the logs. */
 export type PresentAnswer = (
   answered: AnsweredRequest,
   traceId: Option.Option<string>
 ) => HttpServerResponse.HttpServerResponse
 const presentUnchanged: PresentAnswer = ({ response }) => response
 
-/** Handles one request, up to the end of its response, with the services of the listener. */
+/** Handles one request until the end of its response, with the services of the listener. */
 export type Pipeline = (request: ListenerRequest) => Effect.Effect<void, never, unknown>
 
 /**
- * The rules of every request of a listener: request id, known paths and methods, origin check, size and media type of bodies,
- * idempotency keys, JSON errors. Runs the handler in the fiber of the request.
+ * Rules for every request of a listener: request id, known paths and methods, origin check, size and media type of
+ * bodies, idempotency keys, JSON errors. Runs the handler in the fiber of the request.
  */
 export const makeHttpPipeline = <R, P = never>(
   table: ReadonlyArray<KnownRoute>,
   options: {
     readonly sameOrigin: boolean
     readonly bodyLimit: (path: string, request: HttpServerRequest.HttpServerRequest) => number
-    /** Whether bodies over the usual limit wait for slots, by client address. */
+    /** Whether bodies over the default limit wait for slots, by client address. */
     readonly limitsUploads: boolean
-    /** Reshapes error bodies at paths of another protocol. */
+    /** Converts error bodies at paths of another protocol. */
     readonly reshapeErrors?: (path: string) => ReshapeError | undefined
     readonly caller: Effect.Effect<ResolveCaller, never, R>
-    /** Presentation of responses; unchanged when absent. */
+    /** Presentation of responses; default: unchanged. */
     readonly presentation?: Effect.Effect<PresentAnswer, never, P>
-    /** The routes at instances' subdomains; absent: host names make no difference. */
+    /** Routes at instances' subdomains. Absent: the host name is ignored. */
     readonly instanceTable?: ReadonlyArray<KnownRoute>
-    /** Whether spans are exported; otherwise they have ids only. */
+    /** Whether spans are exported; if not, they have ids only. */
     readonly sendsSpans: boolean
   }
 ) =>
@@ -186,7 +186,7 @@ export const makeHttpPipeline = <R, P = never>(
     const webApi: Site = { routes: table, origin: appUrl }
     const { instanceTable } = options
 
-    /** The response to a request that reaches no handler. */
+    /** Returns the response to a request that reaches no handler. */
     const answerEarly = (
       request: ListenerRequest,
       path: string,
@@ -202,7 +202,7 @@ export const makeHttpPipeline = <R, P = never>(
         return Option.some(
           makeErrorResponse(TransferCodingUnsupportedBody, new TransferCodingUnsupported(), { connection: "close" })
         )
-      // RFC 9110, section 9.3.7: about the server as a whole.
+      // RFC 9110, section 9.3.7: `*` addresses the server as a whole.
       if (request.method === "OPTIONS" && path === "*") return Option.some(HttpServerResponse.empty())
       if (!isNameable(path) || path.includes("//"))
         return Option.some(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
@@ -217,7 +217,7 @@ export const makeHttpPipeline = <R, P = never>(
         )
       }
       const origin = request.headers["origin"]
-      // An open route accepts foreign pages only without a session cookie.
+      // An open route accepts pages of other origins only without a session cookie.
       const isOpen = Boolean(route.value.crossOrigin) && Option.isNone(cookie.read(request))
       const isExcused = isOpen || (origin === "null" && route.value.opaqueOrigin === true)
       if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, request.headers, ownOrigin))
@@ -225,7 +225,7 @@ export const makeHttpPipeline = <R, P = never>(
       return Option.none()
     }
 
-    /** Reads the body of a request; a large one holds its slots until the response is complete. */
+    /** Reads the body of a request; a large body holds its slots until the response is complete. */
     const readInTurn = (
       request: ListenerRequest,
       address: Option.Option<string>,
@@ -252,7 +252,7 @@ export const makeHttpPipeline = <R, P = never>(
       })
     }
 
-    /** Runs the handler of a request; a body is read when the handler needs it. */
+    /** Runs the handler of a request, which reads the body on demand. */
     const handle = (
       request: ListenerRequest,
       caller: CallerContext,
@@ -261,7 +261,7 @@ export const makeHttpPipeline = <R, P = never>(
       found: ReturnType<typeof findHandler>,
       scope: Scope.Scope
     ): Effect.Effect<Response, unknown, unknown> => {
-      // The router can decline a path that the route table has.
+      // The router can reject a path that is in the route table.
       if (found === undefined) return Effect.succeed(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
       const { handler, uninterruptible } = found.handler
       const app = uninterruptible ? handler : Effect.interruptible(handler)
@@ -277,7 +277,7 @@ export const makeHttpPipeline = <R, P = never>(
     const findHandler = ({ method, url }: ListenerRequest) =>
       router.find(method, url) ?? (method === "HEAD" ? router.find("GET", url) : undefined)
 
-    /** Presents the response; errors get the members of their path and the trace id. */
+    /** Presents the response; adds the members of the path and the trace id to errors. */
     const presentResponse = (
       answered: AnsweredRequest,
       path: string,

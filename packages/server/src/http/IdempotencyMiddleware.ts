@@ -35,7 +35,7 @@ import { DetachedWork } from "./DetachedWork.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 import { StreamStore } from "./StreamStore.ts"
 
-/** Routes whose `Idempotency-Key` this middleware handles; the gateway calls `runOnce` itself. */
+/** Routes whose `Idempotency-Key` this middleware handles; the gateway calls `runOnce` directly. */
 export const idempotentRoutes: ReadonlySet<string> = new Set([
   "POST /api/agents/provision",
   "POST /api/agents/:id/attachments",
@@ -52,15 +52,15 @@ export const idempotentRoutes: ReadonlySet<string> = new Set([
   "POST /v1/audio/speech",
   "POST /v1/audio/transcriptions"
 ])
-/** Those that answer `stream: true` with events. */
+/** Routes that answer `stream: true` with events. */
 const streamedRoutes = new Set(["POST /v1/chat/completions", "POST /v1/responses"])
-/** Those without authentication, whose principal is the client address. */
+/** Routes without authentication, whose principal is the client address. */
 const anonymousRoutes = new Set(["POST /api/wallet/create"])
-/** Those that authenticate with an access token. */
+/** Routes that authenticate with an access token. */
 const bearerRoutes = new Set(["POST /api/billing"])
 
 /**
- * Repetitions of a request (same key, same body) receive the response of the first, also while it is in progress. Only
+ * Repetitions of a request (same key, same body) receive the response of the first, even while it is in progress. Only
  * successful responses are stored; a failure frees the key.
  */
 export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>()("@berth/IdempotencyMiddleware", {
@@ -73,7 +73,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
 
     const hold = (key: IdempotencyKey, id: IdempotencyClaimId) => {
       let isCharged = false
-      // A charged request keeps its `reference` for repetitions: its lease ends by itself.
+      // A charged request keeps its `reference` for repetitions, so its lease must expire.
       const release = Effect.suspend(() => (isCharged ? Effect.void : keys.release(key, id)))
       return {
         key,
@@ -85,7 +85,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         release: Effect.catchAllCause(release, (cause) =>
           Effect.logWarning("Idempotency key not released, held until its lease ends", cause)
         ),
-        /** A response that cannot be stored is rebuilt from the stored outcome by the next request. */
+        /** If a response cannot be stored, the next request rebuilds it from the stored outcome. */
         keep: (response: HttpServerResponse.HttpServerResponse) =>
           Option.match(toStoredResponse(response), {
             onNone: () => release,
@@ -98,7 +98,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
     }
     type HeldKey = ReturnType<typeof hold>
 
-    /** Continues to its end after a disconnect; the request keeps its scope until then. */
+    /** Continues after a disconnect; the request keeps its scope until the end. */
     const runToEnd = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.uninterruptible(Effect.flatMap(FiberSet.run(detached)(Effect.interruptible(work)), Fiber.join))
 
@@ -116,20 +116,20 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
             ? Option.some(Effect.succeed(firstRequestUnansweredResponse))
             : Option.none()
         ),
-        // At the drain limit the lease ends by itself: a repetition then has the same `reference`.
+        // At the drain limit the lease expires, so that a repetition has the same `reference`.
         Effect.onError((cause) => (!isStreamed && Cause.isInterruptedOnly(cause) ? Effect.void : release)),
         Effect.tap(afterwards),
         whileRenewed(renew)
       )
       if (isStreamed) return answer
-      // A client that left while it waited for the key begins nothing.
+      // A client that disconnected during the wait for the key starts nothing.
       return Effect.zipRight(
         Effect.onInterrupt(Effect.allowInterrupt, () => release),
         runToEnd(answer)
       )
     }
 
-    /** A complete response is stored at once; a stream holds the claim until its end and stores itself. */
+    /** Stores a complete response at once; a stream holds the claim until its end and stores itself. */
     const storeOrHold =
       ({ keep, release, renew }: HeldKey) =>
       (response: HttpServerResponse.HttpServerResponse) =>
@@ -168,8 +168,8 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
       )
 
     /**
-     * Runs `app` once per key, to its end whether the client leaves or not. One that streams its answer ends with its client. The
-     * scope is the request's: the key is held until a stream has ended, and is free afterwards unless a response was stored.
+     * Runs `app` once per key, to its end even if the client disconnects. A streamed answer ends with its client. The
+     * scope is the request's: the key is held until a stream has ended, and is then free unless a response was stored.
      */
     const runOnce = <E, R>(
       key: IdempotencyKey,
@@ -198,7 +198,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
       app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
     ) =>
       Effect.gen(function* () {
-        // The same principal as in the endpoint.
+        // The same principal as at the endpoint.
         const authenticated = Option.flatten(
           yield* Effect.option(credentials.of(request, bearerRoutes.has(name) ? "access-token" : "session"))
         )
@@ -226,7 +226,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
   })
 }) {}
 
-/** Handles a request; repetitions receive the response passed to `keep`. */
+/** Handles a request. Repetitions receive the response passed to `keep`. */
 export type AnswerWithStore<E, R> = (
   keep: (response: HttpServerResponse.HttpServerResponse) => Effect.Effect<void>
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
@@ -244,7 +244,10 @@ const findAnonymous = (name: string) =>
     ? Effect.map(currentAddressKey, (address): string | null => `address ${address}`)
     : Effect.succeed(null)
 
-/** Endpoints can require more scopes than their route: a response is repeated to callers with the scopes of the first. */
+/**
+ * Endpoints can require more scopes than their route, so a response is repeated only to callers with the scopes of the
+ * first.
+ */
 const describeAccess = ({ proof }: Authenticated): string => {
   if (proof.by === "session") return ""
   return proof.by === "token" ? "token\n" : `${proof.scopes.toSorted().join()}\n`
@@ -264,7 +267,7 @@ const responseNotKept: StoredResponse = {
   body: JSON.stringify(Schema.encodeSync(ResponseNotKeptBody)(new ResponseNotKept()))
 }
 
-/** Headers of the response itself, as opposed to the connection. */
+/** Headers of the response, as opposed to the connection. */
 const storedHeaders = new Set([
   "x-plugin-id",
   "x-audio-content-type",
@@ -278,7 +281,7 @@ const storedHeaders = new Set([
 
 const isStoredHeader = (name: string) => storedHeaders.has(name) || name.startsWith("x-berth-")
 
-/** Returns the response of repetitions; none for a failure or a stream. */
+/** Returns the response for repetitions; none for a failure or a stream. */
 const toStoredResponse = ({
   body,
   headers,

@@ -8,7 +8,7 @@ import { Effect, Option, type Redacted } from "effect"
 import { makeInstanceCookie } from "./SecretCookies.ts"
 import { WebSettings } from "./WebSettings.ts"
 
-/** The credentials that only an instance's subdomain accepts, and its ownership. */
+/** Credentials that only an instance's subdomain accepts, and its ownership. */
 export class InstanceCredentials extends Effect.Service<InstanceCredentials>()("@berth/InstanceCredentials", {
   effect: Effect.gen(function* () {
     const instances = yield* Instances
@@ -18,12 +18,12 @@ export class InstanceCredentials extends Effect.Service<InstanceCredentials>()("
     const cookie = makeInstanceCookie(appUrl)
 
     return {
-      /** User of a gateway token. */
+      /** Returns the user of a gateway token. */
       findByToken: (token: Redacted.Redacted, subdomain: string) =>
         Effect.map(gatewayTokens.authenticateSubdomain(subdomain, token), (found) =>
           Option.map(found, ({ mark, user }) => ({ user, proof: { by: "token", mark } satisfies GatewayTokenProof }))
         ),
-      /** Session and user of the cookie. */
+      /** Returns session and user of the cookie. */
       findByCookie: (request: HttpServerRequest.HttpServerRequest, subdomain: string) =>
         Effect.map(
           Effect.transposeMapOption(cookie.read(request), (value) => signIn.authenticate(subdomain, value)),

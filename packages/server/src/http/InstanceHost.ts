@@ -2,24 +2,24 @@ import { Context, Option } from "effect"
 import { makeInstanceUrl } from "../agents/AgentUrls.ts"
 import type { WebSettings } from "./WebSettings.ts"
 
-/** A host name below the agents' domain. */
+/** A host name in the agents' domain. */
 export interface InstanceSite {
-  /** `noSubdomain` for a name that no instance can have. */
+  /** `noSubdomain` for an invalid name. */
   readonly subdomain: string
   readonly origin: URL
 }
 
-/** The instance that the current request is addressed to by its `Host`; none for the web API. */
+/** Instance addressed by the `Host` of the current request; none for the web API. */
 export class InstanceHost extends Context.Reference<InstanceHost>()("@berth/InstanceHost", {
   defaultValue: (): Option.Option<InstanceSite> => Option.none()
 }) {}
 
-/** Not a DNS label, so no instance has it. */
+/** Not a DNS label, so it belongs to no instance. */
 export const noSubdomain = "-"
 
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Any name below the agents' domain is an instance's, whatever its port; the host of the web API is not. */
+/** Any name in the agents' domain except the host of the web API belongs to an instance, on any port. */
 export const findInstanceSite = (
   host: string | undefined,
   { agentsDomain, appUrl }: Pick<WebSettings["Type"], "agentsDomain" | "appUrl">

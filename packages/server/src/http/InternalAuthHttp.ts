@@ -6,13 +6,13 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 /** Shared secret of the service's processes. */
 export class InternalKey extends Context.Tag("@berth/InternalKey")<InternalKey, Redacted.Redacted>() {}
 
-/** The token of a request's `Authorization: Bearer <token>`; none for any other scheme. */
+/** Returns the token of a request's `Authorization: Bearer <token>`; none for other schemes. */
 export const readBearerToken = (request: HttpServerRequest.HttpServerRequest) =>
   Option.fromNullable(/^Bearer +(\S+)$/i.exec(request.headers["authorization"] ?? "")?.[1]).pipe(
     Option.map(Redacted.make)
   )
 
-/** The bearer token of the current request. */
+/** Returns the bearer token of the current request. */
 export const currentBearerToken = Effect.map(HttpServerRequest.HttpServerRequest, readBearerToken)
 
 export const layer = Layer.effect(

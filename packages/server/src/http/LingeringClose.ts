@@ -3,14 +3,14 @@ import type { Server } from "node:http"
 import type { Socket } from "node:net"
 import { newestExchange } from "./Exchanges.ts"
 
-/** Bounds of the input that is discarded after a response. */
+/** Limits of the input that is discarded after a response. */
 const lingerTime = Duration.seconds(30)
 const lingerBytes = 64 * 1024 * 1024
 const checkInterval = Duration.millis(250)
 
 /**
- * Closes connections whose request has not arrived completely only after its rest, up to a bound. Closing over unread bytes
- * resets the connection, and clients that send first and read afterwards lose the response (RFC 9112, section 9.6).
+ * Delays the close of a connection with an incomplete request until the rest has arrived, within limits. A close with
+ * unread bytes resets the connection, and clients that send before they read lose the response (RFC 9112, section 9.6).
  */
 export const lingerOnClose = (server: Server): void => {
   server.on("connection", (socket: Socket) => {

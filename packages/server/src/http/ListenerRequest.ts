@@ -9,13 +9,13 @@ export type BodyFailure = BodyTooLarge | BodyMalformed | MediaTypeUnsupported | 
 
 export interface ParsedBody {
   readonly bytes: Uint8Array
-  /** Of JSON; undefined for a form. */
+  /** Parsed JSON; undefined for a form. */
   readonly value: unknown
 }
 
-/** The ways to read a body. */
+/** Methods that read a body. */
 export interface RequestContent extends Pick<Message, "json" | "text" | "arrayBuffer" | "urlParamsBody"> {
-  /** The body or its refusal, which the other ways die with. */
+  /** The body or its rejection; the other methods die with the rejection. */
   readonly parsed: Effect.Effect<Either.Either<ParsedBody, BodyFailure>>
 }
 
@@ -27,10 +27,10 @@ const unread: RequestContent = {
   urlParamsBody: Effect.succeed([])
 }
 
-/** Node's parser rejects methods that it does not support; the route table rejects the others. */
+/** Node's parser rejects methods unknown to it; the route table rejects the rest. */
 const isMethod = (method: string | undefined): method is HttpMethod.HttpMethod => method !== undefined
 
-/** A request of a listener. The pipeline sets its content once the route is known. */
+/** A request of a listener. The pipeline sets the content after it finds the route. */
 export class ListenerRequest extends Inspectable.Class implements Message {
   readonly [HttpServerRequest.TypeId]: HttpServerRequest.TypeId = HttpServerRequest.TypeId
   readonly [HttpIncomingMessage.TypeId]: HttpIncomingMessage.TypeId = HttpIncomingMessage.TypeId

@@ -8,8 +8,8 @@ const originKey = (origin: string): string | undefined => {
 }
 
 /**
- * Whether a request may change state: the browser names the service's own origin (the names of the loopback address are one).
- * Requests without `Origin` come from programs, unless Fetch Metadata marks them as cross-site.
+ * Whether a request may change state: the browser names the service's own origin (all names of the loopback address are
+ * one). Requests without `Origin` are from programs, unless Fetch Metadata marks them as cross-site.
  */
 export const isOwnOrigin = (
   method: string,

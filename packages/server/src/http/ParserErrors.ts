@@ -19,7 +19,7 @@ import { newestExchange, runBehind } from "./Exchanges.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
 import { endSocket } from "./SocketEnd.ts"
 
-/** Response to a parser error, by its code. */
+/** Returns the response to a parser error, by its code. */
 export const toParserErrorResponse = (code: string | undefined): HttpServerResponse.HttpServerResponse => {
   if (code === "HPE_HEADER_OVERFLOW") return makeErrorResponse(HeadersTooLargeBody, new HeadersTooLarge())
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return makeErrorResponse(RequestTimeoutBody, new RequestTimeout())
@@ -43,7 +43,10 @@ const bytesOf = ({ body, headers, status }: HttpServerResponse.HttpServerRespons
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`, "latin1"), content])
 }
 
-/** Responds to malformed bytes, large or slow headers, CONNECT and unsupported `Expect`, which Node answers without a body. */
+/**
+ * Responds to malformed bytes, large or slow headers, CONNECT and unsupported `Expect`; Node's own responses have no
+ * body.
+ */
 export const handleParserErrors = (server: Server): Effect.Effect<void, never, IdGenerator> =>
   Effect.gen(function* () {
     const runtime = yield* Effect.runtime<IdGenerator>()
@@ -77,7 +80,8 @@ export const handleParserErrors = (server: Server): Effect.Effect<void, never, I
       const code = codeOf(error)
       const open = newestExchange(socket)
       const isAnswered = open === undefined || open.response.writableFinished
-      // An incomplete request contains the error; a second response would answer the next request of the client.
+      // The error is in an incomplete request that has a response; a second response would answer the client's next
+      // request.
       const hasResponse = () => open !== undefined && !open.request.complete && open.response.headersSent
       const answer = () =>
         refuse(toParserErrorResponse(code), code ?? "unknown", (response) =>
@@ -86,7 +90,7 @@ export const handleParserErrors = (server: Server): Effect.Effect<void, never, I
       if (code === "ECONNRESET" || !socket.writable) socket.destroy()
       else if (hasResponse()) endSocket(socket)
       else if (isAnswered) answer()
-      // A complete request is answered first: the error is behind it.
+      // A complete request is answered first, since the error follows it.
       else if (open.request.complete) open.response.once("finish", answer)
       else answer()
     })

@@ -14,7 +14,7 @@ import { Caller } from "@berth/domain/sessions/Caller"
 import { Effect, Layer, Option } from "effect"
 import { addRetryAfter } from "./ResponseHeaders.ts"
 
-/** Limit key of the current request's client address. */
+/** Returns the limit key of the current request's client address. */
 export const currentAddressKey = Effect.map(Caller, ({ address }) =>
   normalizeClientAddress(Option.getOrElse(address, () => "unknown"))
 )

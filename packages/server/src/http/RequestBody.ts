@@ -40,22 +40,22 @@ export const toBodyErrorResponse = (refusal: BodyFailure) => {
 
 const methodsWithBody = new Set(["POST", "PUT", "PATCH", "DELETE"])
 
-/** Whether the method gives a body a meaning. */
+/** Whether the method defines a meaning for a body. */
 export const mayHaveBody = ({ method }: HttpServerRequest.HttpServerRequest): boolean => methodsWithBody.has(method)
 
 const readContentLength = ({ headers }: HttpServerRequest.HttpServerRequest) => Number(headers["content-length"] ?? 0)
 
-/** Whether the declared length is over the usual limit. */
+/** Whether the declared length exceeds the default limit. */
 export const isLarge = (request: HttpServerRequest.HttpServerRequest): boolean =>
   readContentLength(request) > defaultBodyLimit
 
-/** Whether the declared length is over `limit`. */
+/** Whether the declared length exceeds `limit`. */
 export const isTooLarge = (request: HttpServerRequest.HttpServerRequest, limit: number): boolean =>
   readContentLength(request) > limit
 
 const jsonType = "application/json"
 const formType = "application/x-www-form-urlencoded"
-/** Parsed by its route. */
+/** Parsed by the route. */
 const multipartType = "multipart/form-data"
 
 const mediaTypeOf = (contentType: string) => (contentType.split(";")[0] ?? "").trim().toLowerCase()
@@ -77,13 +77,13 @@ const isPlain = (request: HttpServerRequest.HttpServerRequest) => {
 const isAccepted = (type: string, accepted: ReadonlyArray<string>) =>
   accepted.includes(type) || (accepted.includes(jsonType) && /^application\/[\w.+-]+\+json$/.test(type))
 
-// Deeper values overflow the stack of their decoder; reports on more values block the event loop.
+// Deeper values overflow the decoder's stack; error reports on more values block the event loop.
 const maximumDepth = 64
 const maximumValues = 10_000
 
 const isStorable = (text: string) => !text.includes("\u0000") && text.isWellFormed()
 
-/** Describes the first fault of a JSON value. PostgreSQL text holds neither U+0000 nor lone surrogates. */
+/** Describes the first invalid part of a JSON value. PostgreSQL text excludes U+0000 and lone surrogates. */
 const findJsonFault = (whole: unknown): string | undefined => {
   let values = 0
   const fault = (value: unknown, depth: number): string | undefined => {
@@ -104,7 +104,7 @@ const findJsonFault = (whole: unknown): string | undefined => {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** Parses JSON; an empty body is an empty object, so that errors name the missing fields. */
+/** Parses JSON. An empty body becomes an empty object, so that errors name the missing fields. */
 export const parseJsonBody = (bytes: Uint8Array): Either.Either<unknown, BodyMalformed> =>
   Either.flatMap(
     Either.try({
@@ -120,13 +120,13 @@ export const parseJsonBody = (bytes: Uint8Array): Either.Either<unknown, BodyMal
     }
   )
 
-/** Whether the client waits for a 100 before it sends its body. Other expectations never reach the pipeline. */
+/** Whether the client waits for a 100 before it sends the body. Other expectations never reach the pipeline. */
 export const expectsContinue = ({ headers, source }: ListenerRequest): boolean =>
   headers["expect"] !== undefined && source.httpVersion === "1.1"
 
 const unreadBytesForKeepAlive = 64 * 1024
 
-/** Whether so much of the body is missing that the connection cannot be kept for another request. */
+/** Whether too much of the body is unread to reuse the connection. */
 export const hasLongUnreadBody = (request: HttpServerRequest.HttpServerRequest): boolean =>
   request.source instanceof IncomingMessage &&
   !request.source.complete &&
@@ -141,11 +141,11 @@ const findFormFault = (bytes: Buffer): string | undefined => {
 
 type ReadBody<A> = Effect.Effect<Either.Either<A, BodyFailure>>
 
-/** Dies with a failure of the body, which the pipeline turns into its response. */
+/** Dies with a rejection of the body, which the pipeline converts to its response. */
 const orRefuse = <A>(content: ReadBody<A>): Effect.Effect<A> =>
   Effect.flatMap(content, (read) => (Either.isLeft(read) ? Effect.die(read.left) : Effect.succeed(read.right)))
 
-/** The parsed body of a request: read when its route first uses it, after the checks of headers, and read once. */
+/** Parses the body of a request once, at its first use by the route, after the checks of headers. */
 const parseOnce = <A>(
   read: Effect.Effect<Buffer, BodyFailure>,
   parse: (body: Buffer) => Either.Either<A, BodyFailure>
@@ -162,11 +162,11 @@ const parseOnce = <A>(
   return Effect.suspend(() => known ?? first)
 }
 
-/** The body of a request, or its refusal. */
+/** Returns the body of a request, or its rejection. */
 export const readParsedBody = (request: HttpServerRequest.HttpServerRequest): ReadBody<ParsedBody> =>
   request instanceof ListenerRequest ? request.content.parsed : Effect.dieMessage("A request of no listener")
 
-/** Sets the content of a request, which its route checks for media type and parses as it reads it. */
+/** Sets the content of a request: on reading, the media type is checked and the body parsed. */
 export const setLazyContent = (
   request: ListenerRequest,
   route: Option.Option<KnownRoute>,
@@ -181,7 +181,7 @@ export const setLazyContent = (
     request.content = makeContent(request, parseOnce(read, Either.right))
     return
   }
-  // Built when it is needed: an error captures a stack trace.
+  // Lazy, since an error captures a stack trace.
   const unsupported = () => new MediaTypeUnsupported({ supported: accepted })
   if (type === formType && accepted.includes(formType)) {
     const form = parseOnce(read, (body) => {
@@ -217,11 +217,11 @@ export const setLazyContent = (
     parsed,
     json: Effect.map(orRefuse(parsed), ({ value }) => value)
   }
-  // Whatever the name of the JSON subtype.
+  // Any JSON subtype is accepted.
   request.headers = Headers.set(request.headers, "content-type", jsonType)
 }
 
-/** Without a copy where the body is all of its buffer, as nearly all bodies are. */
+/** Copies only if the body does not fill its buffer. */
 const toArrayBuffer = (body: Buffer): ArrayBuffer =>
   body.buffer instanceof ArrayBuffer && body.buffer.byteLength === body.byteLength
     ? body.buffer

@@ -20,7 +20,7 @@ import { InstanceCredentials } from "./InstanceCredentials.ts"
 import { InstanceHost } from "./InstanceHost.ts"
 import { SessionCookie } from "./SecretCookies.ts"
 
-/** Kinds of bearer tokens. The token of a social session is base64, which has neither `.` nor `_`. */
+/** Classifies bearer tokens. The token of a social session is base64, which excludes `.` and `_`. */
 export const classifyBearerToken = (token: Redacted.Redacted): "api-key" | "access-token" | "session" => {
   const text = Redacted.value(token)
   return text.startsWith(apiKeyPrefix) ? "api-key" : text.includes(".") ? "access-token" : "session"
@@ -34,7 +34,7 @@ export interface AuthenticatedSession {
   readonly proof: { readonly by: "session"; readonly id: SessionId }
 }
 
-/** The caller of a request: by a session, which access tokens represent too, by an API key, or by a gateway token. */
+/** Caller of a request: by a session (or its access token), an API key, or a gateway token. */
 export type Authenticated =
   AuthenticatedSession | { readonly user: User; readonly proof: ApiKeyProof | GatewayTokenProof }
 
@@ -51,8 +51,8 @@ const addChallenge = (error: string) =>
   addResponseHeaders({ "www-authenticate": `${bearerChallenge}, error="${error}"` })
 
 /**
- * The credential of a request: a bearer token if it has one, else the session cookie. An unknown cookie counts as none; an
- * invalid bearer token fails. API keys need the scope of the route.
+ * Credential of a request: the bearer token if present, else the session cookie. An unknown cookie is ignored; an
+ * invalid bearer token fails. API keys require the scope of the route.
  */
 export class RequestCredentials extends Effect.Service<RequestCredentials>()("@berth/RequestCredentials", {
   effect: Effect.gen(function* () {
@@ -74,7 +74,7 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
       Effect.gen(function* () {
         const { key, user } = yield* apiKeys.authenticate(token, yield* RequiredScope)
         yield* Effect.annotateCurrentSpan("berth.api_key.id", key.id)
-        // Each request has its own fiber: its later log lines carry the key.
+        // Each request has a separate fiber, so its later log lines contain the key.
         yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("apiKeyId", key.id))
         return { user, proof: { by: "api-key", id: key.id, scopes: key.scopes } } satisfies Authenticated
       })
@@ -92,8 +92,8 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
     }
 
     /**
-     * At an instance's subdomain: its gateway token, its cookie, or an API key or session of its owner. Another user's credential
-     * is as invalid as an unknown one, so that responses do not depend on whether the instance exists.
+     * At an instance's subdomain: its gateway token, its cookie, or an API key or session of its owner. Credentials of
+     * other users fail like unknown ones, so that responses do not reveal whether the instance exists.
      */
     const atInstance = (
       request: Request,
@@ -114,7 +114,9 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
         return found
       })
 
-    /** Routes accept the cookie with the bearer tokens of sessions, or access tokens alone; and API keys by their scope. */
+    /**
+     * Routes accept either the cookie and session bearer tokens, or access tokens only; both accept API keys by scope.
+     */
     const of = (request: Request, accepted: "session" | "access-token") =>
       useService(InstanceHost, (site) =>
         Option.isSome(site)
@@ -125,7 +127,7 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
             })
       )
 
-    /** Makes a credential that was verified elsewhere that of the request. */
+    /** Sets a credential verified elsewhere as that of the request. */
     const accept = (authenticated: Authenticated) => {
       const { proof, user } = authenticated
       return FiberRef.set(currentCredentialWatch, Option.some(watch.watch(user.id, proof))).pipe(
@@ -149,15 +151,17 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
     const sessionOnly = (authenticated: Authenticated) =>
       "session" in authenticated ? Effect.succeed(authenticated) : new ScopeMissing({ required: null })
 
-    /** Caller of the current request, if it has a credential. */
+    /** Returns the caller of the current request, if it has a credential. */
     const find = withChallenge(read("session"))
     const require = Effect.flatMap(find, orInvalid)
-    /** Session of the current request, if any; refuses API keys. */
+    /** Returns the session of the current request, if any; rejects API keys. */
     const findSession = withChallenge(Effect.flatMap(read("session"), Effect.transposeMapOption(sessionOnly)))
     const requireSession = Effect.flatMap(findSession, orInvalid)
-    /** Caller with an access token or an API key, if the request has one. */
+    /** Returns the caller of an access token or an API key, if any. */
     const findToken = withChallenge(read("access-token"))
-    /** User of a page: a page without a session is shown to those with an invalid token too. */
+    /**
+     * Returns the user of a page; an invalid token counts as none, since such a page is shown without a session too.
+     */
     const findVisitor = Effect.flatMap(read("session"), Effect.transposeMapOption(sessionOnly)).pipe(
       Effect.map((known) => Option.map(known, ({ user }) => user)),
       Effect.orElseSucceed(() => Option.none<User>())

@@ -7,7 +7,7 @@ import { listRoutes } from "./RouteTable.ts"
 
 type Route = HttpLayerRouter.Route<unknown, unknown>
 
-/** Paths match as in the route table; a parameter can be as long as a request line. */
+/** Matches paths like the route table; a parameter is limited only by the length of the request line. */
 const makeFinder = () =>
   HttpLayerRouter.FindMyWay.make<Route>({
     ignoreTrailingSlash: true,
@@ -16,7 +16,7 @@ const makeFinder = () =>
     maxParamLength: maxHeaderSize
   })
 
-/** The routes of one listener. */
+/** Routes of one listener. */
 export class RequestRouter extends Context.Tag("@berth/RequestRouter")<
   RequestRouter,
   {
@@ -29,7 +29,7 @@ const make = Effect.sync(() => {
   const finder = makeFinder()
   const add = (route: Route) =>
     route.method === "*" ? finder.all(route.path, route) : finder.on(route.method, route.path, route)
-  /** The handlers run with the services of the layer that adds them. */
+  /** Runs the handlers with the services of the layer that adds them. */
   const addWithServices = (routes: ReadonlyArray<Route>) =>
     Effect.map(Effect.context<never>(), (services) => {
       for (const route of routes) add({ ...route, handler: Effect.zipRight(addServices(services), route.handler) })
@@ -47,15 +47,15 @@ const make = Effect.sync(() => {
   )
 })
 
-/** A router whose handlers the pipeline runs in the context of the request. */
+/** A router whose handlers run in the context of the request. */
 export const layer = Layer.effectContext(make)
 
-/** A method, as its parameter may then be declared with services that the context of a request has. */
+/** A method, since its parameter may then be declared with the services of a request's context. */
 interface ErrorEncoder {
   encodeErrors(handler: HttpRouter.Route.Handler<unknown, unknown>): RequestHandler
 }
 
-/** Adds the endpoints of a contract, and the direct routes in place of theirs. */
+/** Adds the endpoints of a contract; direct routes replace theirs. */
 export const addApi = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R, D = never>(
   api: HttpApi.HttpApi<Id, Groups, E, R>,
   makeDirectRoutes: Effect.Effect<DirectRoutes, never, D> = noDirectRoutes

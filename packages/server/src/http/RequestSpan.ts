@@ -37,7 +37,7 @@ const describeRequest = (span: Tracer.Span, request: Request) => {
   if (Option.isSome(request.remoteAddress)) span.attribute("client.address", request.remoteAddress.value)
 }
 
-/** The caller's span by W3C Trace Context; a root without a valid `traceparent`. */
+/** Reads the caller's span by W3C Trace Context; without a valid `traceparent`, the span is a root. */
 const readParent = ({ traceparent }: Headers.Headers) => {
   const caller = traceparent === undefined ? null : parseTraceParent(traceparent)
   return caller === null
@@ -48,7 +48,7 @@ const readParent = ({ traceparent }: Headers.Headers) => {
 const makeSpan = ({ headers, method }: Request) =>
   Effect.makeSpan(`http.server ${method}`, { kind: "server", captureStackTrace: false, ...readParent(headers) })
 
-/** Opens the spans of requests. Without an exporter they have no attributes, and need no end. */
+/** Opens the spans of requests. Without an exporter they have no attributes and are never ended. */
 export const requestSpans = (sendsSpans: boolean) => ({
   open: (request: Request): Effect.Effect<Tracer.Span> =>
     sendsSpans
@@ -71,7 +71,10 @@ export const requestSpans = (sendsSpans: boolean) => ({
       : Effect.void
 })
 
-/** Adds services to the context of the fiber, which ends with its request, so that nothing is restored. The request's own are kept. */
+/**
+ * Adds services to the fiber's context, without restoring it, since the fiber ends with its request. Keeps the
+ * request's own services.
+ */
 export const addServices = (services: Context.Context<never>): Effect.Effect<void> =>
   Effect.withFiberRuntime((fiber) =>
     FiberRef.set(FiberRef.currentContext, Context.merge(services, fiber.currentContext))

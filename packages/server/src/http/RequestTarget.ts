@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http"
 
-/** Decodes unreserved characters (RFC 3986 6.2.2.2), which the router decodes and the route table does not. */
+/** Decodes unreserved characters (RFC 3986 6.2.2.2), which the router decodes but the route table does not. */
 const decodeUnreserved = (path: string): string =>
   path.replaceAll(/%(?:2[DE]|3\d|4[1-9A-F]|5[\dAF]|6[1-9A-F]|7[\dAE])/gi, decodeURIComponent)
 
 /**
- * Returns the origin form of a request target (RFC 9112 3.2). The router ends a path at `;` and `#`, the route table does not,
- * so both are escaped.
+ * Returns the origin form of a request target (RFC 9112 3.2). Escapes `;` and `#`, at which the router ends a path but
+ * the route table does not.
  */
 export const toOriginForm = (target: string): string => {
   const origin = absoluteForm.exec(target)?.[0] ?? ""

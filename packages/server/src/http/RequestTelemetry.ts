@@ -15,7 +15,7 @@ const nanosPerSecond = 1e9
 
 type Labels = Readonly<Record<"method" | "route" | "status", string>>
 
-/** The labels are in the keys: those of `Metric.tagged` are put together, and their metric is looked for, at every update. */
+/** Labels are part of the keys, since `Metric.tagged` would build the labels and look up the metric at every update. */
 const makeRequestMetrics = (labels: Labels) => {
   const tags = Object.entries(labels).map(([key, value]) => MetricLabel.make(key, value))
   return {
@@ -38,7 +38,7 @@ const makeRequestMetrics = (labels: Labels) => {
   }
 }
 
-/** As many as there are routes, methods that Node supports, and statuses. */
+/** Bounded by the routes, the methods of Node, and the statuses. */
 const metricsByLabels = new Map<string, ReturnType<typeof makeRequestMetrics>>()
 
 const metricsOf = (labels: Labels) => {
@@ -51,7 +51,7 @@ const metricsOf = (labels: Labels) => {
 }
 
 const refusalsName = "berth_refusals_total"
-/** More codes than the contract has: bodies of other servers pass through. */
+/** Exceeds the contract's codes, since bodies of other servers are forwarded. */
 const maximumCodes = 256
 const otherCode = "other"
 const codePattern = /^[a-z][a-z\d_]{0,63}$/
@@ -76,7 +76,10 @@ const refusalsOf = (code: string) => {
 export const countRefusal = (code: unknown): void =>
   refusalsOf(typeof code === "string" && codePattern.test(code) ? code : otherCode).unsafeUpdate(1, [])
 
-/** Counts and logs a request; health checks and telemetry are only counted. Paths are logged without their query, which can hold a secret. */
+/**
+ * Counts and logs a request; health checks and telemetry are only counted. Logged paths omit the query, which may
+ * contain a secret.
+ */
 export const recordRequest = ({
   nanos,
   path,
@@ -90,7 +93,7 @@ export const recordRequest = ({
   readonly path: string
   readonly route: Option.Option<KnownRoute>
   readonly response: HttpServerResponse.HttpServerResponse
-  /** From the request to its response. */
+  /** Time from the request to its response. */
   readonly nanos: bigint
   readonly requestId: string
   readonly user: Option.Option<UserId>

@@ -9,11 +9,11 @@ export const addResponseHeaders = (headers: Readonly<Record<string, string>>) =>
     Effect.succeed(HttpServerResponse.setHeaders(response, headers))
   )
 
-/** Sets `Retry-After` if the error names a time. */
+/** Sets `Retry-After` if the error has a time. */
 export const addRetryAfter = ({ retryAfter }: { readonly retryAfter?: Duration.Duration | undefined }) =>
   addResponseHeaders(makeRetryAfterHeader(retryAfter))
 
-/** Keeps a response that depends on the caller, or carries a secret, out of every cache. */
+/** Disables caching of a response that depends on the caller or contains a secret. */
 export const privately = { "cache-control": "no-store" } as const
 
 /** Challenge of RFC 6750, section 3. */
@@ -23,14 +23,17 @@ export const bearerChallenge = `Bearer realm="berth"`
 export const redirectPrivately = (location: string, headers: Readonly<Record<string, string>> = {}) =>
   HttpServerResponse.redirect(location, { status: 302, headers: { ...privately, ...headers } })
 
-/** `no-store` on responses that set a cookie or depend on a session, token or key; a challenge on every 401 (RFC 9110, 15.5.2). */
+/**
+ * Adds `no-store` to responses that set a cookie or depend on a session, token or key, and a challenge to every 401
+ * (RFC 9110, 15.5.2).
+ */
 export const makeCredentialHeaders = (
   request: HttpServerRequest.HttpServerRequest,
   response: HttpServerResponse.HttpServerResponse,
   session: SecretCookie,
   isOfInstance: boolean
 ): Readonly<Record<string, string>> => {
-  // Responses with a payment receipt are `private` by the payment draft.
+  // The payment draft requires `private` for responses with a payment receipt.
   const hasPolicy = /^(public|private)/.test(response.headers["cache-control"] ?? "")
   const dependsOnCredential =
     isOfInstance ||

@@ -5,10 +5,10 @@ import type { ListenerRequest } from "./ListenerRequest.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** Bodies that write themselves, without the stages of a stream. */
+/** Bodies that write directly to the response, without stages of a stream. */
 const selfWriting = new WeakMap<object, Effect.Effect<void>>()
 
-/** A stream that only runs an effect, which writes the body to the response of the request. */
+/** Makes a stream whose only effect writes the body to the response of the request. */
 export const makeSelfWritingStream = (write: Effect.Effect<void>): Stream.Stream<never> => {
   const stream = Stream.execute(write)
   selfWriting.set(stream, write)
@@ -26,7 +26,7 @@ const toHeaders = ({ cookies, headers }: Response): Record<string, string | Arra
         ]
       }
 
-/** Completes when the bytes are handed to the system, or the connection is lost. */
+/** Completes after the bytes are handed to the operating system, or the connection is lost. */
 const endWith = (target: ServerResponse, bytes?: Uint8Array) =>
   Effect.async<void>((resume) => {
     const done = () => resume(Effect.void)
@@ -47,7 +47,7 @@ const writeStream = (target: ServerResponse, stream: Stream.Stream<Uint8Array, u
   selfWriting.get(stream) ??
   Stream.runForEach(Stream.orDie(stream), (bytes) => (target.write(bytes) ? Effect.void : awaitDrain(target)))
 
-/** A body that breaks off loses its connection: the end of a response would mark it as complete. */
+/** A body that fails midway closes its connection, since the end of the response would mark it as complete. */
 const untilEnd = (target: ServerResponse, write: Effect.Effect<void>) =>
   Effect.matchCauseEffect(Effect.interruptible(write), {
     onSuccess: () => Effect.sync(() => void target.end()),
@@ -58,7 +58,6 @@ const untilEnd = (target: ServerResponse, write: Effect.Effect<void>) =>
       )
   })
 
-/** Sends a response. */
 export const writeResponse = ({ method, response: target }: ListenerRequest, response: Response): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (target.writableEnded) return Effect.void
@@ -79,7 +78,7 @@ export const writeResponse = ({ method, response: target }: ListenerRequest, res
     }
   })
 
-/** Responds to a handler that ended without a response: its client has left, or the listener closes. */
+/** Responds for a handler that ended without a response: its client has disconnected, or the listener is closing. */
 export const writeFailure = (request: ListenerRequest, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Effect.flatMap(HttpServerError.causeResponse(cause), ([response, rest]) => {
     const { response: target } = request

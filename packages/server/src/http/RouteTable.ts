@@ -6,28 +6,30 @@ import { oncePerObject } from "@berth/domain/shared/ObjectMemo"
 import { HttpApi } from "@effect/platform"
 import { Context, Option } from "effect"
 
-/** Properties of a route that apply before its handler runs. */
+/** Properties of a route that apply before its handler. */
 export interface KnownRoute {
   readonly method: string
   /** As declared, with `:name` parameters. */
   readonly path: string
-  /** Accepted media types of the body; empty when the route takes no body. */
+  /** Accepted media types of the body; empty if the route takes no body. */
   readonly bodyTypes: ReadonlyArray<string>
-  /** Additional members of every error body at this path. */
+  /** Additional members of error bodies at this path. */
   readonly errorMembers: Readonly<Record<string, unknown>>
-  /** Headers of every response at this path. */
+  /** Headers of all responses at this path. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether `Origin: null` may send a state change. */
+  /** Whether requests with `Origin: null` may change state. */
   readonly opaqueOrigin?: boolean
-  /** Scope that the route requires of an API key; refuses keys when absent or null. */
+  /** Scope that the route requires of an API key; without one, keys are rejected. */
   readonly scope?: ApiKeyScope | null
   /** Whether every response is 410. */
   readonly isGone?: boolean
-  /** Access of pages from other origins; none when absent or null. */
+  /** Access for pages of other origins; default: none. */
   readonly crossOrigin?: CrossOriginAccess | null
 }
 
-/** Every endpoint of a contract; read once, since it takes a twentieth of the processor time of loading the program. */
+/**
+ * Lists the endpoints of a contract; memoized, since it takes a twentieth of the processor time of loading the program.
+ */
 export const listRoutes = oncePerObject((api: HttpApi.HttpApi.AnyWithProps): ReadonlyArray<KnownRoute> => {
   const routes: Array<KnownRoute> = []
   HttpApi.reflect(api, {
@@ -87,8 +89,8 @@ const hasSameLiterals = (one: ReadonlyArray<string>, other: ReadonlyArray<string
   one.every((segment, index) => segment.startsWith(":") === (other[index] ?? "").startsWith(":"))
 
 /**
- * Returns the routes of a path for every method: those whose literal segments match best. A parameter never has the name of a
- * literal beside it, so that another method of that path is wrong.
+ * Returns the best matching routes of a path for all methods. A parameter never matches a literal sibling, so that a
+ * wrong method of that path is detected.
  */
 export const findRoutes = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<KnownRoute> => {
   const given = segmentsOf(path)
@@ -99,7 +101,10 @@ export const findRoutes = (table: ReadonlyArray<KnownRoute>, path: string): Read
     : found.flatMap(({ pattern, route }) => (hasSameLiterals(pattern, best.pattern) ? [route] : []))
 }
 
-/** Routes without parameters by method and path: most requests. The first of two routes counts, as in the search. */
+/**
+ * Routes without parameters by method and path, for most requests. The first of two equal routes wins, as in the
+ * search.
+ */
 const literalIndexOf = oncePerObject(
   (table: ReadonlyArray<KnownRoute>) =>
     new Map(
@@ -117,7 +122,7 @@ export const findRoute = (table: ReadonlyArray<KnownRoute>, method: string, path
     findRoutes(table, path).find((route) => route.method === method || (method === "HEAD" && route.method === "GET"))
   )
 
-/** Returns the methods for the `Allow` header, without those that are gone unless all are. */
+/** Returns the methods for the `Allow` header, excluding removed ones unless all are removed. */
 export const listMethods = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<string> => {
   const routes = findRoutes(table, path)
   const present = routes.filter(({ isGone }) => isGone !== true)

@@ -1,6 +1,6 @@
 import { ParseResult } from "effect"
 
-/** The first problems of a value in one sentence, without the internal names of its schema. */
+/** Describes the first problems of a value in one sentence, without internal schema names. */
 export const describeIssues = (error: ParseResult.ParseError): string =>
   [
     ...new Set(

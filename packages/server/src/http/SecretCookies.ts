@@ -7,10 +7,10 @@ import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Context, Duration, Effect, Layer, Option, Redacted } from "effect"
 import { WebSettings } from "./WebSettings.ts"
 
-/** HttpOnly, SameSite=Lax cookie that holds a secret of the service. */
+/** HttpOnly, SameSite=Lax cookie with a secret of the service. */
 export interface SecretCookie {
   readonly name: string
-  /** None also for an empty value, which some clients keep of a cleared cookie. */
+  /** None for an empty value too, which some clients keep after a cookie is cleared. */
   readonly read: (request: HttpServerRequest.HttpServerRequest) => Option.Option<Redacted.Redacted>
   readonly set: (
     response: HttpServerResponse.HttpServerResponse,
@@ -19,7 +19,9 @@ export interface SecretCookie {
   readonly clear: (response: HttpServerResponse.HttpServerResponse) => HttpServerResponse.HttpServerResponse
 }
 
-/** `__Host-` prefix on https; on http the name contains the port, so that two installations on one host do not conflict. */
+/**
+ * `__Host-` prefix on https; on http the name contains the port, so that two installations on a host do not conflict.
+ */
 const makeCookieName = (name: string, appUrl: URL): string =>
   appUrl.protocol === "https:" ? `__Host-${name}` : `${name}${appUrl.port === "" ? "" : `_${appUrl.port}`}`
 
@@ -46,7 +48,7 @@ const sessionCookieName = "berth_session"
 
 export const makeSessionCookieName = (appUrl: URL): string => makeCookieName(sessionCookieName, appUrl)
 
-/** Carries the session token. */
+/** Contains the session token. */
 export class SessionCookie extends Context.Tag("@berth/SessionCookie")<SessionCookie, SecretCookie>() {}
 
 export const sessionCookieLayer = Layer.effect(
@@ -54,18 +56,21 @@ export const sessionCookieLayer = Layer.effect(
   Effect.map(WebSettings, ({ appUrl }) => makeSecretCookie(sessionCookieName, sessionLifetime, appUrl))
 )
 
-/** Carries the sealed ticket of an OAuth sign-in. Lax, because the callback is a top-level navigation from the provider's site. */
+/**
+ * Contains the sealed ticket of an OAuth sign-in. Lax, since the callback is a top-level navigation from the provider's
+ * site.
+ */
 export const makeOAuthTicketCookie = (provider: OAuthProviderName, appUrl: URL): SecretCookie =>
   makeSecretCookie(`berth_${provider.toLowerCase()}`, oauthTicketLifetime, appUrl)
 
-/** Carries the ticket of a wallet nonce. */
+/** Contains the ticket of a wallet nonce. */
 export const makeWalletNonceCookie = (appUrl: URL): SecretCookie =>
   makeSecretCookie("berth_wallet_nonce", walletNonceLifetime, appUrl)
 
-/** Carries the sealed session at an instance's subdomain; host-only, as every cookie here. */
+/** Contains the sealed session at an instance's subdomain; host-only, like every cookie of the service. */
 export const makeInstanceCookie = (appUrl: URL): SecretCookie =>
   makeSecretCookie("berth_instance", instanceSessionLifetime, appUrl)
 
-/** Carries the secret of a browser that waits for a ticket. */
+/** Contains the secret of a browser that waits for a ticket. */
 export const makeTicketCookie = (appUrl: URL): SecretCookie =>
   makeSecretCookie("berth_instance_ticket", Duration.minutes(30), appUrl)

@@ -1,10 +1,12 @@
 import { Duration } from "effect"
 import type { Duplex } from "node:stream"
 
-/** Time for the response to arrive before the connection is destroyed. */
+/** Time to send the response before the connection is destroyed. */
 const grace = Duration.seconds(1)
 
-/** Ends a connection that no parser reads and discards its input: closing over unread bytes would lose the response. */
+/**
+ * Ends a connection without a parser and discards its input, since a close with unread bytes would lose the response.
+ */
 export const endSocket = (socket: Duplex, lastBytes?: Uint8Array): void => {
   if (lastBytes === undefined) socket.end()
   else socket.end(lastBytes)

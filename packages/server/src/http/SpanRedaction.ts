@@ -1,7 +1,7 @@
 import { Headers } from "@effect/platform"
 import { Layer } from "effect"
 
-/** Headers with secrets, besides those that the platform redacts. */
+/** Headers with secrets, in addition to those that the platform redacts. */
 const secretHeaders: ReadonlyArray<string | RegExp> = [
   "referer",
   "location",
@@ -18,7 +18,7 @@ export const withRedactedHeaders = <A, E, R>(listener: Layer.Layer<A, E, R>): La
 
 const redacted = "REDACTED"
 
-/** The URL without user name and values of the query: mailed links carry tokens. */
+/** Removes the user name and query values of a URL, since mailed links contain tokens. */
 export const withoutValues = (url: URL): URL => {
   const bare = new URL(url)
   const names = new Set(bare.searchParams.keys())

@@ -18,7 +18,7 @@ const countOpenStream = acquireScoped(
 
 const keepAliveInterval = Duration.seconds(sseKeepAliveSeconds)
 
-/** Intervals after which a client that takes nothing is disconnected. */
+/** Number of intervals without progress after which a client is disconnected. */
 const maximumStalledIntervals = 4
 
 const currentResponse = Effect.flatMap(
@@ -36,7 +36,7 @@ const awaitDrain = (response: ServerResponse) =>
     return Effect.sync(() => response.off("drain", onDrain))
   })
 
-/** A response and how often its client had room for a write. */
+/** A response, and a count of its accepted writes. */
 interface FrameSink {
   readonly response: ServerResponse
   writes: number
@@ -85,7 +85,7 @@ const interruptAtEnd = (watch: WatchCredential) =>
     watch(() => fiber.unsafeInterruptAsFork(FiberId.none))
   )
 
-/** Until the events end. The end of the request's credential cuts the response off. */
+/** Sends events until they end. The end of the request's credential interrupts the response. */
 const sendEvents = <A, E>(events: EventSource<A, E>, format: EventFormat<A, E>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const sink: FrameSink = { response: yield* currentResponse, writes: 0 }
@@ -101,13 +101,13 @@ const sendEvents = <A, E>(events: EventSource<A, E>, format: EventFormat<A, E>):
 export type EventSource<A, E = never> = Effect.Effect<ChunkReader<A, E>, never, Scope.Scope>
 export type FrameSource = EventSource<string>
 
-/** An error after the head of a response is its last event. */
+/** An error after the response head becomes the last event. */
 export interface EventFormat<A, E = never> {
   readonly encode: (event: A) => string
   readonly toLast: (failure: E) => Effect.Effect<A>
 }
 
-/** Events as a response. */
+/** Responds with encoded events. */
 export const respondEncoded = <A, E = never>(
   events: EventSource<A, E>,
   format: EventFormat<A, E>,
@@ -118,11 +118,11 @@ export const respondEncoded = <A, E = never>(
     headers: { "cache-control": "no-cache", "x-accel-buffering": "no", ...headers }
   })
 
-/** Frames as a response. */
+/** Responds with frames. */
 export const respondFrames = (frames: FrameSource, headers?: Readonly<Record<string, string>>) =>
   respondEncoded(frames, { encode: identity, toLast: absurd }, headers)
 
-/** Events that carry their name as `type`, as a response. */
+/** Responds with events that have their name in `type`. */
 export const respondEvents = <A extends { readonly type: string }, E = never>(
   events: EventSource<A, E>,
   toLast: EventFormat<A, E>["toLast"]
@@ -138,7 +138,7 @@ const readWeight = (accept: string, type: string): number => {
   return quality === undefined ? 1 : Number(quality.slice(2)) || 0
 }
 
-/** Whether the client accepts an event stream: RFC 9110, section 12.5.1; of equal weights, events count. */
+/** Whether the client accepts an event stream by RFC 9110, section 12.5.1; at equal weights, events win. */
 export const acceptsEventStream = (accept: string | undefined): boolean => {
   if (accept === undefined || !/text\/event-stream/i.test(accept)) return false
   const weight = readWeight(accept, "text/event-stream")

@@ -1,7 +1,7 @@
 import type { HttpServerResponse } from "@effect/platform"
 import { Context, type Effect, Option } from "effect"
 
-/** Stores the whole of a streamed response for repetitions of its request; none without an `Idempotency-Key`. */
+/** Stores a complete streamed response for repetitions of its request; none without an `Idempotency-Key`. */
 export class StreamStore extends Context.Reference<StreamStore>()("@berth/StreamStore", {
   defaultValue: (): Option.Option<(response: HttpServerResponse.HttpServerResponse) => Effect.Effect<void>> =>
     Option.none()

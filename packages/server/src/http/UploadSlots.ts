@@ -1,21 +1,24 @@
 import { Effect, type Scope } from "effect"
 
-/** Uploads of all addresses at once; each is in memory. */
+/** Maximum concurrent uploads of all addresses; each is in memory. */
 const uploadsAtOnce = 32
-/** Large bodies in work at once; each is in memory several times. */
+/** Maximum large bodies in progress; each is in memory several times. */
 const largeBodiesInWork = 8
 
 export interface UploadSlots {
-  /** Waits for a slot of the address and of the listener; the scope returns it. */
+  /** Waits for a slot of the address and of the listener; closing the scope returns it. */
   readonly acquire: (address: string) => Effect.Effect<void, never, Scope.Scope>
-  /** Waits for a slot to process a body that has arrived; the scope returns it. */
+  /** Waits for a slot to process a received body; closing the scope returns it. */
   readonly acquireWork: Effect.Effect<void, never, Scope.Scope>
 }
 
 const hold = (semaphore: Effect.Semaphore) =>
   Effect.acquireRelease(Effect.interruptible(semaphore.take(1)), () => semaphore.release(1))
 
-/** Slots for bodies over the usual limit. Slow uploads of some addresses take no slot of others, and none of the work. */
+/**
+ * Slots for bodies over the default limit. Slow uploads of some addresses take no slot of others, and no processing
+ * slot.
+ */
 export const makeUploadSlots = (perAddress: number): UploadSlots => {
   const all = Effect.unsafeMakeSemaphore(uploadsAtOnce)
   const work = Effect.unsafeMakeSemaphore(largeBodiesInWork)

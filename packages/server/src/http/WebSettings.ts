@@ -9,11 +9,11 @@ export class WebSettings extends Context.Tag("@berth/WebSettings")<
     readonly appUrl: URL
     /** Parent domain of the instances' subdomains. */
     readonly agentsDomain: string
-    /** Proxies whose `X-Forwarded-For` counts. */
+    /** Proxies whose `X-Forwarded-For` is trusted. */
     readonly trustedProxies: BlockList
     /** Version of the service, from package.json. */
     readonly serviceVersion: string
-    /** Bodies over the usual limit: minimum rate once the grace period is over, and uploads of one address at once. */
+    /** Bodies over the default limit: minimum rate after the grace period, and concurrent uploads per address. */
     readonly uploads: {
       readonly minimumBytesPerSecond: number
       readonly grace: Duration.Duration

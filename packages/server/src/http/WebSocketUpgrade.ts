@@ -14,7 +14,7 @@ interface Upgrade {
   readonly response: ServerResponse
 }
 
-/** Handshakes that wait for acceptance. */
+/** Pending handshakes. */
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
 
 /** Whether the request is a WebSocket handshake (RFC 6455 section 4.1); the parser has seen `Connection: Upgrade`. */
@@ -37,7 +37,7 @@ const emitAsRequest = (server: Server, request: IncomingMessage, socket: Socket,
   server.emit("request", request, response)
 }
 
-/** The request's head without the offer. */
+/** Returns the request's head without the upgrade. */
 const headWithoutOffer = ({ httpVersion, method = "", rawHeaders, url = "" }: IncomingMessage): Buffer => {
   const fields = rawHeaders.flatMap((name, index) =>
     index % 2 === 1 || name.toLowerCase() === "upgrade" ? [] : [`${name}: ${rawHeaders[index + 1] ?? ""}\r\n`]
@@ -45,15 +45,18 @@ const headWithoutOffer = ({ httpVersion, method = "", rawHeaders, url = "" }: In
   return Buffer.from(`${method} ${url} HTTP/${httpVersion}\r\n${fields.join("")}\r\n`, "latin1")
 }
 
-/** Ignores an offer (RFC 9110, section 7.8): the parser reads the request again without it. Node 20 cannot decline one. */
+/**
+ * Ignores an upgrade (RFC 9110, section 7.8): the parser reads the request again without it, since Node 20 cannot
+ * decline one.
+ */
 const declineOffer = (server: Server, request: IncomingMessage, socket: Socket, head: Buffer) => {
   socket.unshift(Buffer.concat([headWithoutOffer(request), head]))
   server.emit("connection", socket)
 }
 
-/** Handles an offer after the response to the request before it. */
+/** Handles an upgrade after the response to the previous request. */
 const takeOffer = (server: Server) => (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-  // The parser has removed its listeners, and an error without a listener would end the process.
+  // The parser has removed its listeners; an error without a listener would end the process.
   const onError = () => socket.destroy()
   socket.on("error", onError)
   if (!(socket instanceof Socket)) {
@@ -65,7 +68,7 @@ const takeOffer = (server: Server) => (request: IncomingMessage, socket: Duplex,
       socket.destroy()
       return
     }
-    // The keep-alive timeout of the request before would cut a slow answer.
+    // The keep-alive timeout of the previous request would interrupt a slow response.
     socket.setTimeout(0)
     if (isWebSocketHandshake(request)) emitAsRequest(server, request, socket, head)
     else {
@@ -78,7 +81,7 @@ const takeOffer = (server: Server) => (request: IncomingMessage, socket: Duplex,
   else before.once("close", proceed)
 }
 
-/** Passes WebSocket handshakes on as requests until the scope closes. */
+/** Forwards WebSocket handshakes as requests until the scope closes. */
 export const emitHandshakes = (server: Server): Effect.Effect<void, never, Scope.Scope> =>
   Effect.asVoid(
     Effect.acquireRelease(
@@ -91,15 +94,15 @@ export const emitHandshakes = (server: Server): Effect.Effect<void, never, Scope
     )
   )
 
-/** Whether the request is a WebSocket handshake that waits for acceptance. */
+/** Whether the request is a pending WebSocket handshake. */
 export const isHandshake = (request: HttpServerRequest.HttpServerRequest): boolean =>
   upgrades.has(NodeHttpServerRequest.toIncomingMessage(request))
 
-/** Whether a handshake has the key that `acceptWebSocket` needs: 16 bytes in base64. */
+/** Whether a handshake has the key required by `acceptWebSocket`: 16 bytes in base64. */
 export const hasHandshakeKey = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
   /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "")
 
-/** Accepts the handshake; none when the client has left. Nothing else may respond to the request then. */
+/** Accepts the handshake; none if the client has disconnected. Then nothing else may respond to the request. */
 export const acceptWebSocket = (
   request: HttpServerRequest.HttpServerRequest,
   sockets: WebSocketServer
@@ -114,7 +117,7 @@ export const acceptWebSocket = (
     const { head, response, socket } = upgrade
     upgrades.delete(incoming)
     response.detachSocket(socket)
-    // Without its socket the response writes nowhere; it counts as answered.
+    // Without its socket the response writes nothing, but counts as answered.
     response.end()
     socket.once("close", () => resume(Effect.succeedNone))
     sockets.handleUpgrade(incoming, socket, head, (made) => resume(Effect.succeedSome(made)))

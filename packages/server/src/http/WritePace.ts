@@ -1,17 +1,17 @@
 import { performance } from "node:perf_hooks"
 
-/** Milliseconds between two writes of a stream under load; deltas that arrive in between are written together. */
+/** Maximum milliseconds between two writes of a stream under load; deltas in between are written together. */
 const maximumGapMs = 100
-/** Event loop utilization at which spacing begins, and at which the gap is longest. */
+/** Event loop utilizations at which gaps begin, and at which they are longest. */
 const spacedFrom = 0.1
 const longestFrom = 0.4
-/** Milliseconds between two measurements of the event loop. */
+/** Milliseconds between measurements of the event loop. */
 const measureIntervalMs = 200
 
-/** Writes of a stream that are never spaced: short answers end at once. */
+/** Writes of a stream without gaps, so that short answers end at once. */
 export const unspacedWrites = 4
 
-/** Returns the gap in milliseconds between writes: 0 while the event loop has time. */
+/** Returns the gap between writes in milliseconds: 0 while the event loop is not busy. */
 export const computeGap = (utilization: number): number =>
   Math.round(maximumGapMs * Math.min(1, Math.max(0, (utilization - spacedFrom) / (longestFrom - spacedFrom))))
 
@@ -31,5 +31,5 @@ const makeCurrentGap = (): (() => number) => {
   }
 }
 
-/** The gap of this process in milliseconds; measures the event loop at most once per interval. */
+/** Returns the gap of this process in milliseconds; measures the event loop at most once per interval. */
 export const currentGap = makeCurrentGap()

@@ -32,7 +32,7 @@ export const layer = HttpApiBuilder.group(WebApi, "deployments", (handlers) =>
         const { runtimeVersion, subdomain } = instance
         const url = makeInstanceUrl(subdomain, agentsDomain, appUrl)
         const { status } = agent
-        // Idempotent repeats get the headers of the response itself, but not headers that are added later.
+        // Repetitions receive the headers of the response itself, but not headers added later.
         return HttpServerResponse.unsafeJson(
           encodeDeployment({ id, agentId: agent.id, subdomain, url, status, runtimeVersion }),
           { status: isNew ? 201 : 200, headers: makeWarningHeaders(yield* warnOfModel(agent)) }

@@ -8,7 +8,10 @@ import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { currentAddressKey } from "../http/RateLimitsHttp.ts"
 import { RequestCredentials } from "../http/RequestCredentials.ts"
 
-/** Requires the owner of the instance. Every state change counts: to the user, or to the address of an anonymous caller. */
+/**
+ * Requires the owner of the instance. Every state change counts against the user's limit, or that of an anonymous
+ * caller's address.
+ */
 export const layer = Layer.effect(
   InstanceOwnerAuth,
   Effect.map(Effect.all([RequestCredentials, RateLimiter]), ([credentials, limiter]) =>

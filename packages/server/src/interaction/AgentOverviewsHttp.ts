@@ -10,7 +10,7 @@ import { acceptsEventStream, respondEncoded } from "../http/SseResponse.ts"
 export const layer = Layer.unwrapScoped(
   Effect.gen(function* () {
     const overviews = yield* AgentOverviews
-    // Streams without an end would keep the listener open until its drain limit.
+    // Endless streams would delay the listener's close until its drain limit.
     const closing = yield* Effect.acquireRelease(Deferred.make<void>(), (done) => Deferred.succeed(done, undefined))
     return HttpApiBuilder.group(WebApi, "agentOverviews", (handlers) =>
       handlers.handle("overviews", ({ request }) =>

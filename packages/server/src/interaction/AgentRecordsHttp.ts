@@ -29,7 +29,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
     const instances = yield* Instances
     const limiter = yield* RateLimiter
 
-    /** The start time of the owner's instance, from its row. */
+    /** Returns the start time of the owner's instance, from its row. */
     const upSince = (ownerId: UserId) =>
       instances.find(ownerId).pipe(
         Effect.map(({ startedAt, status }) => (isUp(status) ? startedAt : null)),

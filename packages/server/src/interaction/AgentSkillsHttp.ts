@@ -5,7 +5,7 @@ import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
 import type { User } from "@berth/domain/shared/User"
 import { Effect } from "effect"
 
-/** Whether an action of /api/agent changes the agent, which an API key for conversations alone may not. */
+/** Whether an action of /api/agent changes the agent, which API keys with the scope `chat` only may not do. */
 export const isConfiguration = (action: string): boolean => action === "update-skill" || action === "set-credential"
 
 /** The skill actions of /api/agent. */

@@ -25,7 +25,7 @@ import type { MessageReader } from "./ReceivedMessage.ts"
 import { makeErrorFrame, readClientFrame, readText } from "./SocketFrames.ts"
 import type { SocketLimits } from "./SocketLimits.ts"
 
-/** The authenticated user and agent of a socket. */
+/** Authenticated user and agent of a socket. */
 export interface SocketHolder {
   readonly user: User
   readonly agent: Agent
@@ -37,10 +37,10 @@ export interface AgentSocket {
   /** Sends a changed status. */
   readonly sendStatus: (status: AgentStatus) => Effect.Effect<void>
   readonly close: (code: number, reason: string) => Effect.Effect<void>
-  /** Rejects further messages and waits for the answers in progress. */
+  /** Rejects further messages and waits for answers in progress. */
   readonly drain: Effect.Effect<void>
   readonly closed: Effect.Effect<void>
-  /** Pings the client, or disconnects one that is silent or does not read. Called once per `heartbeat`. */
+  /** Pings the client; disconnects a silent client or one that does not read. Called once per `heartbeat`. */
   readonly beat: () => void
 }
 
@@ -64,7 +64,7 @@ export const make = (
     let isDraining = false
     let isAlive = true
     let lastStatus: AgentStatus | undefined
-    /** Frames given to the connection, and frames of them that it took; the latter also at the last beat. */
+    /** Frames handed to the connection, and frames that it accepted; the latter also at the last beat. */
     let sent = 0
     let written = 0
     let writtenAtBeat = 0
@@ -172,7 +172,7 @@ export const make = (
         ws.on("pong", () => {
           isAlive = true
         })
-        // The library closes the socket for an oversized or malformed frame.
+        // The library closes the socket after an oversized or malformed frame.
         ws.on("error", () => undefined)
         ws.on("close", () => Deferred.unsafeDone(closed, Effect.void))
         // The client may have disconnected before the listeners were added.
@@ -191,14 +191,14 @@ export const make = (
     const beat = () => {
       stalledBeats = written < sent && written === writtenAtBeat ? stalledBeats + 1 : 0
       writtenAtBeat = written
-      // The first beat only begins the first interval.
+      // The first beat only starts the first interval.
       if (!isAlive || stalledBeats > limits.stalledBeats) return ws.terminate()
       isAlive = false
       if (ws.readyState === WebSocket.OPEN) ws.ping()
     }
 
     yield* sendStatus(agent.status)
-    // Without a stream stage, which an idle socket would keep in memory.
+    // No stream stage, which an idle socket would keep in memory.
     yield* Effect.forkScoped(Effect.forever(Effect.flatMap(frames.take, handleText)))
 
     return {

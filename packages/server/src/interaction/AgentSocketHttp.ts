@@ -33,10 +33,10 @@ export const agentSocketRoutes = [{ ...makePlainRoute("GET", path), scope: "chat
 /** RFC 9110 section 15.5.22 and RFC 6455 section 4.4. */
 const handshakeHeaders = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13" }
 
-/** The bearer token of a socket is an API key, else the gateway token of the agent's instance. */
+/** The bearer token of a socket is an API key, or the gateway token of the agent's instance. */
 const isGatewayToken = (token: Redacted.Redacted) => classifyBearerToken(token) !== "api-key"
 
-/** `/agents/:id/ws`, by session cookie, API key or gateway token. Rejections precede the handshake and are JSON. */
+/** `/agents/:id/ws`, with session cookie, API key or gateway token. Rejections precede the handshake and are JSON. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
     const { appUrl } = yield* WebSettings
@@ -71,7 +71,7 @@ export const layer = HttpLayerRouter.use((router) =>
       const request = yield* HttpServerRequest.HttpServerRequest
       const site = yield* InstanceHost
       const ownOrigin = Option.match(site, { onNone: () => appUrl, onSome: ({ origin }) => origin })
-      // Browsers send cookies with cross-origin handshakes. Programs send no `Origin`.
+      // Browsers send cookies with cross-origin handshakes; programs send no `Origin`.
       if (!isOwnOrigin("POST", request.headers, ownOrigin))
         return makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed())
       const { params } = yield* HttpRouter.RouteContext

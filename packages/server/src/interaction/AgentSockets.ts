@@ -15,11 +15,14 @@ import { chooseProtocol, restoreProtocols } from "./SocketCredentials.ts"
 import { SocketLimits } from "./SocketLimits.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-/** The open WebSockets of this process. */
+/** Open WebSockets of this process. */
 export class AgentSockets extends Context.Tag("@berth/AgentSockets")<
   AgentSockets,
   {
-    /** Upgrades the request and serves the socket until it closes. Errors precede the handshake; false when the upgrade failed. */
+    /**
+     * Upgrades the request and serves the socket until it closes. Errors precede the handshake; false if the upgrade
+     * failed.
+     */
     readonly open: (
       request: HttpServerRequest.HttpServerRequest,
       holder: AgentSocket.SocketHolder
@@ -30,9 +33,9 @@ export class AgentSockets extends Context.Tag("@berth/AgentSockets")<
 const openSockets = Metric.gauge("berth_agent_sockets_open", { description: "Open WebSockets to agents" })
 
 export interface AgentSocketsOptions {
-  /** Limit of answers in progress once the listener closes. */
+  /** Time limit of answers in progress after the listener closes. */
   readonly drain: Duration.Duration
-  /** Idle time of instances; an open socket counts as use. */
+  /** Idle time of instances; an open socket counts as a use. */
   readonly idleAfter: Option.Option<Duration.Duration>
 }
 
@@ -115,7 +118,7 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
           handshake,
           Option.match({
             onNone: () => Effect.as(leave(holder.user.id), false),
-            // Forked outside the request's span, which ends with the handshake.
+            // Forked outside of the request's span, which ends with the handshake.
             onSome: (ws) => Effect.sync(() => runLife(live(ws, holder))).pipe(Effect.as(true))
           })
         )
@@ -127,7 +130,7 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
       if (sockets.size === 0) return
       const all = [...sockets]
       const statuses = yield* agents.findStatuses([...new Set(all.map(([{ holder }]) => holder.agent.id))])
-      // An agent that ended with its owner closes the socket by its credential.
+      // For an agent deleted with its owner, the end of the credential closes the socket.
       if (all.some(([{ holder }]) => !statuses.has(holder.agent.id))) yield* credentials.revalidate
       yield* Effect.forEach(
         all,
@@ -161,7 +164,7 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
         Effect.forkScoped
       )
 
-    /** Finishes answers within the drain limit, then closes the sockets; silent clients are disconnected. */
+    /** Completes answers within the drain limit, then closes the sockets; disconnects silent clients. */
     const end = Effect.suspend(() => {
       const all = [...sockets.keys()]
       const withLimit = (work: Effect.Effect<unknown>, limit: Duration.Duration) =>

@@ -38,11 +38,11 @@ interface StreamedAnswer {
   readonly events: Effect.Effect<ChunkReader<AnswerEvent>, never, Scope.Scope>
 }
 
-/** Names the model of a reply in the response headers. */
+/** Adds the model of a reply to the response headers. */
 export const makeReplyHeaders = (reply: Message | undefined) =>
   makeAnsweringModelHeaders(reply === undefined ? undefined : findAnsweringModel(reply))
 
-/** Only a resumed answer that has ended names its model in the headers; `done` always names it. */
+/** Only a resumed answer that has ended has its model in the headers; `done` always has it. */
 export const respondAnswer = ({ events, opening: { message, reply } }: StreamedAnswer, format: AnswerFormat) =>
   Effect.map(currentTraceId, (traceId) =>
     respondEncoded(
@@ -57,7 +57,7 @@ const readResumed = ({ events, opening }: ResumedAnswer): StreamedAnswer => ({
   events: readerFromStream(events)
 })
 
-/** Resumes the answer that `position` names; without one, sends the message and streams its answer. */
+/** Resumes the answer at `position`; without one, sends the message and streams its answer. */
 export const respondStreamedChat = <E = never>(
   { conversations, resumed }: { readonly conversations: Conversations; readonly resumed: ResumedAnswers },
   user: User,
@@ -72,7 +72,7 @@ export const respondStreamedChat = <E = never>(
     return yield* respondAnswer({ opening, events: Effect.succeed(events) }, format)
   })
 
-/** GET of an answer's events: from the beginning or behind `Last-Event-ID`, 204 behind the end. */
+/** GET of an answer's events: from the beginning or after `Last-Event-ID`; 204 after the end. */
 export const respondAnswerEvents = (
   resumed: ResumedAnswers,
   user: User,

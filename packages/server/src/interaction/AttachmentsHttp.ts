@@ -5,7 +5,7 @@ import { Attachments } from "@berth/domain/interaction/attachments/Attachments"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 
-/** RFC 6266, with the name as RFC 8187 encodes it. */
+/** RFC 6266, with the name encoded by RFC 8187. */
 const disposition = (type: "attachment" | "inline", name: string) => {
   const encoded = encodeURIComponent(name).replaceAll(/['()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
   return `${type}; filename*=UTF-8''${encoded}`
@@ -17,7 +17,7 @@ export const layer = HttpApiBuilder.group(WebApi, "attachments", (handlers) =>
       .handle("upload", ({ request, urlParams: { name } }) =>
         Effect.gen(function* () {
           const { agent } = yield* OwnedAgent
-          // The pipeline answers what is wrong with a body.
+          // The pipeline responds to invalid bodies.
           const content = new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
           return { attachment: yield* attachments.upload(agent, name, content) }
         })
@@ -32,7 +32,7 @@ export const layer = HttpApiBuilder.group(WebApi, "attachments", (handlers) =>
               "content-disposition": disposition(isImage(found) ? "inline" : "attachment", found.name),
               "content-security-policy": "default-src 'none'; sandbox",
               "cross-origin-resource-policy": "same-origin",
-              // Contents never change; another account of the browser must not see them.
+              // Contents never change, but another account of the browser must not see them.
               "cache-control": "private, max-age=3600, immutable",
               vary: "cookie, authorization"
             }

@@ -14,7 +14,7 @@ interface ChatFields {
   readonly attachments?: ReadonlyArray<AttachmentId> | undefined
 }
 
-/** Returns the message of a request. One that resumes an answer needs none, and attachments need no text. */
+/** Reads the message of a request. Resuming an answer requires no message, and attachments require no text. */
 export const makeMessageReader = Effect.map(
   Attachments,
   (attachments) =>

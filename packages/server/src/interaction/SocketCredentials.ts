@@ -7,12 +7,12 @@ import type { IncomingMessage } from "node:http"
 
 const path = /^\/agents\/[^/?]+\/ws\/?(?=\?|$)/
 
-/** The subprotocol header before the token was removed from it. */
+/** The subprotocol header before the removal of the token. */
 const offeredProtocols = new WeakMap<IncomingMessage, string>()
 
 const listed = (header: string | undefined) => (header ?? "").split(",").map((one) => one.trim())
 
-/** Returns the token of a subprotocol or the query, and the request without it. */
+/** Returns the token in a subprotocol or the query, and the request without it. */
 export const extractToken = (given: { readonly url: string; readonly protocols: string | undefined }) => {
   const url = new URL(given.url, "http://localhost")
   const query = Option.fromNullable(url.searchParams.get("token"))
@@ -29,7 +29,7 @@ export const extractToken = (given: { readonly url: string; readonly protocols: 
   }
 }
 
-/** Moves a token from the query or a subprotocol to the header, before the request is logged or traced. */
+/** Moves a token from the query or a subprotocol to the header before the request is logged or traced. */
 export const moveTokenToHeader = (request: IncomingMessage): void => {
   const { headers, url = "/" } = request
   if (!path.test(url) || !URL.canParse(url, "http://localhost")) return
@@ -40,7 +40,7 @@ export const moveTokenToHeader = (request: IncomingMessage): void => {
     offeredProtocols.set(request, protocols)
     headers["sec-websocket-protocol"] = found.protocols.join(", ")
   }
-  // API keys are for programs, which can set the header: a URL is stored in too many places.
+  // API keys are for programs, which can set the header; URLs are stored in too many places.
   if (Option.isSome(found.token) && !found.token.value.startsWith(apiKeyPrefix) && headers.authorization === undefined)
     headers.authorization = `Bearer ${found.token.value}`
 }
@@ -52,7 +52,7 @@ export const restoreProtocols = (request: HttpServerRequest.HttpServerRequest): 
   if (protocols !== undefined) incoming.headers["sec-websocket-protocol"] = protocols
 }
 
-/** Berth's subprotocol if offered. A client that offered only its token fails unless the token is selected. */
+/** Selects Berth's subprotocol if offered. A client that offered only its token fails unless the token is selected. */
 export const chooseProtocol = (protocols: ReadonlySet<string>): string | false => {
   if (protocols.has(socketProtocol)) return socketProtocol
   return [...protocols].find((one) => one.startsWith(bearerProtocolPrefix)) ?? false

@@ -29,7 +29,7 @@ import { Data, Effect, Either, Option, Schedule, Schema, Stream } from "effect"
 import { describeIssues } from "../http/SchemaIssues.ts"
 import { nameChatTool, nameSkillTool } from "./ToolNames.ts"
 
-/** Reports a piece of the result while the tool runs. */
+/** Reports partial results while the tool runs. */
 export type ReportProgress = (text: string) => Effect.Effect<void>
 
 export interface OfferedTool {
@@ -59,7 +59,7 @@ const encodeFailure = Schema.encodeSync(Failure)
 
 const toText = (text: string) => [{ type: "text" as const, text }]
 
-/** A failure is a result that the model reads. */
+/** A failure becomes a result for the model. */
 const toResult = <R>(run: Effect.Effect<CallToolResult, typeof Failure.Type | ArgumentsInvalid, R>) =>
   Effect.catchAll(run, (failure) =>
     Effect.succeed<CallToolResult>({
@@ -84,7 +84,10 @@ const decodeSkill = decode(SkillArguments)
 const runPoll = Schedule.spaced("250 millis")
 const inProgress = new Set(["waiting", "running"])
 
-/** The agents of a caller as tools: one to talk to it, and its enabled skills for callers with the scope of agents. */
+/**
+ * Offers the agents of a caller as tools: a chat tool for each, and its enabled skills for callers with the scope of
+ * agents.
+ */
 export const makeAgentTools = Effect.gen(function* () {
   const agents = yield* Agents
   const conversations = yield* Conversations

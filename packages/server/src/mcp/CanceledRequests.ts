@@ -7,7 +7,7 @@ const Cancellation = Schema.Struct({
 const isCancellation = Schema.is(Cancellation)
 const isRequest = Schema.is(Schema.Struct({ id: Cancellation.fields.params.fields.requestId, method: Schema.String }))
 
-/** A batch without the requests that it cancels itself: no response to them follows, and the stream would not end. */
+/** Removes requests that the batch itself cancels: they receive no response, and the stream would not end. */
 export const withoutCanceled = (body: unknown): unknown => {
   if (!Array.isArray(body)) return body
   const messages: ReadonlyArray<unknown> = body

@@ -12,7 +12,7 @@ import { respondFrames } from "../http/SseResponse.ts"
 import { makeAgentTools, type OfferedTool, type ReportProgress } from "./AgentTools.ts"
 import { readTextStream, toWebRequest } from "./WebMessages.ts"
 
-/** Loaded by the first request, since the schemas of the library take a while. */
+/** Loaded by the first request, since the library's schemas load slowly. */
 const loadSdk = Effect.promise(async () => {
   const [{ McpServer }, { WebStandardStreamableHTTPServerTransport }, schemas, { AjvJsonSchemaValidator }] =
     await Promise.all([
@@ -37,17 +37,17 @@ export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
     const tools = yield* makeAgentTools
     const sdk = yield* Effect.cached(loadSdk)
 
-    /** Without sessions: every request has a server of its own, so any process answers it. */
+    /** Stateless: every request has a separate server, so any process can answer it. */
     const openServer = Effect.gen(function* () {
       const principal = yield* Principal
       const { McpServer, schemas, Transport, validator } = yield* sdk
       const run = Runtime.runPromise(yield* Effect.runtime<never>())
-      // The high-level API takes no JSON Schemas.
+      // The high-level API does not accept JSON Schemas.
       const { server } = new McpServer(
         { name: "berth", version: "1" },
         { capabilities: { tools: { listChanged: false } }, instructions, jsonSchemaValidator: validator }
       )
-      // Once for all messages of a batch.
+      // Evaluated once for all messages of a batch.
       const offered = yield* Effect.cached(tools.list(principal))
       server.setRequestHandler(schemas.ListToolsRequestSchema, () =>
         run(Effect.map(offered, (all) => ({ tools: all.map(({ tool }) => tool) })))

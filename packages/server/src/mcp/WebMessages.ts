@@ -3,7 +3,7 @@ import { Stream } from "effect"
 
 const passedHeaders = ["accept", "content-type", "mcp-protocol-version"]
 
-/** The request for a transport that takes Web-standard ones; its body is parsed already. */
+/** Converts a request for a transport that requires Web-standard requests; its body is already parsed. */
 export const toWebRequest = ({ headers }: HttpServerRequest.HttpServerRequest) =>
   new Request("http://localhost/mcp", {
     method: "POST",
@@ -13,7 +13,7 @@ export const toWebRequest = ({ headers }: HttpServerRequest.HttpServerRequest) =
     })
   })
 
-/** The text of a body; one that breaks off ends. */
+/** Reads the text of a body; an interrupted body ends. */
 export const readTextStream = (body: ReadableStream<Uint8Array>) =>
   Stream.fromReadableStream(
     () => body,

@@ -10,7 +10,7 @@ import type { AccountFieldProblem, AccountFieldsInvalid, EmailAlreadyTaken } fro
 import { Match } from "effect"
 import { readRefusedForm } from "./FormFields.ts"
 
-/** The status and the problems by field of a refused account. */
+/** Returns the status and the problems by field of a rejected account. */
 export const readAccountProblems = (error: AccountFieldProblem | AccountFieldsInvalid | EmailAlreadyTaken) =>
   Match.valueTags(error, {
     AccountFieldsInvalid: (it) => readRefusedForm(AccountFieldsInvalidBody, it),

@@ -7,5 +7,4 @@ const labels: Readonly<Record<string, string>> = {
   error: "Error"
 }
 
-/** The label of an agent's status. */
 export const formatAgentStatus = (status: string): string => labels[status] ?? status

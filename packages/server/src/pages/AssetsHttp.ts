@@ -9,7 +9,7 @@ import { type Asset, assetsPath, PageAssets } from "./PageAssets.ts"
 const path = `${assetsPath}/:name` as const
 export const assetRoutes = [makePlainRoute("GET", path)]
 
-/** Immutable under its own hash; under another one (from a page of another release) it is revalidated. */
+/** Immutable at the URL with its hash; at the URL of another release it is revalidated. */
 export const makeAssetResponse = (
   { bytes, contentType, hash }: Asset,
   { etag, version }: { readonly etag: string | undefined; readonly version: string | null }
@@ -24,7 +24,7 @@ export const makeAssetResponse = (
     : HttpServerResponse.uint8Array(bytes, { contentType, headers })
 }
 
-/** The style sheet and the scripts of the pages. */
+/** Serves the style sheet and the scripts of the pages. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
     const assets = yield* PageAssets

@@ -7,7 +7,7 @@ const encodings = [
   ["gzip", "gzip"]
 ] as const
 
-/** Names are hashes of contents, so an answer never changes. */
+/** Names are content hashes, so a response never changes. */
 export const makeConsoleAssetResponse = (
   asset: ConsoleAsset,
   given: Readonly<Record<string, string | undefined>>

@@ -2,7 +2,7 @@ import { Context, Option, Schema } from "effect"
 
 export const consoleAssetsPath = "/assets/console"
 
-/** A file of the console under its hashed name, with its compressed forms. */
+/** A file of the console with its hashed name and its compressed forms. */
 export interface ConsoleAsset {
   readonly name: string
   readonly contentType: string
@@ -11,20 +11,20 @@ export interface ConsoleAsset {
   readonly brotli: Uint8Array
 }
 
-/** The files of the console, as the build makes them. */
+/** Files of the console, as built. */
 export class ConsoleAssets extends Context.Tag("@berth/ConsoleAssets")<
   ConsoleAssets,
   {
     readonly find: (name: string) => Option.Option<ConsoleAsset>
-    /** Names of the entry's script and style sheet. */
+    /** Script and style sheet of the entry. */
     readonly script: string
     readonly style: string
-    /** Names of the scripts that the entry's script imports. */
+    /** Scripts imported by the entry's script. */
     readonly preloads: ReadonlyArray<string>
   }
 >() {}
 
-/** Files whose names the build chooses: the manifest lists them. */
+/** Manifest of the files, whose names the build chooses. */
 export const consoleManifest = "manifest.json"
 
 export const ConsoleManifest = Schema.Struct({
@@ -35,7 +35,7 @@ export const ConsoleManifest = Schema.Struct({
 })
 export type ConsoleManifest = typeof ConsoleManifest.Type
 
-/** Names on disk: each file and its compressed forms. */
+/** Lists names on disk: each file and its compressed forms. */
 export const listConsoleFiles = ({ files }: ConsoleManifest): ReadonlyArray<string> =>
   files.flatMap((name) => [name, `${name}.gz`, `${name}.br`])
 

@@ -21,10 +21,13 @@ export interface ConsolePage {
   readonly hasCardProcessor: boolean
   readonly pricing: ConsolePricing
   readonly appUrl: URL
-  /** Address of the instance's subdomain, which serves a page once the first agent exists. */
+  /** Address of the instance's subdomain, which serves a page once an agent exists. */
   readonly instanceUrl: string
   readonly notices: ReadonlyArray<ConsoleNotice>
-  /** Of the agent that the address names; the application reads it with the agent, so that it ends without a reload. */
+  /**
+   * Warning for the agent in the address. The application reads it with the agent, so that it disappears without a
+   * reload.
+   */
   readonly modelWarning: string | null
   readonly emailNotice: EmailNotice | null
   readonly models: ReadonlyArray<string>
@@ -46,7 +49,7 @@ export const formatConsoleStorage = ({
   account: `${findStorageGigabytes(tier)} GB`,
   instance: formatStorage(storageMb),
   isUpgraded: tier === "upgraded",
-  // Without a card processor nothing is for sale.
+  // Without a card processor there are no purchases.
   upgrade:
     hasCardProcessor && tier !== "upgraded"
       ? `${findStorageGigabytes("upgraded")} GB for ${formatPrice(toMajorUnits(storageUpgrade.price.amount), storageUpgrade.price.currency)} per month`

@@ -22,7 +22,7 @@ import { formatPricing } from "./ConsolePricing.ts"
 import { findEmailNotice } from "./EmailNotice.ts"
 import { PageSettings } from "./Layout.ts"
 
-/** Style elements that the components create carry the nonce. Nothing else is inline. */
+/** Style elements created by components have the nonce; nothing else is inline. */
 const makePolicy = (nonce: string) =>
   [
     "default-src 'none'",
@@ -35,7 +35,7 @@ const makePolicy = (nonce: string) =>
     "base-uri 'none'"
   ].join("; ")
 
-/** The response to a visit of the console. `agentId` selects the agent whose model may be replaced. */
+/** Makes the response to a visit of the console. `agentId` selects the agent whose model may be replaced. */
 export const makeConsoleDocument = Effect.gen(function* () {
   const { agentsDomain, appUrl } = yield* WebSettings
   const { models } = yield* AgentSettings

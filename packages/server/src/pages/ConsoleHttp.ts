@@ -14,7 +14,7 @@ import { PageAssets } from "./PageAssets.ts"
 import { pagePaths } from "./PagePaths.ts"
 import { makeSignedInPages } from "./SignedInPages.ts"
 
-/** Addresses that the console routes in the browser. */
+/** Addresses routed in the browser by the console. */
 const consolePaths = [
   pagePaths.dashboard,
   pagePaths.files,
@@ -37,7 +37,7 @@ export const consoleRoutes = [
   makePlainRoute("POST", pagePaths.files)
 ]
 
-/** The console: one document for its addresses, the form of its plain pages, and its files. */
+/** Serves the console: one document for its addresses, the form of its plain pages, and its files. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
     const { appUrl } = yield* WebSettings

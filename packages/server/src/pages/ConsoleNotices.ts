@@ -12,19 +12,19 @@ export interface ConsoleVisit {
 /** Values of `attempt` in the address: each reload waits twice as long, from 3 to 48 seconds. */
 const attempts = [null, "1", "2", "3", "4"]
 
-/** A payment whose event has not arrived yet: the number of reloads so far, -1 after the last. */
+/** Returns the number of reloads so far for a payment whose event is pending, -1 after the last. */
 const findAttempt = ({ mayProvision, path, query }: ConsoleVisit): number | undefined =>
   path === pagePaths.onboarding && query.get("checkout") === "done" && !mayProvision
     ? attempts.indexOf(query.get("attempt"))
     : undefined
 
-/** The header `refresh` of a page that waits for the event of a payment. */
+/** Returns the header `refresh` for a page that waits for the event of a payment. */
 export const findPlanReload = (visit: ConsoleVisit): string | undefined => {
   const attempt = findAttempt(visit) ?? -1
   return attempt < 0 ? undefined : `${3 * 2 ** attempt}; url=${visit.path}?checkout=done&attempt=${attempt + 1}`
 }
 
-/** The card event arrives a moment after the payment. */
+/** The card event arrives shortly after the payment. */
 const findPaymentNotice = (visit: ConsoleVisit): string | undefined => {
   const { hasStorageUpgrade, path, query } = visit
   if (query.get("checkout") !== "done") return undefined
@@ -42,7 +42,7 @@ const findPaymentNotice = (visit: ConsoleVisit): string | undefined => {
   return undefined
 }
 
-/** The outcomes that redirects name in the address, as sentences. */
+/** Describes the outcomes that redirects put into the address. */
 export const findConsoleNotices = (visit: ConsoleVisit): ReadonlyArray<ConsoleNotice> => {
   const code = visit.query.get("error")
   const failure = visit.path === pagePaths.files ? findCheckoutError(code) : findSignInError(code)

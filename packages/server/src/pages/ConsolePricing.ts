@@ -3,7 +3,7 @@ import { creditPacks } from "@berth/domain/billing/credits/CreditPack"
 import { billingPlans, checkoutPlans, type SoldPlan } from "@berth/domain/billing/subscriptions/PlanCatalog"
 import { formatPrice } from "./Layout.ts"
 
-/** Items for sale as the console shows them. `creditPrices` are credits by price id of the card processor. */
+/** Formats the items for sale. `creditPrices` are credits by price id of the card processor. */
 export const formatPricing = (creditPrices: ReadonlyMap<string, number>, isWithoutPayment: boolean): ConsolePricing => {
   const listed = (plans: ReadonlyArray<SoldPlan>, isByLink: boolean) =>
     plans.map(({ currency, dailyUnits, features, id, name, price }) => ({

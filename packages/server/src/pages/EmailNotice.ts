@@ -3,7 +3,7 @@ import { type AccountPolicy, isSyntheticEmail } from "@berth/domain/accounts/Acc
 import type { User } from "@berth/domain/shared/User"
 import type { Context } from "effect"
 
-/** The notice about a user's email address; null where nothing is to be done. */
+/** Returns the notice about a user's email address; null if no action is required. */
 export const findEmailNotice = (user: User, policy: Context.Tag.Service<AccountPolicy>): EmailNotice | null => {
   if (user.emailVerifiedAt !== null) return null
   if (!isSyntheticEmail(user.email, policy)) return "unconfirmed"

@@ -3,7 +3,7 @@ import { HttpApiSchema, type HttpServerRequest, UrlParams } from "@effect/platfo
 import { Effect, Option, Schema } from "effect"
 import { type Content, type Html, html } from "./Html.ts"
 
-/** A submitted form: what was entered, and what is wrong with it by field. */
+/** A submitted form: its values, and its problems by field. */
 export interface FormState {
   readonly values: Readonly<Record<string, string>>
   readonly problems: ReadonlyMap<string, string>
@@ -14,20 +14,20 @@ export const emptyForm: FormState = { values: {}, problems: new Map() }
 /** The media type of submitted forms. */
 export const formType = "application/x-www-form-urlencoded"
 
-/** The fields of a submitted form; empty when absent. */
+/** Reads the fields of a submitted form; empty if absent. */
 export const readForm = (request: HttpServerRequest.HttpServerRequest) =>
   Effect.map(
     Effect.orElseSucceed(request.urlParamsBody, () => UrlParams.empty),
     (fields) => (name: string) => Option.getOrElse(UrlParams.getFirst(fields, name), () => "")
   )
 
-/** The status and the problems of a refused form, from its body in the contract. */
+/** Returns the status and the problems of a rejected form, from its body in the contract. */
 export const readRefusedForm = <A, I>(body: Schema.Schema<A, I>, error: A) => ({
   status: HttpApiSchema.getStatusError(body),
   problems: readFieldProblems(Schema.encodeSync(body)(error))
 })
 
-/** A labeled input with its problem, which has the focus if it is the first one. Scripts mark fields alike. */
+/** Renders a labeled input with its problem; the first problem has the focus. Scripts mark fields in the same way. */
 export const renderField = (
   { problems, values }: FormState,
   {

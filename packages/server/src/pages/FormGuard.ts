@@ -6,7 +6,7 @@ import type { HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
 
-/** Handles a form after its limit and the bot check; their refusals are those of the JSON route. */
+/** Handles a form after its limit and the bot check, with the rejections of the JSON route. */
 export const guardForm = <E, R, R2, R3>(
   limit: Effect.Effect<void, RateLimitExceeded, R2>,
   bots: Effect.Effect<void, BotBlocked, R3>,

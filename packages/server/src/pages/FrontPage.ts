@@ -13,7 +13,7 @@ const agents = [
   ["Bookkeeper", "Stopped"]
 ] as const
 
-/** The console with a sample conversation, drawn without images and scripts. */
+/** Console with a sample conversation, without images and scripts. */
 const picture = html`
   <figure class="picture">
     <div class="window">

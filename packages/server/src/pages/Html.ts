@@ -1,10 +1,10 @@
-/** Safe markup. Only the template below creates it, so that text never becomes markup. */
+/** Safe markup. Created only by the template below, so that text never becomes markup. */
 export class Html {
   readonly markup: string
   private constructor(markup: string) {
     this.markup = markup
   }
-  /** The template with every value escaped. */
+  /** Escapes every value of the template. */
   static readonly fromTemplate = (strings: ReadonlyArray<string>, values: ReadonlyArray<Content>): Html =>
     new Html(strings.map((string, index) => (index === 0 ? "" : markupOf(values[index - 1])) + string).join(""))
 }
@@ -33,8 +33,8 @@ const markupOf = (content: Content): string => {
 }
 
 /**
- * Values belong in elements or quoted attributes, never in scripts, styles or unquoted attributes; URLs from outside pass
- * `resolveCallbackPath` first.
+ * Values are allowed in elements or quoted attributes, never in scripts, styles or unquoted attributes. External URLs
+ * must pass `resolveCallbackPath` first.
  */
 export const html = (strings: TemplateStringsArray, ...values: ReadonlyArray<Content>): Html =>
   Html.fromTemplate(strings, values)

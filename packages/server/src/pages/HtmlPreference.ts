@@ -1,4 +1,4 @@
-/** The weight of a media type, by the most specific range of an `Accept` header; 0 when unacceptable. */
+/** Returns the weight of a media type by the most specific range of an `Accept` header; 0 if unacceptable. */
 const readPreference = (accept: string, type: string): number => {
   const [main = ""] = type.split("/")
   const ranges = new Map(

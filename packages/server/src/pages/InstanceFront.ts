@@ -36,7 +36,7 @@ const makeInstanceFront = Effect.gen(function* () {
   const tokens = yield* Tokens
   const ticketCookie = makeTicketCookie(appUrl)
 
-  /** Sends the browser to the web API for a ticket, whether or not the instance exists. */
+  /** Redirects the browser to the web API for a ticket, whether or not the instance exists. */
   const requestTicket = ({ subdomain }: InstanceSite) =>
     Effect.map(tokens.make, (secret) => {
       const query = new URLSearchParams({ subdomain, browser: hashSecret(digests, secret) })
@@ -87,7 +87,7 @@ const makeInstanceFront = Effect.gen(function* () {
     )
 })
 
-/** `/` by host: the front page of the web API, or an instance's own. */
+/** `/` by host: the front page of the web API, or an instance's front. */
 export const makeFront = Effect.gen(function* () {
   const assets = yield* PageAssets
   const credentials = yield* RequestCredentials

@@ -19,16 +19,16 @@ import { makeCallbackQuery } from "./SignInSections.ts"
 
 const ticketPath = "/sign-in"
 
-/** The route of the web API that redirects to a subdomain. */
+/** Route of the web API that redirects to a subdomain. */
 export const instanceTicketRoutes = [makePlainRoute("GET", instancePath)]
 
-/** The pages of instances' subdomains. */
+/** Pages of instances' subdomains. */
 export const instancePageRoutes = [
   { ...makePlainRoute("GET", pagePaths.front), scope: "agents" as const },
   makePlainRoute("GET", ticketPath)
 ]
 
-/** The hand-over of a session from the web API to the subdomain of the user's instance. */
+/** Transfers a session from the web API to the subdomain of the user's instance. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
     const { agentsDomain, appUrl } = yield* WebSettings

@@ -25,17 +25,17 @@ const pageHeaders = {
   "cross-origin-opener-policy": "same-origin-allow-popups"
 }
 
-/** Operator settings of the pages. */
+/** Operator settings of pages. */
 export class PageSettings extends Context.Tag("@berth/PageSettings")<
   PageSettings,
   {
-    /** Contact for plans that are not sold by card. */
+    /** Contact for plans without card payment. */
     readonly salesEmail: string
-    /** In development: an administrator's address, named on the sign-up page. */
+    /** In development: an administrator's address, shown on the sign-up page. */
     readonly administratorHint: Option.Option<string>
-    /** In development without a mail server: links of mails appear in the log. */
+    /** In development without a mail server: the log contains the links of mails. */
     readonly logsMailLinks: boolean
-    /** In development without a key of a model provider. */
+    /** In development without a provider key: the sandbox replies. */
     readonly repliesFromSandbox: boolean
   }
 >() {}
@@ -47,9 +47,9 @@ export interface PageContent {
   readonly main: Html
   readonly script?: AssetName
   readonly isSignedIn: boolean
-  /** Marks the current link. */
+  /** Path of the current link. */
   readonly path?: string
-  /** Address of the web API, on pages of an instance's subdomain. */
+  /** Address of the web API; set on pages of an instance's subdomain. */
   readonly appUrl?: URL | undefined
 }
 
@@ -106,10 +106,10 @@ const document = (assets: Assets, { appUrl, isSignedIn, main, path, script, titl
 
 const currencySymbols: Readonly<Record<Currency, string>> = { GBP: "£", USD: "$" }
 
-/** The name of a plan: its id, capitalized. */
+/** Returns the name of a plan: its capitalized id. */
 export const formatPlan = (plan: PlanId): string => `${plan.charAt(0).toUpperCase()}${plan.slice(1)}`
 
-/** A price in major units. */
+/** Formats a price in major units. */
 export const formatPrice = (price: number, currency: Currency): string =>
   `${currencySymbols[currency]}${price.toLocaleString("en")}`
 
@@ -124,17 +124,17 @@ export const makePageResponse = (
     headers: { ...options.headers, ...pageHeaders }
   })
 
-/** Announced by screen readers when the page loads. */
+/** Announced by screen readers on page load. */
 export const renderAlert = (content: Content): Html => html`<p class="alert" role="alert">${content}</p>`
 
-/** The messages of the `error` and `notice` codes in the URL. */
+/** Renders the messages of the `error` and `notice` codes in the URL. */
 export const renderOutcome = (codes: { readonly error: string | null; readonly notice: string | null }): Html => {
   const [wrong, done] = [findSignInError(codes.error), findNotice(codes.notice)]
   return html`${wrong !== undefined && renderAlert(wrong)}
   ${done !== undefined && html`<p class="notice" role="status">${done}</p>`}`
 }
 
-/** Status of an action, set by a script and announced by screen readers. */
+/** Renders the status of an action, set by a script and announced by screen readers. */
 export const renderStatusLine = (id: string): Html => html`<p class="status" id="${id}" role="status" hidden></p>`
 
 /** Hidden until the script runs; without scripts a note appears. */
@@ -146,8 +146,8 @@ export const renderWithScript = (action: string, content: Html): Html => html`
 `
 
 /**
- * Opens another origin by the header `Refresh`, or by the link. Not a redirect: the `form-action` policy of the
- * submitted form would block it.
+ * Opens another origin by the header `Refresh`, or by the link. A redirect would be blocked by the `form-action` policy
+ * of the submitted form.
  */
 export const makeOpeningResponse = (assets: Assets, what: string, { href }: URL) =>
   makePageResponse(

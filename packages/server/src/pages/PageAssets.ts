@@ -1,7 +1,7 @@
 import { Context, Option } from "effect"
 import { createHash } from "node:crypto"
 
-/** The style sheet and the scripts of the pages, as the build makes them. */
+/** Style sheet and scripts of the pages, as built. */
 export const assetNames = ["style.css", "login.js", "signup.js"] as const
 export type AssetName = (typeof assetNames)[number]
 
@@ -14,12 +14,12 @@ export interface Asset {
 
 export const assetsPath = "/assets"
 
-/** Assets of the pages by name. */
+/** Assets of pages by name. */
 export class PageAssets extends Context.Tag("@berth/PageAssets")<
   PageAssets,
   {
     readonly find: (name: string) => Option.Option<Asset>
-    /** A URL that changes with the content, so that browsers can cache it. */
+    /** Returns a URL that changes with the content, so that browsers can cache it. */
     readonly address: (name: AssetName) => string
   }
 >() {}

@@ -29,14 +29,14 @@ const pagePaths = new Set(
   [...pageRoutes, ...consoleRoutes, ...instanceTicketRoutes, ...instancePageRoutes].map(({ path }) => path)
 )
 
-/** Forms that work without a script; their failures redirect to the login page. */
+/** Forms that work without a script; failures redirect to the login page. */
 const loginForms = new Set(["/api/auth/callback/credentials", "/api/auth/callback/wallet", developmentPlanPath])
 const signOutForm = "/api/auth/signout"
 
 const isPage = ({ headers }: HttpServerResponse.HttpServerResponse) =>
   (headers["content-type"] ?? "").startsWith("text/html")
 
-/** Whether a browser displays the response: on page routes and unknown routes that prefer HTML. */
+/** Whether a browser displays the response: page routes, and unknown routes that prefer HTML. */
 const isReadAsPage = ({ request, route }: AnsweredRequest) =>
   Option.match(route, {
     onNone: () => (request.method === "GET" || request.method === "HEAD") && prefersHtml(request.headers["accept"]),
@@ -71,7 +71,7 @@ const asPage = (assets: Assets, appUrl: URL, { response, site }: AnsweredRequest
   )
 }
 
-/** Redirects a submitted form to the page that shows its outcome. */
+/** Redirects a submitted form to the page with its outcome. */
 const redirectAfterForm = (appUrl: URL, { request, response, route }: AnsweredRequest) => {
   const path = Option.match(route, { onNone: () => "", onSome: (known) => known.path })
   if (!isForm(request) || !prefersHtml(request.headers["accept"])) return Option.none()
@@ -85,7 +85,7 @@ const redirectAfterForm = (appUrl: URL, { request, response, route }: AnsweredRe
   )
 }
 
-/** Error pages and form redirects for browsers; responses to programs stay unchanged. */
+/** Error pages and form redirects for browsers; responses for programs are unchanged. */
 export const makePagePresentation = Effect.gen(function* () {
   const { appUrl } = yield* WebSettings
   const assets = yield* PageAssets

@@ -30,7 +30,7 @@ export const pageRoutes = [
   ...AssetsHttp.assetRoutes
 ]
 
-/** `/`, `/login` and `/pricing`, for everyone. */
+/** Serves `/`, `/login` and `/pricing` without authentication. */
 const publicPages = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
     const { appUrl } = yield* WebSettings
@@ -85,7 +85,7 @@ const publicPages = HttpLayerRouter.use((router) =>
   })
 )
 
-/** The pages and their assets. */
+/** Serves the pages and their assets. */
 export const layer = Layer.mergeAll(
   publicPages,
   SignupHttp.layer,

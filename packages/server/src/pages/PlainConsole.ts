@@ -120,7 +120,7 @@ const bodies: Readonly<
   [pagePaths.onboarding]: { title: "Get started", render: renderOnboarding }
 }
 
-/** The title of a page of the console before its application sets one. */
+/** Returns the title of a console page before the application sets one. */
 export const findPlainTitle = (path: string): string => bodies[path]?.title ?? "Console"
 
 const links = [

@@ -18,7 +18,7 @@ export const resetPasswordRoutes: ReadonlyArray<KnownRoute> = [
   { ...makePlainRoute("POST", path), opaqueOrigin: true }
 ]
 
-/** The URL holds a token, which must not leak by the referrer. */
+/** The URL contains a token, which must not leak through the referrer. */
 const headers = { "referrer-policy": "no-referrer" }
 
 const invalidLink = "This link has expired or was used. Request a new one."

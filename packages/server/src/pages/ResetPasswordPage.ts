@@ -4,7 +4,7 @@ import { renderAlert } from "./Layout.ts"
 import { pagePaths } from "./PagePaths.ts"
 
 export interface ResetPasswordForm {
-  /** From the link; empty when absent. */
+  /** Token from the link; empty if absent. */
   readonly token: string
   readonly problem?: string
 }

@@ -8,7 +8,7 @@ export interface SignInMethods {
   readonly callbackUrl: string
   /** Named in wallet messages. */
   readonly appUrl: URL
-  /** The configured ones. */
+  /** Configured providers. */
   readonly providers: ReadonlyArray<OAuthProviderName>
 }
 
@@ -17,13 +17,13 @@ const providerLabels: Readonly<Record<OAuthProviderName, string>> = {
   oauthB: "Continue with OAuth 2"
 }
 
-/** The configured providers. */
+/** Lists the configured providers. */
 export const listProviders = (configured: Context.Tag.Service<OAuthProviders>): ReadonlyArray<OAuthProviderName> =>
   OAuthProviderName.literals.filter((name) => Option.isSome(configured[name]))
 
 export const makeCallbackQuery = (callbackUrl: string): string => new URLSearchParams({ callbackUrl }).toString()
 
-/** Providers and wallets, which sign in and sign up alike. Hidden without providers until the script finds a wallet. */
+/** Providers and wallets, for sign-in and sign-up. Hidden without providers until the script finds a wallet. */
 export const renderOtherMethods = ({ appUrl, callbackUrl, providers }: SignInMethods): Html => html`
   <section aria-labelledby="other-methods" ${providers.length === 0 && html`hidden`}>
     <h2 id="other-methods">Or continue with</h2>

@@ -8,7 +8,7 @@ import { readQuery, resolveCallbackPath } from "../signin/CallbackPath.ts"
 import { makeCallbackQuery } from "./SignInSections.ts"
 import { pagePaths } from "./PagePaths.ts"
 
-/** Pages that require a session: others are redirected to the sign-in and back. */
+/** Pages that require a session; other visitors are redirected to the sign-in and back. */
 export const makeSignedInPages = Effect.gen(function* () {
   const { appUrl } = yield* WebSettings
   const credentials = yield* RequestCredentials

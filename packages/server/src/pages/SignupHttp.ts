@@ -94,7 +94,7 @@ export const layer = HttpLayerRouter.use((router) =>
         yield* (yield* Caller).identify(user.id)
         return cookie.set(redirectPrivately(resolve(callbackUrl)), token)
       }).pipe(
-        // The account exists: the sign-in page continues.
+        // The account exists, so the sign-in page continues.
         Effect.catchAll(() =>
           Effect.succeed(redirectPrivately(`${pagePaths.login}?${makeCallbackQuery(resolve(callbackUrl))}`))
         )

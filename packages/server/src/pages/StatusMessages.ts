@@ -42,10 +42,10 @@ const makeMessageLookup = (known: Readonly<Record<string, string>>, general: str
   return Object.hasOwn(known, code) ? known[code] : general
 }
 
-/** The message of a sign-in error; a general one for an unknown code. */
+/** Returns the message of a sign-in error; a general one for an unknown code. */
 export const findSignInError = makeMessageLookup(signIn, "Sign-in failed. Try again.")
 
-/** The message of a checkout error. */
+/** Returns the message of a checkout error. */
 export const findCheckoutError = makeMessageLookup(checkoutErrors, "The checkout failed; nothing was charged.")
 
 /** Messages by the code of the `notice` parameter. */
@@ -58,6 +58,6 @@ const notices: Readonly<Record<string, string>> = {
   password_reset: "Your password is changed. Sign in with the new one."
 }
 
-/** The message of a notice; none for an unknown code. */
+/** Returns the message of a notice; none for an unknown code. */
 export const findNotice = (code: string | null): string | undefined =>
   code !== null && Object.hasOwn(notices, code) ? notices[code] : undefined

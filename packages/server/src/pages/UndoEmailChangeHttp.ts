@@ -18,7 +18,7 @@ export const undoEmailChangeRoutes: ReadonlyArray<KnownRoute> = [
   { ...makePlainRoute("POST", path), opaqueOrigin: true }
 ]
 
-/** The URL holds a token, which must not leak by the referrer. */
+/** The URL contains a token, which must not leak through the referrer. */
 const headers = { "referrer-policy": "no-referrer" }
 const title = "Undo the change of your email address"
 
@@ -44,7 +44,7 @@ const renderProblem = (problem: string) => html`
   </div>
 `
 
-/** `/undo-email-change?token=`, the target of mailed links. A form, because mail programs fetch links. */
+/** `/undo-email-change?token=`, the target of mailed links. A form, since mail programs fetch links. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
     const changes = yield* EmailChangeUndo

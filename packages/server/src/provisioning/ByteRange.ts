@@ -1,12 +1,12 @@
 import { Option } from "effect"
 
-/** Both ends included. */
+/** Both ends are inclusive. */
 export interface ByteRange {
   readonly first: number
   readonly last: number
 }
 
-/** Decides about a `Range` header (RFC 9110, section 14): none for the whole file, also for several ranges. */
+/** Decides on a `Range` header (RFC 9110, section 14): none for the whole file, and for several ranges. */
 export const decideByteRange = (
   header: string | undefined,
   length: number

@@ -11,7 +11,7 @@ interface IngestCall {
 }
 
 const keyOf = ({ headers }: HttpServerRequest.HttpServerRequest) => Redacted.make(headers[streamKeyHeader] ?? "")
-// ffmpeg closes its connection without waiting for the answer.
+// ffmpeg closes its connection without waiting for the response.
 const complete = { uninterruptible: true }
 const done = HttpServerResponse.empty({ status: 204 })
 
@@ -24,7 +24,7 @@ export const layer = HttpApiBuilder.group(WebApi, "liveIngest", (handlers) =>
         .ingest(
           keyOf(request),
           path.file,
-          // The pipeline answers what is wrong with a body.
+          // The pipeline responds to invalid bodies.
           Effect.map(Effect.orDie(request.arrayBuffer), (body) => new Uint8Array(body))
         )
         .pipe(Effect.tapErrorTag("LiveLimitReached", addRetryAfter), Effect.as(done))

@@ -15,7 +15,7 @@ import { decideByteRange } from "./ByteRange.ts"
 
 const crossOrigin = Context.get(LivePlaybackApi.annotations, CrossOrigin)
 
-// A playlist changes with every segment. An encoder that starts again may use the name of a segment again.
+// A playlist changes with every segment. A restarted encoder may reuse the name of a segment.
 const playlistAge = 1
 const segmentAge = 60
 
@@ -28,11 +28,11 @@ interface PlayedFile extends LiveFile {
 
 interface FileResponse {
   readonly response: HttpServerResponse.HttpServerResponse
-  /** Bytes of the file that it sends. */
+  /** Number of bytes sent. */
   readonly bytes: number
 }
 
-/** The response of a file, or of the part of it that the request asks for. */
+/** Makes the response with a file, or with the requested part. */
 export const makeFileResponse = (
   { content, isPlaylist, name, uploadedAt }: PlayedFile,
   { headers: given, method }: Pick<HttpServerRequest.HttpServerRequest, "headers" | "method">

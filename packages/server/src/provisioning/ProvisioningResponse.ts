@@ -17,7 +17,7 @@ import { WebSettings } from "../http/WebSettings.ts"
 
 type Body = typeof ProvisioningBody.Type
 
-/** Names the fields that are ignored. */
+/** Names the ignored fields. */
 export const makeRemovedFieldsWarning = (body: Body): Option.Option<string> => {
   const given = removedFields.filter((field) => body[field] !== undefined)
   return given.length === 0
@@ -25,7 +25,7 @@ export const makeRemovedFieldsWarning = (body: Body): Option.Option<string> => {
     : Option.some(`These fields are no longer accepted and were ignored: ${given.join(", ")}.`)
 }
 
-/** A fingerprint of the request; the removed fields do not count. */
+/** Fingerprint of the request without the removed fields. */
 const fingerprint = ({ apiKey, platformAToken, platformBToken, platformCBotToken, ...plain }: Body) => {
   const secrets = [apiKey, platformAToken, platformBToken, platformCBotToken].map((secret) =>
     secret === undefined ? null : Redacted.value(secret)
@@ -33,7 +33,7 @@ const fingerprint = ({ apiKey, platformAToken, platformBToken, platformCBotToken
   return JSON.stringify([secrets, plain.platformAUserId, plain.aiProvider, plain.plan])
 }
 
-/** Answers a request to provision on either listener: once per `Idempotency-Key` of a client address. */
+/** Answers a provisioning request on either listener, once per `Idempotency-Key` of a client address. */
 export const makeProvisioningResponder = (listener: "web" | "backend") =>
   Effect.gen(function* () {
     const provisioning = yield* ChannelProvisioning
@@ -45,7 +45,7 @@ export const makeProvisioningResponder = (listener: "web" | "backend") =>
       body: Body,
       key: string | undefined,
       encode: (provisioned: ProvisionedChannelAgent & { readonly success: true; readonly url: string }) => unknown,
-      // A program of the operator that names no client is in no network.
+      // A program of the operator without a client has no network.
       { hasNetwork = true } = {}
     ): Effect.Effect<HttpServerResponse.HttpServerResponse, ProvisioningFailure, Scope.Scope> =>
       Effect.gen(function* () {

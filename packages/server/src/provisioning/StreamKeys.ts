@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http"
 
 const hiddenKey = "-"
 
-/** Moves the stream key of an ingest path to a header, before the request is logged or traced. */
+/** Moves the stream key of an ingest path to a header before the request is logged or traced. */
 export const moveStreamKeyToHeader = (request: Pick<IncomingMessage, "headers" | "url">): void => {
   const { headers, url = "/" } = request
   if (!url.startsWith(ingestPath)) return

@@ -16,7 +16,7 @@ const resetRequested = {
 const passwordChanged = { message: "Your password is changed. Sign in with the new one." }
 const verificationSent = { message: "A link is on its way to your email address, unless it is confirmed already." }
 
-/** The token in the query of a mailed link stays out of the `Referer` of the next page. */
+/** Keeps the token in the query of a mailed link out of the next page's `Referer`. */
 const redirectFromLink = (location: string) => redirectPrivately(location, { "referrer-policy": "no-referrer" })
 
 export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>

@@ -4,7 +4,7 @@ import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
 import type { AgentTurn } from "@berth/domain/interaction/turns/TurnRepository"
 import { Effect } from "effect"
 
-/** Finds the turn of a request: an instance reaches its owner's agents only. */
+/** Finds the turn of a request. An instance can access only its owner's agents. */
 export const makeOwnTurn = Effect.map(AgentLifecycle, (agents) =>
   Effect.fnUntraced(function* ({ agentId, messageId: turnId }: Pick<RuntimeModelRequest, "agentId" | "messageId">) {
     const userId = yield* RuntimeOwner

@@ -4,7 +4,7 @@ import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 import { makeOwnTurn } from "./OwnTurn.ts"
 
-/** An instance reaches the memory of its owner's agents only. */
+/** An instance can access only the memory of its owner's agents. */
 export const layer = HttpApiBuilder.group(BackendApi, "runtimeMemory", (handlers) =>
   Effect.gen(function* () {
     const memories = yield* Memories

@@ -62,7 +62,7 @@ const answerCall =
         Effect.tapErrorTag("RateLimitExceeded", addRetryAfter)
       )
 
-/** The AI layer for runtimes: model calls of turns in progress, charged to the instance's owner. */
+/** AI layer for runtimes: model calls of turns in progress, charged to the instance's owner. */
 export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers) =>
   Effect.map(TurnModelCalls, (calls) => {
     const answer = answerCall(calls)
@@ -83,7 +83,7 @@ const toRefusalResponse = (refusal: Refusal) => {
 
 const readRequest = Schema.decodeUnknownOption(RuntimeModelRequest)
 
-/** Hot path: model calls bypass their contract, which answers requests that are not allowed or do not fit. */
+/** Hot path: model calls bypass their contract, which handles only forbidden or invalid requests. */
 export const makeRuntimeDirectRoutes = Effect.gen(function* () {
   const answer = answerCall(yield* TurnModelCalls)
   const instances = yield* Instances

@@ -5,7 +5,7 @@ import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
-/** The owner of the token, and not the body, is the spans' owner. */
+/** The owner of the token, not the body, determines the spans' owner. */
 export const layer = HttpApiBuilder.group(BackendApi, "runtimeSpans", (handlers) =>
   Effect.map(RuntimeSpans, ({ relay }) =>
     handlers.handle("relay", ({ payload: { spans } }) =>

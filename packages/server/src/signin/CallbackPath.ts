@@ -2,7 +2,7 @@ import type { HttpServerRequest } from "@effect/platform"
 
 const defaultCallback = "/dashboard"
 
-/** Path on this service that a sign-in returns to; the default for a URL of another origin. */
+/** Returns the path to return to after a sign-in; the default for a URL of another origin. */
 export const resolveCallbackPath = (requested: string | undefined, appUrl: URL): string => {
   if (requested === undefined || requested === "" || !URL.canParse(requested, appUrl.origin)) return defaultCallback
   const url = new URL(requested, appUrl.origin)

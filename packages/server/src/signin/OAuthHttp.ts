@@ -34,7 +34,7 @@ const logFailure = (provider: OAuthProviderName) => (failure: Failure) =>
     })
   )
 
-/** The sealed ticket contains the path and has to fit into a cookie of 4 KiB. */
+/** The sealed ticket contains the path and must fit into a cookie of 4 KiB. */
 const maximumCallbackLength = 1024
 
 export const layer = HttpApiBuilder.group(WebApi, "oauth", (handlers) =>

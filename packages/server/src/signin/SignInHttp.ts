@@ -30,7 +30,7 @@ const showSession = Option.match({
   })
 })
 
-/** GET /api/auth/session as a hot path: bypasses HttpApi, same contract. */
+/** Hot path: GET /api/auth/session bypasses HttpApi, with the same contract. */
 export const makeDirectSession = Effect.map(RequestCredentials, ({ findSession }) => {
   const answer = Effect.match(findSession, {
     onFailure: (failure) =>

@@ -42,7 +42,7 @@ const readNotification = ({ authentication, id, token, url }: NotificationParams
       : { scheme: authentication.scheme, credentials: hide(authentication.credentials) }
 })
 
-/** Credentials are not given back. */
+/** Omits the credentials. */
 const presentNotification = ({ authentication, id, taskId, token, url }: PushNotification) => ({
   id,
   taskId,
@@ -51,14 +51,14 @@ const presentNotification = ({ authentication, id, taskId, token, url }: PushNot
   ...(authentication === null ? {} : { authentication: { scheme: authentication.scheme } })
 })
 
-/** The operations of the A2A protocol, the same for both bindings. */
+/** Operations of the A2A protocol, shared by both bindings. */
 export const makeA2aOperations = Effect.gen(function* () {
   const tasks = yield* A2aTasks
   const notifications = yield* PushNotifications
   const peers = yield* A2aPeers
   const { appUrl, serviceVersion } = yield* WebSettings
 
-  /** A notification of the request is stored before the caller waits for the task. */
+  /** Stores the request's notification before the caller waits for the task. */
   const begin = Effect.fnUntraced(function* (peer: A2aPeer, params: SendMessageParams) {
     const message = yield* readTaskMessage(params)
     const config = params.configuration?.taskPushNotificationConfig
@@ -67,7 +67,7 @@ export const makeA2aOperations = Effect.gen(function* () {
     const followed = yield* tasks.send(peer, message)
     if (notification !== undefined) {
       const { id } = followed.task
-      // The same at each repetition of the message.
+      // The same id at every repetition of the message.
       yield* notifications.create(peer, id, { ...notification, id: notification.id ?? id })
     }
     return followed

@@ -9,7 +9,7 @@ import { Effect, Layer, Option } from "effect"
 import { readBearerToken } from "../../http/InternalAuthHttp.ts"
 import { classifyBearerToken, RequestCredentials } from "../../http/RequestCredentials.ts"
 
-/** A gateway token is the one of the instance of the agent in the path. */
+/** A gateway token is checked for the instance of the agent in the path. */
 const makePeerAuth = <E>(withoutCredential: () => E) =>
   Effect.gen(function* () {
     const credentials = yield* RequestCredentials

@@ -33,10 +33,10 @@ const describeParams = (error: ParseResult.ParseError) =>
 /** `String.snakeToCamel` throws for a name that ends in `_`. */
 const toJsonName = (name: string) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 
-/** As in the JSON of protocol buffers, a member can have its original name: `task_id` is `taskId`. */
+/** Like the JSON encoding of protocol buffers, a member may have its original name: `task_id` for `taskId`. */
 const readNames = (params: unknown) => (Predicate.isRecord(params) ? Record.mapKeys(params, toJsonName) : params)
 
-/** Parameters of a method; absent ones are none. */
+/** Decodes the parameters of a method; absent ones are an empty object. */
 const read = <A, I>(schema: Schema.Schema<A, I>, params: unknown) =>
   Effect.mapError(
     Schema.decodeUnknown(schema)(readNames(params ?? {})),
@@ -46,7 +46,7 @@ const read = <A, I>(schema: Schema.Schema<A, I>, params: unknown) =>
 const JsonObject = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 const decode = Schema.decodeUnknownOption(JsonObject)
 
-/** The error response of the request gets the request's id. */
+/** Adds the request's id to its error response. */
 export const addRequestId = (id: RpcRequest["id"]) =>
   HttpApp.appendPreResponseHandler((_request, response) =>
     Effect.succeed(

@@ -10,7 +10,7 @@ import { makeA2aOperations } from "./A2aOperations.ts"
 import { addRequestId, answerRpc } from "./A2aRpc.ts"
 import { respondTaskEvents, type TaskEvent } from "./TaskStreams.ts"
 
-/** Section 3.6 of the protocol: a request without a version is one of version 0.3. */
+/** Section 3.6 of the protocol: a request without a version has version 0.3. */
 const requireVersion = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, url }) => {
   const query = new URL(url, "http://localhost").searchParams.get("A2A-Version")
   const requested = (headers["a2a-version"] ?? query ?? "").trim()
@@ -24,11 +24,11 @@ const respond = <E, R>(body: Effect.Effect<unknown, E, R>) =>
 const respondStream = <E, R>(events: Effect.Effect<Stream.Stream<TaskEvent>, E, R>) =>
   respondTaskEvents(events, (event) => event)
 
-/** Answers a request of the version that is served. */
+/** Answers a request of the supported version. */
 const answer = <E, R>(operation: (peer: A2aPeer) => Effect.Effect<unknown, E, R>) =>
   Effect.flatMap(Effect.zipRight(requireVersion, CurrentA2aPeer), (peer) => respond(operation(peer)))
 
-/** The task and the operation of a last path segment: `<id>` or `<id>:<operation>`. */
+/** Splits the last path segment into task and operation: `<id>` or `<id>:<operation>`. */
 const splitOperation = (segment: string) => {
   const colon = segment.lastIndexOf(":")
   return colon === -1
@@ -40,7 +40,7 @@ export const layer = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
   Effect.gen(function* () {
     const operations = yield* makeA2aOperations
 
-    /** An operation that the path names behind the id of a task. */
+    /** Executes an operation named after the id of a task in the path. */
     const operate = Effect.fnUntraced(function* (peer: A2aPeer, { id, operation }: ReturnType<typeof splitOperation>) {
       if (operation !== "subscribe") return yield* new A2aMethodNotFound()
       return yield* respondStream(operations.subscribe(peer, { id }))

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto"
 import { isKnownByClient } from "../../http/EntityTags.ts"
 import { makeA2aOperations } from "./A2aOperations.ts"
 
-/** Of the caller alone, who may lose access. */
+/** Private, since other callers may lack access, and short, since access can be revoked. */
 const cardPolicy = { "cache-control": "private, max-age=60", vary: "authorization, cookie" }
 
 export const layer = HttpApiBuilder.group(WebApi, "agentCards", (handlers) =>

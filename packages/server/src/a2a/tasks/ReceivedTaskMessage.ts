@@ -30,7 +30,7 @@ const contentOf = ({ contextId, extensions, metadata, parts, referenceTaskIds }:
   ...(referenceTaskIds === undefined ? {} : { referenceTaskIds })
 })
 
-/** The message of a request for the agent. */
+/** Reads the message of a request for the agent. */
 export const readTaskMessage = ({
   configuration,
   message

@@ -17,7 +17,7 @@ import { respondFrames } from "../../http/SseResponse.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
-/** An event of a task. A client that has lost its connection continues behind the last one that has an id. */
+/** An event of a task. After a disconnect, a client continues after the last received event with an id. */
 export interface TaskEvent {
   readonly id?: string
   readonly data: Json
@@ -29,8 +29,8 @@ interface Progress {
 }
 
 /**
- * The events of a task: the task, its streamed text, and its end. Behind `last`, the task has the text before it.
- * Deltas that are gone, or that differ from the reply, are made good by the whole reply.
+ * Streams the events of a task: the task, its text, and its end. After `last`, the task contains the earlier text. If
+ * deltas are pruned or differ from the reply, the complete reply replaces them.
  */
 export const streamTask = (
   tasks: A2aTasks,
@@ -60,7 +60,7 @@ export const streamTask = (
       if (isAnswerEnd(end)) {
         if (end.type === "done" && end.reply.content !== all)
           frames.push({ data: presentText(task, end.reply.content, { append: false, isLast: true }) })
-        // The conversation can be gone by now, and its tasks with it.
+        // The conversation may be deleted by now, together with its tasks.
         const ended = yield* Effect.option(tasks.get(peer, task.id))
         if (Option.isSome(ended)) frames.push({ id, data: presentStatusUpdate(ended.value) })
       }
@@ -76,12 +76,12 @@ export const streamTask = (
   return Stream.concat(opening, rest)
 }
 
-/** The last event that the client of the request has received. */
+/** Reads the id of the last event that the client received. */
 export const lastReceivedEvent = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) =>
   Option.flatMap(Option.fromNullable(headers["last-event-id"]), parseAnswerEventId)
 )
 
-/** Events of a task as a response; `present` puts one into the envelope of the binding. */
+/** Streams the events of a task as a response; `present` wraps an event in the envelope of the binding. */
 export const respondTaskEvents = <E, R>(
   events: Effect.Effect<Stream.Stream<TaskEvent>, E, R>,
   present: (data: Json) => unknown
