@@ -57,17 +57,17 @@ export const countWork = Effect.gen(function* () {
     return { operations, statements }
   }
   return {
-    /** The minimum over several runs: background work can only add to it. */
+    /** The minima over several runs: background work can only add to them. */
     leastOf: (times: number, send: () => Promise<unknown>) =>
       Effect.promise(async () => {
         const all: Array<Work> = []
         for (let time = 0; time < times; time += 1) all.push(await once(send))
         return all
       }).pipe(
-        Effect.map((all): Work => {
-          const least = Math.min(...all.map(({ operations: count }) => count))
-          return all.find(({ operations: count }) => count === least) ?? { operations: 0, statements: [] }
-        })
+        Effect.map((all): Work => ({
+          operations: Math.min(...all.map((work) => work.operations)),
+          statements: all.map((work) => work.statements).toSorted((one, other) => one.length - other.length)[0] ?? []
+        }))
       )
   }
 })
