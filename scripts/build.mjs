@@ -193,28 +193,57 @@ const bundlePages = (build, outdir) => {
   })
 }
 
+/** Of Mantine's style sheet the parts of the components that the scripts name. `styles.css` joins `styles/`, in the order of the cascade. */
+const usedStyles = (scripts) => ({
+  name: "used-styles",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\/@mantine\/core\/styles\.css$/ }, ({ path }) => {
+      const whole = readFileSync(path, "utf8").trim()
+      const folder = join(dirname(path), "styles")
+      const parts = readdirSync(folder)
+        .filter((name) => !name.endsWith(".layer.css"))
+        .map((name) => readFileSync(join(folder, name), "utf8").trim())
+        .sort((one, other) => whole.indexOf(one) - whole.indexOf(other))
+      if (parts.join("\n\n") !== whole) throw new Error(`${path} is not its parts: read its documentation.`)
+      const isUsed = (part) => {
+        const classes = part.match(/\bm_[0-9a-f]+\b/g)
+        return classes === null || classes.some((name) => scripts.includes(name))
+      }
+      return { contents: parts.filter(isUsed).join("\n\n"), loader: "css" }
+    })
+})
+
 /** The console: hashed names, split at dynamic imports, compressed; `manifest.json` lists the files. */
 export const bundleConsole = async (build, outdir) => {
   rmSync(outdir, { recursive: true, force: true })
-  const sources = join(root, "packages", "console", "src")
-  const { metafile } = await build({
-    entryPoints: { main: join(sources, "main.tsx"), console: join(sources, "console.css") },
+  const options = {
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
     outdir,
     bundle: true,
-    splitting: true,
     platform: "browser",
     target: browsers,
-    format: "esm",
-    jsx: "automatic",
     minify: true,
     legalComments: "none",
     logLevel: "warning",
-    metafile: true,
+    metafile: true
+  }
+  const source = (name) => join(root, "packages", "console", "src", name)
+  const scripts = await build({
+    ...options,
+    entryPoints: { main: source("main.tsx") },
+    splitting: true,
+    format: "esm",
+    jsx: "automatic",
     define: { "process.env.NODE_ENV": '"production"' }
   })
-  const outputs = Object.entries(metafile.outputs)
+  const written = filesBelow(outdir).map((file) => readFileSync(file, "utf8"))
+  const styles = await build({
+    ...options,
+    entryPoints: { console: source("console.css") },
+    plugins: [usedStyles(written.join("\n"))]
+  })
+  const outputs = Object.entries({ ...scripts.metafile.outputs, ...styles.metafile.outputs })
   const entryOf = (file) => {
     const found = outputs.find(([, { entryPoint }]) => entryPoint?.endsWith(`console/src/${file}`))
     return basename(found[0])
