@@ -10,7 +10,7 @@ import { sandboxModelProvider } from "./sandbox/SandboxModelProvider.ts"
 
 export interface ProviderAccess {
   readonly apiKey: Redacted.Redacted
-  /** Includes the version. Default: the vendor's address. */
+  /** Including the version. Default: the vendor's address. */
   readonly baseUrl?: string | undefined
 }
 
@@ -40,7 +40,7 @@ export const makeModelProvider = (
   }
 }
 
-/** The configured providers, in the order in which they are tried. */
+/** Configured providers, in the order of attempts. */
 export const layer = (options: ModelProvidersOptions): Layer.Layer<ModelProviders> =>
   Layer.effect(
     ModelProviders,

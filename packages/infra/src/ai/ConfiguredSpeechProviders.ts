@@ -9,7 +9,7 @@ import { makeOwnerKeyProviders } from "./OwnerKeyProviders.ts"
 import { sandboxSpeechProvider } from "./sandbox/SandboxSpeechProvider.ts"
 
 export type SpeechProvidersOptions = Pick<ModelProvidersOptions, (typeof speechVendors)[number] | "baseUrls"> & {
-  /** Whether the sandbox answers; never in production. */
+  /** Whether to enable the sandbox; never in production. */
   readonly sandbox: boolean
 }
 

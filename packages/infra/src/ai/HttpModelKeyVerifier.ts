@@ -11,7 +11,7 @@ import { makeOpenAiClient } from "./openai/OpenAiClient.ts"
 import type { FailureKind } from "./vendor/ProviderFailure.ts"
 import type { VendorRequestRejected, VendorFailure } from "./vendor/VendorErrors.ts"
 
-/** Base URLs, with the version. */
+/** Base URLs, including the version. */
 export type ProviderUrls = { readonly [provider in ModelCredentialKey]: string }
 
 interface KeyVerification {
@@ -63,7 +63,7 @@ export const layer = (urls: ProviderUrls): Layer.Layer<ModelKeyVerifier> =>
               (rejection): Effect.Effect<void, ModelKeyRejected | ModelKeyUnverifiable> => {
                 const kind = classify(rejection)
                 if (kind === "unauthorized" || rejection.status === 403) return new ModelKeyRejected({ provider })
-                // A rate limit of the key shows that the key is valid.
+                // Only a valid key is rate limited.
                 return kind === "rate-limited" ? Effect.void : new ModelKeyUnverifiable({ provider })
               }
             ),

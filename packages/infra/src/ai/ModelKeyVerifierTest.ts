@@ -3,7 +3,7 @@ import { ModelKeyRejected, ModelKeyVerifier } from "@berth/domain/secrets/ModelK
 import { Context, Effect, Layer, Redacted } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
-/** A key that was to be verified. */
+/** A key to verify. */
 export interface ModelKeyCall {
   readonly provider: ModelCredentialKey
   readonly key: Redacted.Redacted

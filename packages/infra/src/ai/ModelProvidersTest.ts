@@ -75,7 +75,10 @@ const defaultBehavior: ModelProvidersBehavior = {
   keys: () => Effect.succeed({})
 }
 
-/** Two healthy providers that answer "Good day.", without retries, circuit breaker or cached health, so that calls are independent. */
+/**
+ * Two healthy providers that answer "Good day.", without retries, circuit breaker or health cache, so that calls are
+ * independent.
+ */
 export const layer: Layer.Layer<ModelProviders | ModelCatalog | ModelProvidersTest | AiSettings | OwnerKeys> =
   Layer.effectContext(
     Effect.map(makeTestPort<ModelChatCall, ModelProvidersBehavior>(defaultBehavior), ({ behavior, handle, run }) => {

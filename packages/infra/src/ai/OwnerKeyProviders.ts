@@ -5,7 +5,7 @@ import { createHmac, randomBytes } from "node:crypto"
 const capacity = 500
 const timeToLive = "1 hour"
 
-/** A cache key; equal for the same provider and key. */
+/** Cache key; equal for equal provider and key. */
 class ProviderKey<Name extends OwnableProvider> implements Equal.Equal {
   readonly id: string
   readonly name: Name

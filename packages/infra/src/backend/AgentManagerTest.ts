@@ -9,7 +9,7 @@ import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
 type Manager = Context.Tag.Service<AgentManager>
 
-/** A turn is a stream, for the ease of tests, unless `openChat` replaces it. */
+/** A turn is a stream for simpler tests, unless `openChat` replaces it. */
 interface Behavior extends Omit<Manager, "chat"> {
   readonly chat: (userId: UserId, turn: Turn) => Stream.Stream<TurnEvent, ManagedTurnFailure>
   readonly openChat?: Manager["chat"]
@@ -17,7 +17,7 @@ interface Behavior extends Omit<Manager, "chat"> {
 
 export interface AgentManagerCall {
   readonly method: keyof Manager
-  /** The agent's id for `deploy`, `activate` and `failDeployment`, else the owner's. */
+  /** Agent id for `deploy`, `activate` and `failDeployment`, else the owner's id. */
   readonly target: string
   readonly turn?: Turn
 }
@@ -30,7 +30,7 @@ export class AgentManagerTest extends Context.Tag("@berth/test/AgentManagerTest"
 
 export const fakeRuntimeVersion = "9.9.9-test"
 
-/** The log entry of every instance. */
+/** Log entry of every instance. */
 export const fakeLogEntry: RuntimeLogEntry = {
   id: "log_test",
   timestamp: DateTime.unsafeNow(),
@@ -72,7 +72,7 @@ const defaultBehavior: Behavior = {
     )
 }
 
-/** `layer` with other behavior. */
+/** `layer` with replaced behavior. */
 export const layerWithBehavior = (behavior: Partial<Behavior>): Layer.Layer<AgentManager | AgentManagerTest> =>
   Layer.effectContext(
     Effect.map(makeTestPort<AgentManagerCall, Behavior>({ ...defaultBehavior, ...behavior }), ({ handle, run }) => {
@@ -102,5 +102,5 @@ export const layerWithBehavior = (behavior: Partial<Behavior>): Layer.Layer<Agen
     })
   )
 
-/** An agent manager without instances: operations succeed and an agent echoes, unless the behavior is replaced. */
+/** An agent manager without instances: operations succeed and agents echo, unless the behavior is replaced. */
 export const layer = layerWithBehavior({})

@@ -22,7 +22,7 @@ import {
 const lifecycleTimeout = Duration.seconds(60)
 /** Bounds reads of stored state. */
 const queryTimeout = Duration.seconds(10)
-/** Bounds the silence of a turn. */
+/** Maximum time between two events of a turn. */
 const idleTimeout = Duration.seconds(90)
 
 const unreachable = new BackendUnavailable({ reason: "it cannot be reached" })
@@ -38,7 +38,7 @@ const readTurn = readRuntimeSource(ReceivedTurnEvent, {
 type Received = typeof ReceivedTurnEvent.Type
 const isTurnEvent = (event: Received): event is TurnEvent => event.type !== "failed"
 
-/** Ends at the failure that the backend reports. */
+/** Ends with the failure reported by the backend. */
 const endAtFailure = makeStage<Received, TurnEvent, TurnFailed | InstanceUnavailable>((events) => {
   const values: Array<TurnEvent> = []
   for (const event of events)
@@ -51,7 +51,7 @@ const endAtFailure = makeStage<Received, TurnEvent, TurnFailed | InstanceUnavail
   return { values }
 })
 
-/** The agent manager of another process, over the backend API. */
+/** Agent manager of the backend process, over the backend API. */
 export const layer = (options: BackendClientOptions) =>
   Layer.effect(
     AgentManager,
@@ -86,7 +86,7 @@ export const layer = (options: BackendClientOptions) =>
             Effect.catchTag("ExchangeFailed", ({ cause }) => logAndFail(String(cause), unreachable)),
             Effect.timeoutFail({ duration: idleTimeout, onTimeout: () => idle })
           )
-          // A 500 of the backend is a defect here too, as it is in one process.
+          // A 500 of the backend is a defect, as in a single process.
           if (status === 500) return yield* Effect.dieMessage("The backend answered with status 500")
           if (status !== 200) return yield* logAndFail(`status ${status}`, unreachable)
           return mapChunkFailure(applyStage(yield* readTurn(bytes), endAtFailure), (error) =>

@@ -22,7 +22,7 @@ type Failure = ProvisioningFailure | TransportFailure | typeof IdempotencyErrors
 const isOfKey = (error: ProvisioningFailure | typeof IdempotencyErrors.Type): error is typeof IdempotencyErrors.Type =>
   ["IdempotencyKeyReused", "IdempotencyKeyInvalid", "FirstRequestUnanswered", "ResponseNotKept"].includes(error._tag)
 
-/** The web API has checked the key already, so its errors here mean that an earlier request is still running. */
+/** The web API has already checked the key, so its errors here mean that an earlier request is in progress. */
 const toFailure = (error: Failure): Effect.Effect<never, ProvisioningFailure> => {
   if (isTransportFailure<ProvisioningFailure | typeof IdempotencyErrors.Type>(error))
     return failTransport(error, unavailable)
@@ -38,7 +38,8 @@ export const layer = (options: BackendClientOptions): Layer.Layer<ChannelProvisi
         provision: Effect.fn("ChannelProvisioning.provision")(function* (request: ProvisioningRequest) {
           const { aiProvider, apiKey, plan, platformAToken, platformAUserId, platformBToken, platformCBotToken } =
             request
-          // The backend stores the outcome under the same key: this process may end before it has the answer.
+          // The backend stores the outcome under the same key, since this process may die before it receives the
+          // response.
           const claim = yield* RequestClaim
           const [provisioned, { headers }] = yield* api.provisioning
             .provision({

@@ -5,7 +5,7 @@ import { type BackendClientOptions, failTransport, isTransportFailure, makeBacke
 
 const unreachable = new BackendUnavailable({ reason: "it cannot be reached" })
 
-/** Turns of channels in the backend process. A turn has no time limit here: the runtime's own apply. */
+/** Turns of channels in the backend process, without a time limit here: the runtime's limits apply. */
 export const layer = (options: BackendClientOptions) =>
   Layer.effect(
     ChannelTurns,

@@ -10,7 +10,7 @@ export interface BackendClientOptions {
   readonly internalApiKey: Redacted.Redacted
 }
 
-/** Names the caller, so that the limits and logs of the backend are about the caller and not about this process. */
+/** Forwards the caller, so that limits and logs of the backend refer to the caller instead of this process. */
 export const callerHeaders = Effect.gen(function* () {
   const { address, user } = yield* Caller
   return {
@@ -19,7 +19,7 @@ export const callerHeaders = Effect.gen(function* () {
   }
 })
 
-/** The backend API, typed and as plain HTTP for streams. */
+/** Clients of the backend API: typed, and plain HTTP for streams. */
 export const makeBackendClient = ({ backendUrl, internalApiKey }: BackendClientOptions) =>
   Effect.gen(function* () {
     const http = HttpClient.mapRequest(yield* HttpClient.HttpClient, (request) =>
@@ -35,7 +35,7 @@ export const makeBackendClient = ({ backendUrl, internalApiKey }: BackendClientO
     return { http, api: yield* HttpApiClient.makeWith(BackendApi, { httpClient: http }) }
   })
 
-/** Neither an answer nor an error of the contract: the backend is unreachable, or something else answers. */
+/** The response is missing or violates the contract: the backend is unreachable, or another server responds. */
 export type TransportFailure =
   HttpClientError.HttpClientError | ParseResult.ParseError | HttpApiError.HttpApiDecodeError | InternalKeyRequired
 
@@ -52,8 +52,8 @@ export const isTransportFailure = <E extends { readonly _tag: string }>(
 ): error is TransportFailure => transportTags.includes(error._tag)
 
 /**
- * Logs a transport failure, whose address and cause the caller must not see, and fails with `failure`. A 500 of the backend is a
- * defect here too, as it is in one process.
+ * Logs a transport failure, whose address and cause are internal, and fails with `failure`. A 500 of the backend is a
+ * defect, as in a single process.
  */
 export const failTransport = <E>(error: TransportFailure, failure: E): Effect.Effect<never, E> =>
   error instanceof HttpClientError.ResponseError && error.response.status === 500

@@ -15,9 +15,9 @@ import { HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { Chunk, Duration, Effect, Layer, Option, type Scope, Sink, Stream } from "effect"
 import { type BackendClientOptions, makeBackendClient } from "./BackendClient.ts"
 
-/** Bounds the response head, which the backend sends before it calls a model. */
+/** Timeout of the response head, which the backend sends before it calls a model. */
 const headTimeout = Duration.seconds(10)
-/** Longer than that of the backend for its provider. */
+/** Longer than the backend's timeout for its provider. */
 const embeddingTimeout = Duration.seconds(70)
 /** Three missed keep-alives. */
 const idleTimeout = Duration.seconds(3 * sseKeepAliveSeconds)
@@ -25,7 +25,7 @@ const idleTimeout = Duration.seconds(3 * sseKeepAliveSeconds)
 const unreachable = new PluginFailed({ reason: "the AI layer cannot be reached" })
 const interrupted = new PluginFailed({ reason: "the AI layer broke off" })
 
-/** The log gets the cause; the caller sees no internal address. */
+/** Logs the cause, since callers must not see internal addresses. */
 const logAndFail = (cause: { readonly _tag: string }, failure: PluginFailed) =>
   Effect.zipRight(
     Effect.logWarning("Answer of the backend lost").pipe(Effect.annotateLogs("reason", cause._tag)),
@@ -47,7 +47,7 @@ const toFailure = (event: Extract<ModelAnswerEvent, { readonly type: "failed" | 
 const isModelEvent = (event: ModelAnswerEvent): event is ModelEvent =>
   event.type === "delta" || event.type === "tool-call" || event.type === "done"
 
-/** Whole chunks of model events pass; an event of another type ends the answer after those before it. */
+/** Forwards whole chunks of model events; any other event ends the answer. */
 const toModelEvents = (events: Chunk.Chunk<ModelAnswerEvent>): Stream.Stream<ModelEvent, AnswerFailure> => {
   const [passed, [other]] = Chunk.splitWhere(events, (event) => !isModelEvent(event))
   const values = Stream.fromChunk(Chunk.filter(passed, isModelEvent))

@@ -13,7 +13,7 @@ import {
   type TransportFailure
 } from "./BackendClient.ts"
 
-/** Longer than the timeouts of the backend, so that its failure names the cause. */
+/** Longer than the backend's timeouts, so that its failure states the cause. */
 const timeout = Duration.minutes(6)
 
 const unreachable = (reason: string) => new PluginFailed({ reason: `speech is unavailable: the backend ${reason}` })

@@ -12,7 +12,7 @@ export class SpeechTest extends Context.Tag("@berth/test/SpeechTest")<
 
 const answer: SpeechAnswer = { ownKey: false, answeredBy: { model: "sandbox/speech", provider: "sandbox" } }
 
-/** Begins the audio of a text. */
+/** Prefix of the audio of a text. */
 export const fakeAudioHeader = "ID3SAID:"
 
 const defaultBehavior: Speech["Type"] = {
@@ -35,7 +35,7 @@ const defaultBehavior: Speech["Type"] = {
     })
 }
 
-/** Speech whose audio is a header and the text, and which transcribes other recordings to their size. */
+/** Speech whose audio is a header and the text; transcribes other recordings to their size. */
 export const layer: Layer.Layer<Speech | SpeechTest> = Layer.effectContext(
   Effect.map(makeTestPort<SpeechInput | Recording, Speech["Type"]>(defaultBehavior), ({ handle, run }) =>
     Context.make(Speech, {

@@ -3,7 +3,7 @@ import { detectBotSignals } from "@berth/domain/accounts/bot-detection/BotSignal
 import { Effect, Layer } from "effect"
 import { isbot } from "isbot"
 
-/** Judges by request headers and the `isbot` list of user agents. */
+/** Checks request headers and the `isbot` list of user agents. */
 export const layer: Layer.Layer<BotDetection> = Layer.succeed(BotDetection, {
   check: Effect.fn("BotDetection.check")(function* ({ headers }: Visitor) {
     const signs = detectBotSignals(headers, isbot)

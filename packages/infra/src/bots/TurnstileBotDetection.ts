@@ -7,7 +7,7 @@ export interface TurnstileOptions {
   /** The siteverify endpoint, https://developers.cloudflare.com/turnstile/get-started/server-side-validation/ */
   readonly url: URL
   readonly secret: Redacted.Redacted
-  /** 5 s by default. */
+  /** Default: 5 s. */
   readonly timeout?: Duration.Duration
 }
 
@@ -19,7 +19,7 @@ const Verdict = Schema.Struct({
 /** Maximum token length by the vendor's documentation. */
 const maximumTokenLength = 2048
 
-/** Maximum response size in bytes. */
+/** Vendor's error codes, limited in length. */
 const isCode = (text: string) => /^[a-z0-9-]{1,64}$/.test(text)
 
 /** Verifies a challenge token with Cloudflare Turnstile, which enforces single use and a five-minute lifetime. Fails closed. */
@@ -52,7 +52,7 @@ export const layer = ({
             Effect.scoped
           )
 
-      /** Disconnects: HTTP middleware is uninterruptible, so a hanging call would outlive the timeout. */
+      /** Disconnects: HTTP middleware is uninterruptible, so a hanging call would exceed the timeout. */
       const inTime = <A, E>(asked: Effect.Effect<A, E>) =>
         Effect.interruptible(Effect.disconnect(asked).pipe(Effect.timeoutOption(timeout)))
 

@@ -11,7 +11,7 @@ export interface CdpAccess {
   readonly walletKey: CdpSigningKey
 }
 
-/** `status` is null when the API was not reached or its answer was not understood. */
+/** `status` is null if the API was unreachable or its response was invalid. */
 export class CdpCallFailed extends Data.TaggedError("CdpCallFailed")<{
   readonly status: number | null
   readonly reason: string
@@ -28,7 +28,10 @@ const tokenSeconds = 120
 
 const canRetry = ({ status }: CdpCallFailed) => status === null || status >= 500
 
-/** The EVM accounts of the CDP API v2. Every call is authenticated for its method, path and body, and has a timeout. */
+/**
+ * Client of EVM accounts in the CDP API v2. Every call is authenticated for its method, path and body, and has a
+ * timeout.
+ */
 export const makeCdpClient = ({ apiKey, apiKeyId, apiUrl, walletKey }: CdpAccess) =>
   Effect.map(HttpClient.HttpClient, (client) => {
     const http = HttpClient.withTracerPropagation(client, false)
@@ -50,7 +53,7 @@ export const makeCdpClient = ({ apiKey, apiKeyId, apiUrl, walletKey }: CdpAccess
 
     const nonce = Effect.sync(() => randomBytes(16).toString("hex"))
 
-    /** Both tokens name the request, so that neither can be used for another one. */
+    /** Both tokens name the request, so that they are invalid for any other request. */
     const authenticate = (method: "GET" | "POST", path: string, body: string | undefined) =>
       Effect.gen(function* () {
         const url = new URL(`${base}${path}`)

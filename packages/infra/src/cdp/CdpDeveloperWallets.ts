@@ -15,7 +15,7 @@ export const layer = ({ projectId, ...access }: CdpSettings) =>
         projectId,
         create: Effect.fn("DeveloperWallets.create")(({ idempotencyKey, name }) =>
           cdp.createAccount(name, idempotencyKey).pipe(
-            // The name exists: an earlier call created the account, and its answer was lost.
+            // The name exists: an earlier call created the account, and its response was lost.
             Effect.catchIf(
               ({ status }) => status === 409,
               () => cdp.findAccount(name)

@@ -18,7 +18,7 @@ const isP256 = (key: KeyObject) => key.asymmetricKeyDetails?.namedCurve === "pri
 const fault = (reason: string) => Either.left({ reason })
 const attempt = (make: () => KeyObject, reason: string) => Either.try({ try: make, catch: () => ({ reason }) })
 
-/** An API key secret: base64 of an Ed25519 seed and public key, or a PEM of a P-256 key. */
+/** Parses an API key secret: base64 of an Ed25519 seed and public key, or a PEM of a P-256 key. */
 export const parseApiKeySecret = (
   secret: Redacted.Redacted
 ): Either.Either<CdpSigningKey, { readonly reason: string }> => {
@@ -40,7 +40,7 @@ export const parseApiKeySecret = (
   )
 }
 
-/** A wallet secret: base64 of a P-256 key in PKCS #8. */
+/** Parses a wallet secret: base64 of a P-256 key in PKCS #8. */
 export const parseWalletSecret = (
   secret: Redacted.Redacted
 ): Either.Either<CdpSigningKey, { readonly reason: string }> => {

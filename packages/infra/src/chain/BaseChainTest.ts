@@ -22,13 +22,13 @@ import { makeTestPort } from "../testing/TestPort.ts"
 export interface SmartWallet {
   readonly address: WalletAddress
   readonly owner: PrivateKeyAccount
-  /** Signature of a deployed wallet. */
+  /** Signs for a deployed wallet. */
   readonly sign: (message: string) => Promise<Hex>
-  /** Signature with the deployment of the wallet (ERC-6492). */
+  /** Signs with the deployment of the wallet (ERC-6492). */
   readonly signWrapped: (message: string) => Promise<Hex>
 }
 
-/** A new externally owned account. */
+/** Makes an externally owned account. */
 export const makePrivateKey = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())
 
 /** A call of the chain. */

@@ -3,10 +3,10 @@ import { Effect, Either, Option, Schema } from "effect"
 import { type Hex, isHex } from "viem"
 import type { OutboundClient } from "../net/OutboundClient.ts"
 
-/** Bounds of the off-chain lookups of one name (ERC-3668). */
+/** Limits of the off-chain lookups of a name (ERC-3668). */
 const maximumRequests = 4
 const requestLimits = { timeout: "3 seconds", maximumBytes: 256 * 1024 } as const
-/** Characters of a URL with its data. */
+/** Maximum characters of a URL with its data. */
 const maximumUrl = 32 * 1024
 
 const Answer = Schema.parseJson(Schema.Struct({ data: Schema.String }))
@@ -59,7 +59,7 @@ export const makeCcipGateways = (outbound: Context.Tag.Service<OutboundClient>) 
 
   return {
     hasFailed: () => hasFailed,
-    /** The first answer of the URLs in order. */
+    /** Returns the first successful response of the URLs in order. */
     request: async (lookup: Lookup): Promise<Hex> => {
       for (const template of lookup.urls.slice(0, maximumRequests)) {
         const answer = await Effect.runPromise(ask(lookup, template))

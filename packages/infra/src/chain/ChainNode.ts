@@ -21,9 +21,9 @@ export interface RpcNodeOptions {
   readonly chainId: number
   /** May contain a key: excluded from errors and logs. */
   readonly url: Redacted.Redacted<URL>
-  /** Limit of one request, body included; default 5 s. */
+  /** Timeout of one request, including the body; default: 5 s. */
   readonly timeout?: Duration.DurationInput
-  /** Default 64. */
+  /** Default: 64. */
   readonly maximumConcurrentCalls?: number
 }
 
@@ -42,7 +42,10 @@ export interface ChainNode {
 
 const retrySchedule = Schedule.addDelay(Schedule.recurs(1), () => Duration.millis(200))
 
-/** Reads the body within the time limit, which the client applies to the head only; redirects fail, since they could leak the key. */
+/**
+ * Reads the body within the timeout, which the client applies to the head only; redirects fail, since they could
+ * disclose the key.
+ */
 const fetchFully = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
   const response = await fetch(input, { ...init, redirect: "error" })
   const { headers, status, statusText } = response
@@ -51,7 +54,7 @@ const fetchFully = async (input: string | URL | Request, init?: RequestInit): Pr
 
 const executionFailure = /revert|out of gas|invalid opcode|invalid jump|stack (over|under)flow|vm execution/i
 
-/** The node responded that the contract code failed. */
+/** Whether the node reported a failed execution of the contract. */
 export const isExecutionFailure = (error: BaseError): boolean =>
   error.walk((cause) => cause instanceof ExecutionRevertedError) !== null ||
   error.walk((cause) => cause instanceof RpcRequestError && executionFailure.test(cause.details)) !== null
@@ -82,10 +85,10 @@ export const makeRpcNode = ({
     const isKnown = yield* Ref.make(false)
     const open = yield* Ref.make(0)
     const client = createClient({
-      // Contracts could make the service request any URL.
+      // Contracts could cause requests to any URL.
       ccipRead: false,
       transport: http(Redacted.value(url).href, {
-        // The client's own retries wait as long as Retry-After demands.
+        // The client's retries would wait for any Retry-After.
         retryCount: 0,
         timeout: Duration.toMillis(timeout),
         fetchFn: fetchFully
@@ -105,7 +108,7 @@ export const makeRpcNode = ({
         })
       )
 
-    /** Checked until it succeeds once: a node of another chain has other contracts. */
+    /** Checked until it succeeds once, since a node of another chain has other contracts. */
     const requireChain = Effect.gen(function* () {
       if (yield* Ref.get(isKnown)) return
       const id = yield* attempt(getChainId, () => undefined)
@@ -113,7 +116,7 @@ export const makeRpcNode = ({
       yield* Ref.set(isKnown, true)
     })
 
-    /** Back-pressure: anonymous requests cause calls, so excess ones fail instead of queuing behind a slow node. */
+    /** Back-pressure: anonymous requests cause calls, so excess calls fail instead of queuing behind a slow node. */
     const withCallLimit = <A>(work: Effect.Effect<A, ChainUnreachable>) =>
       Effect.acquireUseRelease(
         Ref.modify(open, (count) => (count < maximumConcurrentCalls ? [true, count + 1] : [false, count])),

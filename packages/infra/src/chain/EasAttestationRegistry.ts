@@ -22,11 +22,14 @@ export interface EasContracts {
 const toHex = (text: string): Hex => `0x${text.slice(2).toLowerCase()}`
 const toContract = (address: WalletAddress) => getAddress(normalizeWalletAddress(address))
 
-/** None for 0, and for times after the last date. */
+/** None for 0, and for times after the maximum date. */
 const toTime = (seconds: bigint): Option.Option<DateTime.Utc> =>
   seconds === 0n ? Option.none() : DateTime.make(Number(seconds) * 1000)
 
-/** The contracts of the Ethereum Attestation Service and of Coinbase's indexer. They never revert on these calls, so an error is an outage. */
+/**
+ * Contracts of the Ethereum Attestation Service and of Coinbase's indexer. They never revert on these calls, so an
+ * error is an outage.
+ */
 export const layer = (
   node: ChainNode,
   { coinbaseIndexer, coinbaseSchema, eas }: EasContracts

@@ -12,7 +12,7 @@ const optionalTime = (text: string | undefined): Option.Option<Option.Option<Dat
   text === undefined ? Option.some(Option.none()) : Option.map(requiredTime(text), Option.some)
 
 const toMessage = (parsed: ParsedMessage): Option.Option<SiweMessage> => {
-  // The parser only warns of a missing EIP-55 checksum.
+  // The parser only warns about a missing EIP-55 checksum.
   if (!isEIP55Address(parsed.address)) return Option.none()
   return Option.all({
     issuedAt: requiredTime(parsed.issuedAt),

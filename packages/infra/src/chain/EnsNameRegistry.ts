@@ -12,10 +12,10 @@ import type { ChainNode } from "./ChainNode.ts"
 /** The proxy of ENS's universal resolver on Ethereum. */
 const universalResolverAddress = "0xeEeEEEeE14D718C2B47D9923Deab1335E144EeEe"
 
-/** Octets of a domain name. */
+/** Maximum octets of a domain name. */
 const maximumName = 255
 
-/** Errors of the universal resolver for names without a record, and for texts that are no names. */
+/** Errors of the universal resolver for names without a record, and for invalid names. */
 const absences = new Set([
   "DNSDecodingFailed",
   "DNSEncodingFailed",
@@ -34,7 +34,7 @@ const readRevert = (error: unknown) => {
 
 const isAbsence = (error: unknown): boolean => absences.has(readRevert(error)?.errorName ?? "")
 
-/** The name that a wallet claims although it resolves to another address. */
+/** Returns the claimed name of a wallet that resolves to another address. */
 const readForeignName = (error: unknown): string => {
   const { args, errorName } = readRevert(error) ?? {}
   const name = errorName === "ReverseAddressMismatch" ? args?.[0] : undefined
@@ -42,7 +42,7 @@ const readForeignName = (error: unknown): string => {
   return name
 }
 
-/** A name that looks like another one after normalization is none. */
+/** Rejects names that normalization changes, since they can imitate other names. */
 const isNormal = (name: string): boolean => {
   if (name === "" || Buffer.byteLength(name) > maximumName) return false
   try {

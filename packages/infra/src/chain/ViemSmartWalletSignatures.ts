@@ -21,7 +21,7 @@ import {
 import { call } from "viem/actions"
 import { type ChainNode, isExecutionFailure } from "./ChainNode.ts"
 
-/** Bounds a looping contract; deploying a wallet takes about 500,000. */
+/** Limits looping contracts; the deployment of a wallet takes about 500,000. */
 const gasLimit = 10_000_000n
 /** Bytes of r, s, v. */
 const plainSignatureLength = 65
@@ -36,7 +36,7 @@ const isSignedByKey = ({ address, message }: SignedMessage, signature: Hex) =>
     ? Effect.promise(() =>
         recoverMessageAddress({ message, signature }).then(
           (signer) => signer.toLowerCase() === normalizeWalletAddress(address),
-          // Not a point on the curve.
+          // The signature is not a point on the curve.
           () => false
         )
       )
@@ -48,7 +48,10 @@ const decodeVerdict = (answer: unknown): SignatureVerdict => {
   throw new Error("unexpected validator result")
 }
 
-/** EOA signatures are recovered locally; others run the ERC-6492 validator in an eth_call, which also deploys counterfactual wallets there. */
+/**
+ * Recovers EOA signatures locally; other signatures run the ERC-6492 validator in an eth_call, which also deploys
+ * counterfactual wallets there.
+ */
 export const layer = (nodes: Record<Chain, ChainNode>): Layer.Layer<SmartWalletSignatures> => {
   const callValidator = ({ address, chain, message }: SignedMessage, signature: Hex) => {
     const data = encodeDeployData({

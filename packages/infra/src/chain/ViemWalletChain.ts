@@ -29,7 +29,7 @@ const authorizationAbi = parseAbi(["function authorizationState(address, bytes32
 
 const noResult = () => undefined
 
-/** The node has read the transaction and refuses it: known, mined, underpriced or unfunded. */
+/** The node rejects the transaction: known, mined, underpriced or unfunded. */
 const isRefusal = (error: BaseError): boolean => error.walk((cause) => cause instanceof RpcRequestError) !== null
 
 export const layer = (node: ChainNode): Layer.Layer<WalletChain> =>
@@ -74,7 +74,8 @@ export const layer = (node: ChainNode): Layer.Layer<WalletChain> =>
       findAuthorization: Effect.fn("WalletChain.findAuthorization")(
         (authorizer: WalletAddress, nonce: string, validBefore: number) =>
           node.call<AuthorizationFate>(async (client) => {
-            // One block for both: another node of the provider can be behind, and unused after the end stays unused.
+            // One block for both, since another node of the provider can be behind; an authorization unused after its
+            // expiry stays unused.
             const { number: blockNumber, timestamp } = await getBlock(client)
             const isUsed = await readContract(client, {
               abi: authorizationAbi,

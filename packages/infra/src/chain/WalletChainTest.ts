@@ -50,9 +50,9 @@ const make = Effect.gen(function* () {
     defaults,
     setBalance: set(balances),
     setUsdc: set(usdc),
-    /** Submits an authorization, as its holder does. */
+    /** Submits an authorization as its holder. */
     use: (nonce: string) => Ref.update(used, (known) => new Set([...known, nonce])),
-    /** Behavior of an outage. */
+    /** Simulates an outage. */
     away: {
       readBalance: () => away,
       readUsdcBalance: () => away,
@@ -70,7 +70,7 @@ export class WalletChainTest extends Context.Tag("@berth/test/WalletChainTest")<
   Effect.Effect.Success<typeof make>
 >() {}
 
-/** The chain of user wallets in memory, where every transaction succeeds at once. */
+/** Chain of user wallets in memory; every transaction succeeds at once. */
 export const layer: Layer.Layer<WalletChain | WalletChainTest> = Layer.effectContext(
   Effect.map(make, (test) => Context.make(WalletChain, test.chain).pipe(Context.add(WalletChainTest, test)))
 )

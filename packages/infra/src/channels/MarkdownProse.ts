@@ -32,7 +32,7 @@ export const mapInline = (line: string, change: (text: string) => string): strin
 
 const tableRow = /^ {0,3}\|.*\|\s*$/
 
-/** Tables as code blocks. */
+/** Converts tables to code blocks. */
 export const fenceTables = (prose: string): string => {
   const output: Array<string> = []
   let isInTable = false

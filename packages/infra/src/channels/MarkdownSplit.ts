@@ -1,4 +1,6 @@
-/** A piece of a Markdown text. Texts joined are the whole; `prefix` and `suffix` reopen and close a code block. */
+/**
+ * A part of a Markdown text. The joined texts equal the original; `prefix` and `suffix` reopen and close a code block.
+ */
 export interface MarkdownPiece {
   readonly prefix: string
   readonly text: string
@@ -15,7 +17,7 @@ export interface Fence {
 const fencePattern = /^ {0,3}(`{3,12}|~{3,12})([^`\n]*)$/
 const maximumLanguageLength = 32
 
-/** The fence that a line opens. */
+/** Returns the fence opened by a line. */
 export const readFence = (line: string): Fence | undefined => {
   const [, marker, info = ""] = fencePattern.exec(line) ?? []
   if (marker === undefined) return undefined
@@ -29,7 +31,7 @@ export const closesFence = (line: string, { marker }: Fence): boolean => {
   return text.length >= marker.length && /^(`+|~+)$/.test(text) && text[0] === marker[0]
 }
 
-/** The fence that is open at the end of a text. */
+/** Returns the open fence at the end of a text. */
 export const findOpenFence = (text: string): Fence | undefined => {
   let open: Fence | undefined
   for (const line of text.split("\n"))
@@ -40,7 +42,7 @@ export const findOpenFence = (text: string): Fence | undefined => {
 
 const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdbff
 
-/** The last good place to cut in the second half of a window: between paragraphs, lines, sentences or words. */
+/** Returns the last suitable position in the second half of a window: between paragraphs, lines, sentences or words. */
 const findCut = (window: string): number => {
   const half = Math.floor(window.length / 2)
   for (const separator of ["\n\n", "\n", ". ", " "]) {
@@ -53,8 +55,8 @@ const findCut = (window: string): number => {
 const openingOf = (fence: Fence | undefined) => (fence === undefined ? "" : `${fence.marker}${fence.language}\n`)
 
 /**
- * Splits a text into pieces of at most `limit` UTF-16 units, at sensible places. A code block that is cut is closed and
- * reopened; surrogate pairs stay whole. `limit` is at least 128.
+ * Splits a text into parts of at most `limit` UTF-16 units, at suitable positions. A split code block is closed and
+ * reopened; surrogate pairs are never split. `limit` is at least 128.
  */
 export const splitMarkdown = (markdown: string, limit: number): ReadonlyArray<MarkdownPiece> => {
   const pieces: Array<MarkdownPiece> = []
@@ -68,7 +70,7 @@ export const splitMarkdown = (markdown: string, limit: number): ReadonlyArray<Ma
       pieces.push({ prefix, text: rest, suffix: "" })
       break
     }
-    // Room for a closing fence of the longest marker on its own line.
+    // Room for a closing fence with the longest marker on a separate line.
     const room = limit - prefix.length - 13
     const text = rest.length <= room ? rest : rest.slice(0, findCut(rest.slice(0, room)))
     open = findOpenFence(prefix + text)

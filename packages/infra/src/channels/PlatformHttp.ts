@@ -9,15 +9,15 @@ import { Chunk, Data, type Duration, Effect, type Option, Schema, Stream } from 
 import { findSystemErrorCode } from "../ai/vendor/HttpExchange.ts"
 import { isLoopback } from "../net/ListenHosts.ts"
 
-/** A messaging platform gave no usable answer. `reason` quotes neither the request nor the answer. */
+/** A messaging platform gave no usable response. `reason` quotes neither the request nor the response. */
 export class PlatformConnectionFailed extends Data.TaggedError("PlatformConnectionFailed")<{
   readonly reason: string
   readonly isTooLarge: boolean
-  /** False when there was no connection. */
+  /** False if no connection was established. */
   readonly mayHaveArrived: boolean
 }> {}
 
-/** A messaging platform answered with another form than documented. */
+/** The response of a messaging platform violates its documentation. */
 export class PlatformAnswerMalformed extends Data.TaggedError("PlatformAnswerMalformed")<{
   readonly operation: string
 }> {}
@@ -29,7 +29,7 @@ export interface PlatformAnswer {
 }
 
 export interface PlatformCallLimits {
-  /** Limit of one exchange, body included. */
+  /** Timeout of one exchange, including the body. */
   readonly timeout: Duration.DurationInput
   readonly maximumBytes: number
 }
@@ -66,8 +66,8 @@ const readStream = (response: HttpClientResponse.HttpClientResponse, maximumByte
   )
 
 /**
- * HTTP to messaging platforms: time and size limited, without redirects, trace headers and spans, whose URLs can contain
- * tokens.
+ * HTTP client for messaging platforms: limited in time and size, without redirects, trace headers and spans, since URLs
+ * can contain tokens.
  */
 export const makePlatformHttp = Effect.map(HttpClient.HttpClient, (http) => {
   const client = HttpClient.withTracerPropagation(http, false)
@@ -93,7 +93,7 @@ export const makePlatformHttp = Effect.map(HttpClient.HttpClient, (http) => {
     )
 })
 
-/** The body as JSON of this form; none for anything else. */
+/** Decodes the body as JSON; none if it does not match the schema. */
 export const parseAnswer = <A, I>(schema: Schema.Schema<A, I>, { bytes }: PlatformAnswer): Option.Option<A> =>
   Schema.decodeUnknownOption(Schema.parseJson(schema))(Buffer.from(bytes).toString("utf8"))
 

@@ -1,7 +1,7 @@
 import { ChannelTokenRefused, type PlatformFailure, PlatformUnreachable } from "@berth/domain/channels/ChannelErrors"
 import { type PlatformAnswerMalformed, PlatformConnectionFailed } from "./PlatformHttp.ts"
 
-/** The failure of a request that the platform did not answer, or in no documented form. */
+/** Returns the failure of a request without a response, or with an undocumented one. */
 export const toPlatformUnreachable = (
   platform: string,
   failure: PlatformConnectionFailed | PlatformAnswerMalformed
@@ -16,11 +16,14 @@ export const toPlatformUnreachable = (
         mayHaveArrived: true
       })
 
-/** Whether a download ended at the limit of its size. */
+/** Whether a download exceeded its size limit. */
 export const isOversized = (failure: { readonly _tag: string }): boolean =>
   failure instanceof PlatformConnectionFailed && failure.isTooLarge
 
-/** The verdict on a token after a failed check: a refused request is the token's fault, a limit is none. */
+/**
+ * Returns the verdict on a token after a failed check: a rejected request is attributed to the token, a rate limit is
+ * not.
+ */
 export const toTokenVerdict = (failure: PlatformFailure): ChannelTokenRefused | PlatformUnreachable => {
   switch (failure._tag) {
     case "ChannelTokenRefused":

@@ -1,10 +1,8 @@
 import { Config, ConfigError, Either, Record, Redacted } from "effect"
 
-/*
- * How the settings about the card processor are read; their names stand with all others.
- */
+/* Readers of the card processor settings; `Settings` defines their names. */
 
-/** `price_1:5,price_2:15`: the id of a price, and the credits sold at it. */
+/** Reads `price_1:5,price_2:15`: price ids with the credits sold at them. */
 const creditPrices = (name: string): Config.Config<ReadonlyMap<string, number>> =>
   Config.array(Config.string(), name).pipe(
     Config.mapOrFail((entries) => {
@@ -19,7 +17,7 @@ const creditPrices = (name: string): Config.Config<ReadonlyMap<string, number>> 
     Config.withDefault(new Map<string, number>())
   )
 
-/** A secret that begins with one of the prefixes; its problem never repeats it. */
+/** Reads a secret with one of the prefixes; errors never contain it. */
 export const prefixedSecret = (name: string, ...prefixes: readonly [string, ...ReadonlyArray<string>]) =>
   Config.redacted(name).pipe(
     Config.mapOrFail((secret) =>
@@ -45,7 +43,7 @@ export const readCardSettings = <Plan extends string>(names: {
   Config.all({
     /** Signing secret of card events. */
     webhookSecret: prefixedSecret(names.webhookSecret, "whsec_"),
-    /** Ids of prices there; none where prices are made when they are needed. */
+    /** Price ids at the card processor; absent if prices are created on demand. */
     planPrices: Config.all(Record.map(names.plans, (name) => priceId(name))),
     storagePrice: priceId(names.storage),
     creditPrices: creditPrices(names.credits)

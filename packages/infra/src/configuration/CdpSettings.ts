@@ -12,7 +12,7 @@ interface CdpNames {
 
 const optionalSecret = (name: string) => Config.option(Config.redacted(name))
 
-/** The developer platform: all of its settings, or none. The problem of a secret never repeats it. */
+/** Reads the settings of the developer platform: all or none. Errors never contain a secret. */
 export const readCdpSettings = (
   names: CdpNames,
   apiUrl: Config.Config<URL>

@@ -3,13 +3,11 @@ import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import { Array, Config, ConfigError, Either, Option, Record, Redacted } from "effect"
 import { failWithAll, findGroupErrors } from "./SettingGroups.ts"
 
-/*
- * How the settings about chains are read; their names stand with all others.
- */
+/* Readers of the chain settings; `Settings` defines their names. */
 
 const invalid = (name: string, reason: string) => ConfigError.InvalidData([name], reason)
 
-/** A node's address, which may hold a key: not even a malformed one is repeated. */
+/** Reads a node's address, which may contain a key; errors never contain it, even if malformed. */
 export const readNodeUrl = (name: string): Config.Config<Redacted.Redacted<URL>> =>
   Config.redacted(name).pipe(
     Config.mapOrFail((text) => {
@@ -68,7 +66,7 @@ const readToken = (
       )
 }
 
-/** The gating token: all of it, or none. */
+/** Reads the settings of the gating token: all or none. */
 export const readGatingToken = (names: GatingNames): Config.Config<Option.Option<GatingToken>> =>
   Config.all({
     address: Config.option(Config.string(names.address)),
@@ -93,11 +91,11 @@ const readList = <A>(
 
 const parseSchema = (text: string) => (bytes32.test(text) ? Option.some(text) : Option.none())
 
-/** Coinbase's attestations of verified accounts on Base. */
+/** Schema of Coinbase's attestations of verified accounts on Base. */
 const coinbaseSchema = "0xf8b05c79f090979bf4a80270aba232dff11a10d9ca55c4f88de95317970f0de9"
 const coinbaseAttester = WalletAddress.make("0x357458739F90461b99789350868CD7CF330Dd7EE")
 const coinbaseIndexer = WalletAddress.make("0x2c7eE1E5f416dfF40054c27A62f7B357C4E8619C")
-/** A contract that every chain of the OP Stack starts with. */
+/** Predeployed contract of every OP Stack chain. */
 const easAddress = WalletAddress.make("0x4200000000000000000000000000000000000021")
 
 export const readVerificationSettings = (names: {

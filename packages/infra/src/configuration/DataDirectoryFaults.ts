@@ -4,25 +4,25 @@ import { dirname, join, resolve } from "node:path"
 import type { Settings } from "./Settings.ts"
 import type { ProgramKind } from "./SettingsFaults.ts"
 
-/** A new embedded database takes about 50 MiB, its write-ahead log as much. */
+/** A new embedded database requires about 50 MiB, and as much for its write-ahead log. */
 const minimumFreeMiB = 128
 const bytesPerMiB = 1024 * 1024
 
-/** Whether the program writes below `DATA_DIR`. */
+/** Whether the program writes to `DATA_DIR`. */
 const usesDataDirectory = ({ environment, role }: Settings, program: ProgramKind) =>
   environment === "development" || program === "supervisor" || (program === "server" && role !== "web")
 
 const codeOf = (cause: unknown) =>
   cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : String(cause)
 
-/** The directory, or its closest ancestor that exists. */
+/** Returns the directory, or its closest existing ancestor. */
 const findExisting = async (path: string): Promise<string> => {
   try {
     await stat(path)
     return path
   } catch (cause) {
     const parent = dirname(path)
-    // A file as an ancestor is ENOTDIR.
+    // ENOTDIR: an ancestor is a file.
     if (parent === path || !["ENOENT", "ENOTDIR"].includes(codeOf(cause))) throw cause
     return findExisting(parent)
   }
@@ -45,7 +45,7 @@ const findProblem = async (directory: string, createsDatabase: boolean): Promise
   }
 }
 
-/** A problem of `DATA_DIR`, found without making anything. */
+/** Finds a problem of `DATA_DIR` without creating anything. */
 export const findDataDirectoryFaults = (settings: Settings, program: ProgramKind) =>
   usesDataDirectory(settings, program)
     ? Effect.promise(() =>

@@ -1,6 +1,6 @@
 import { type ConfigError, ConfigProvider } from "effect"
 
-/** The process environment as a source of settings; empty variables count as unset. */
+/** Provides settings from the process environment; empty variables count as unset. */
 export const makeEnvironmentProvider = (environment: Readonly<Record<string, string | undefined>>) =>
   ConfigProvider.fromMap(
     new Map(
@@ -10,10 +10,10 @@ export const makeEnvironmentProvider = (environment: Readonly<Record<string, str
     )
   )
 
-/** Validations repeat the name that their variable adds. */
+/** Removes the repetition of a name that validations add. */
 const toName = (path: ReadonlyArray<string>) => path.filter((part, index) => part !== path[index - 1]).join("_")
 
-/** `NAME: problem` of every bad variable. */
+/** Describes every invalid variable as `NAME: problem`. */
 export const describeConfigError = (error: ConfigError.ConfigError): ReadonlyArray<string> => {
   switch (error._op) {
     case "And":

@@ -12,7 +12,7 @@ const levels: Readonly<Record<string, LogLevel.LogLevel>> = {
   none: LogLevel.None
 }
 
-/** `LOG_LEVEL`: the common names of levels, case-insensitive. */
+/** Reads `LOG_LEVEL`: common level names, case-insensitive. */
 export const logLevelSetting = Config.string("LOG_LEVEL").pipe(
   Config.mapOrFail((text) =>
     Either.fromNullable(levels[text.toLowerCase()], () =>

@@ -2,17 +2,15 @@ import { parseEmail } from "@berth/domain/shared/Email"
 import { Config, ConfigError, Either, Option, Redacted } from "effect"
 import type { MailSender } from "../mail/MailEnvelope.ts"
 
-/*
- * Decoders of the mail settings; `Settings` has their names.
- */
+/* Readers of the mail settings; `Settings` defines their names. */
 
-/** A mail server's address, which may hold a password: not even a malformed one is repeated. */
+/** Reads a mail server's address, which may contain a password; errors never contain it, even if malformed. */
 export const readSmtpUrl = (name: string): Config.Config<Option.Option<Redacted.Redacted<URL>>> =>
   Config.redacted(name).pipe(
     Config.mapOrFail((text) => {
       const value = Redacted.value(text)
       const url = URL.canParse(value) ? new URL(value) : undefined
-      // Other characters could reach the server undecoded.
+      // Other characters could be sent to the server undecoded.
       const isReadable = Either.isRight(Either.try(() => decodeURIComponent(`${url?.username}${url?.password}`)))
       return url !== undefined && /^smtps?:$/.test(url.protocol) && url.hostname !== "" && isReadable
         ? Either.right(Redacted.make(url))
@@ -30,7 +28,7 @@ const parseSender = (text: string): Option.Option<MailSender> => {
   )
 }
 
-/** Sender of mails. */
+/** Reads the sender of mails. */
 export const readMailSender = (name: string): Config.Config<Option.Option<MailSender>> =>
   Config.string(name).pipe(
     Config.mapOrFail((text) =>

@@ -1,4 +1,4 @@
-/** Names that other programs read too: only a clear misspelling of a long word is reported. */
+/** Names shared with other programs; only a clear misspelling of a long word is reported. */
 const sharedNames =
   /^(HOST|PORT|APP_URL|DATABASE_URL|REDIS_URL|SMTP_URL|MAIL_FROM|LOG_LEVEL|LOG_FORMAT|DATA_DIR|BACKEND_.*|KUBE.*|DOCKER_.*|(OPENROUTER|OPENAI|ANTHROPIC|GOOGLE|GROQ|STRIPE|TURNSTILE|MUX)_.*)$/
 
@@ -6,7 +6,9 @@ const sharedNames =
 const wellKnownNames =
   /^(_|NODE_|NPM_|PNPM_|YARN_|CI_|GITHUB_|GITLAB_|RUNNER_|KUBERNETES_|DOCKER_|CONTAINER_|AWS_|AZURE_|GCP_|OTEL_|XDG_|LC_|SSH_|GIT_|PG|OPENAPI_|VITE)/i
 
-/** Optimal string alignment distance: insertions, deletions, substitutions and transpositions of neighbors. */
+/**
+ * Returns the optimal string alignment distance: insertions, deletions, substitutions and transpositions of neighbors.
+ */
 export const editDistance = (one: string, other: string): number => {
   const rows: Array<ReadonlyArray<number>> = [Array.from({ length: other.length + 1 }, (_, column) => column)]
   for (let row = 1; row <= one.length; row += 1) {
@@ -26,7 +28,7 @@ export const editDistance = (one: string, other: string): number => {
 
 const longWord = 5
 
-/** Exactly one word is misspelled: by at most two edits in a long word of a name of ours, by one in others. */
+/** Exactly one word is misspelled: by at most two edits in a long word of Berth's own names, else by one. */
 const isMisspelling = (name: string, known: string): boolean => {
   const [words, knownWords] = [name.split("_"), known.split("_")]
   if (words.length !== knownWords.length || words.length < 2) return false
@@ -44,7 +46,7 @@ export interface NearMiss {
   readonly meant: string
 }
 
-/** Variables whose names are misspellings of settings that are not set. */
+/** Finds variables whose names are misspellings of unset settings. */
 export const findNearMisses = (
   environment: Readonly<Record<string, string | undefined>>,
   settingNames: ReadonlySet<string>

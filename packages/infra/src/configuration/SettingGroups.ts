@@ -1,6 +1,6 @@
 import { type Array, ConfigError, Either, Option } from "effect"
 
-/** One error for each setting of an incomplete group, which works with all of its settings or none. */
+/** Returns one error per missing setting of an incomplete group, which requires all or none of its settings. */
 export const findGroupErrors = (
   given: Readonly<Record<string, Option.Option<unknown>>>
 ): ReadonlyArray<ConfigError.ConfigError> => {

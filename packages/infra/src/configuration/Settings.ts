@@ -28,8 +28,8 @@ import { defaultEngineSocket, parseEngineAddress } from "../instance-drivers/doc
 import { parseUidRange } from "../instance-drivers/process/UidAllocation.ts"
 
 /*
- * Every setting of the service with its name and default, read once at start. Optional settings without a default are generated
- * in development (`GeneratedKeys`) and required in production (`productionFaults`).
+ * All settings of the service with names and defaults, read once at start. Optional settings without a default are
+ * generated in development (`GeneratedKeys`) and required in production (`productionFaults`).
  */
 
 const optionalSecret = (name: string) => Config.option(Config.redacted(name))
@@ -49,7 +49,7 @@ const seconds = (name: string, fallback: number) =>
     Config.validate({ message: "must not be negative", validation: (value) => value >= 0 }),
     Config.withDefault(fallback)
   )
-/** USD of a call, at least one millionth. */
+/** USD per call, at least one millionth. */
 const price = (name: string, fallback: number) =>
   Config.number(name).pipe(
     Config.validate({
@@ -68,7 +68,7 @@ const atLeastOne = (name: string) =>
   Config.integer(name).pipe(Config.validate({ message: "must be at least 1", validation: (value) => value >= 1 }))
 const positive = (name: string, fallback: number) => Config.withDefault(atLeastOne(name), fallback)
 const durationUnits = { s: Duration.seconds, m: Duration.minutes, h: Duration.hours }
-/** A whole number of at least 1 and `s`, `m` or `h`. */
+/** Parses a positive integer with `s`, `m` or `h`. */
 const parseDuration = (value: string) => {
   const [, count, unit] = /^([1-9]\d{0,5})([smh])$/.exec(value.trim()) ?? []
   return count !== undefined && (unit === "s" || unit === "m" || unit === "h")
@@ -84,7 +84,7 @@ const webUrl = (name: string) =>
     Config.validate({ message: "must be an http or https URL, for example https://example.com", validation: isWebUrl })
   )
 const webAddress = (name: string) => Config.map(webUrl(name), (value) => new URL(value))
-/** Scheme, host and port; links and cookies ignore the rest. */
+/** Reads scheme, host and port; links and cookies ignore the rest. */
 const origin = (name: string) =>
   Config.string(name).pipe(
     Config.validate({
@@ -93,7 +93,7 @@ const origin = (name: string) =>
     }),
     Config.map((value) => new URL(value))
   )
-/** The address of a store, which may hold a password: its value is never repeated. */
+/** Reads the address of a store, which may contain a password; errors never contain it. */
 const storeUrl = (name: string, ...schemes: readonly [string, ...ReadonlyArray<string>]) =>
   Config.redacted(name).pipe(
     Config.mapOrFail((secret) => {
@@ -118,7 +118,7 @@ const host = (name: string, fallback: string) =>
     Config.withDefault(fallback)
   )
 const isHostName = (value: string) => /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?$/.test(value)
-/** A value that a parser reads; its problem never repeats it. */
+/** Reads a value by a parser; errors never contain it. */
 const parsedSecret = <A>(
   name: string,
   parse: (secret: Redacted.Redacted) => Either.Either<A, { readonly reason: string }>
@@ -199,12 +199,12 @@ const speechModel = (name: string, fallback: SpeechModel) =>
     Config.withDefault(fallback)
   )
 
-/** The token that Tempo starts with. */
+/** First token of Tempo. */
 const pathUsd = WalletAddress.make("0x20c0000000000000000000000000000000000000")
 
 const environment = Config.withDefault(Config.literal("development", "production")("BERTH_ENV"), "development")
 
-/** An IP address has no subdomains. */
+/** Empty for an IP address, which has no subdomains. */
 const hostNameOf = ({ hostname }: URL) => (isIP(hostname.replace(/[[\]]/g, "")) === 0 ? hostname : "localhost")
 
 const addresses = Config.all({
@@ -228,7 +228,7 @@ const addresses = Config.all({
   })
 )
 
-/** Instances sleep in production only, unless set. */
+/** By default, instances sleep in production only. */
 const instanceIdle = Config.all({
   environment,
   given: Config.option(
@@ -255,7 +255,7 @@ export const Settings = Config.all({
   role: Config.withDefault(Config.literal("web", "backend", "all")("SERVER_ROLE"), "all"),
   internalApiKey: optionalSecret("INTERNAL_API_KEY"),
   trustedProxies: Config.array(Config.string(), "TRUSTED_PROXIES").pipe(
-    // Errors around a list do not include its name.
+    // Errors of a list's entries do not contain its name.
     Config.mapOrFail((entries) =>
       entries.every(isAddressOrRange)
         ? Either.right(entries)
@@ -498,7 +498,7 @@ export const Settings = Config.all({
     format: Config.option(Config.literal("json", "pretty")("LOG_FORMAT"))
   }),
   telemetry: telemetrySettings,
-  /** Set by the supervisor: instances end with the server instead of waiting for its successor. */
+  /** Set by the supervisor: instances end with the server instead of running until its successor adopts them. */
   supervised: Config.withDefault(flag("BERTH_SUPERVISED"), false)
 })
 export type Settings = Config.Config.Success<typeof Settings>

@@ -3,12 +3,12 @@ import { isLoopback, isWildcard } from "../net/ListenHosts.ts"
 import type { Settings } from "./Settings.ts"
 import { resolveTempoNetwork } from "./TempoNetwork.ts"
 
-/** The programs that read settings; the supervisor provides a database and runs a server and a worker. */
+/** Programs with settings; the supervisor provides a database and runs a server and a worker. */
 export type ProgramKind = "supervisor" | "server" | "worker"
 
-/** A shorter secret could be guessed. */
+/** Shorter secrets can be guessed. */
 const minimumSecretLength = 16
-/** UTF-8 bytes of secrets that authenticate, in production. */
+/** Minimum UTF-8 bytes of authentication secrets in production. */
 const minimumProductionSecretBytes = 32
 
 const isShort = (secret: Option.Option<Redacted.Redacted>) =>
@@ -16,7 +16,7 @@ const isShort = (secret: Option.Option<Redacted.Redacted>) =>
 
 const fault = (isSo: boolean, sentence: string): ReadonlyArray<string> => (isSo ? [sentence] : [])
 
-/** Listeners of one process or one supervisor that would take each other's port. */
+/** Finds listeners of a process or a supervisor with conflicting ports. */
 const findPortFaults = (
   { addresses: { backendHost, backendPort, host, port }, role, worker }: Settings,
   program: ProgramKind
@@ -36,7 +36,7 @@ const findPortFaults = (
   ]
 }
 
-/** A tag could be moved, which would change what instances run. */
+/** Requires a digest, since a moved tag would change the program of instances. */
 const isDigest = (image: string) => /@sha256:[0-9a-f]{64}$/.test(image)
 
 const findKubernetesFaults = ({
@@ -105,7 +105,7 @@ const findProductionFaults = (settings: Settings, program: ProgramKind) => {
   ]
 }
 
-/** Invalid combinations of settings: `NAME: problem; expectation`, one for each variable. */
+/** Finds invalid combinations of settings: `NAME: problem; expectation`, one per variable. */
 export const findSettingsFaults = (settings: Settings, program: ProgramKind): ReadonlyArray<string> => {
   const { addresses, environment, environmentIsSet, mpp } = settings
   const isExposed = !isLoopback(addresses.host) || addresses.appUrl.protocol === "https:"

@@ -10,10 +10,10 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 const toLines = (lines: ReadonlyArray<string>) => lines.map((line) => `\n  ${line}`).join("")
 
-/** One message that names every bad variable. */
+/** One message that names every invalid variable. */
 export class SettingsInvalid extends Data.TaggedError("SettingsInvalid")<{
   readonly faults: ReadonlyArray<string>
-  /** Names that are not settings but resemble one. */
+  /** Unknown names that resemble a setting. */
   readonly warnings: ReadonlyArray<string>
 }> {
   override get message() {
@@ -25,7 +25,7 @@ export class SettingsInvalid extends Data.TaggedError("SettingsInvalid")<{
   }
 }
 
-/** The names that the settings are read from. */
+/** Returns the names of all settings. */
 export const settingNames: Effect.Effect<ReadonlySet<string>> = Effect.gen(function* () {
   const names = new Set<string>()
   const { flattened } = ConfigProvider.fromMap(new Map())
@@ -51,7 +51,7 @@ const read = (environment: Environment) =>
     )
   )
 
-/** The settings, read without the variables that are bad by themselves, and the problems of those. */
+/** Reads the settings without individually invalid variables, and returns the problems of those. */
 const readGood = (environment: Environment) =>
   Effect.gen(function* () {
     const settings = yield* read(environment)
@@ -63,7 +63,7 @@ const readGood = (environment: Environment) =>
     return { settings: yield* rest, faults }
   })
 
-/** Checks all settings of a program together, without making anything. */
+/** Checks all settings of a program together, without creating anything. */
 export const checkSettings = Effect.fn("Settings.check")(function* (environment: Environment, program: ProgramKind) {
   const { faults, settings } = yield* readGood(environment)
   const bad = new Set(faults.map(nameOf))
@@ -77,11 +77,11 @@ export const checkSettings = Effect.fn("Settings.check")(function* (environment:
   return { settings, warnings }
 })
 
-/** The settings of a server, or every problem of them. */
+/** Returns the settings of a server, or all of their problems. */
 export const loadSettings = (environment: Environment): Effect.Effect<Settings, SettingsInvalid> =>
   Effect.map(checkSettings(environment, "server"), ({ settings }) => settings)
 
-/** Reads `.env` of the working directory into the environment, whose own variables take precedence, and checks the settings. */
+/** Reads `.env` in the working directory and checks the settings. Environment variables take precedence. */
 export const loadProcessSettings = (program: ProgramKind) =>
   Effect.zipRight(
     Effect.try({

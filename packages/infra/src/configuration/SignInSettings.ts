@@ -2,13 +2,11 @@ import { Array, Config, ConfigError, Either, Option, type Redacted } from "effec
 import { isSecureUrl, type OAuthClientAuthentication } from "../oauth/ProviderFetch.ts"
 import { failWithAll, findGroupErrors } from "./SettingGroups.ts"
 
-/*
- * Decoders of the identity provider settings; `Settings` has their names.
- */
+/* Readers of the identity provider settings; `Settings` defines their names. */
 
 const invalid = (name: string, reason: string) => ConfigError.InvalidData([name], reason)
 
-/** Secrets and codes are sent over TLS, or to loopback. */
+/** Secrets and codes are sent only over TLS or to loopback. */
 const providerUrl = (name: string, fallback: string): Config.Config<URL> =>
   Config.string(name).pipe(
     Config.mapOrFail((text) =>
@@ -83,7 +81,7 @@ export const readSocialIdentitySettings = (names: {
   Config.all({
     jwksUrl: providerUrl(names.jwksUrl, "https://auth.farcaster.xyz/.well-known/jwks.json"),
     issuer: Config.withDefault(Config.string(names.issuer), "https://auth.farcaster.xyz"),
-    /** The host of `APP_URL` when absent. */
+    /** Default: the host of `APP_URL`. */
     audience: Config.option(Config.string(names.audience))
   })
 export type SocialIdentitySettings = Config.Config.Success<ReturnType<typeof readSocialIdentitySettings>>

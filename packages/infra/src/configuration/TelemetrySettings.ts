@@ -1,8 +1,8 @@
 import { Config, ConfigError, Either, Option, Record } from "effect"
 
 /*
- * The standard OTEL_* settings that the SDK does not read by itself. It reads the others from the environment: headers, timeouts,
- * compression, batches, limits, and the sampler.
+ * Standard OTEL_* settings that the SDK does not read itself. It reads headers, timeouts, compression, batches, limits,
+ * and the sampler from the environment.
  */
 
 export type OtlpSignal = "traces" | "metrics" | "logs"
@@ -15,7 +15,7 @@ export interface SignalExport {
 }
 
 export interface TelemetrySettings {
-  /** The exported signals. */
+  /** Signals to export. */
   readonly signals: { readonly [signal in OtlpSignal]: Option.Option<SignalExport> }
   readonly metricIntervalMillis: number
   readonly resourceAttributes: Readonly<Record<string, string>>
@@ -59,7 +59,7 @@ const exporter = (name: string) =>
     )
   )
 
-/** `key=value` pairs, comma-separated, percent-encoded. */
+/** Parses `key=value` pairs, comma-separated and percent-encoded. */
 export const parseResourceAttributes = (text: string): Either.Either<Record<string, string>, string> => {
   const pairs = text
     .split(",")

@@ -1,7 +1,7 @@
 import { Option, Redacted } from "effect"
 import type { Settings } from "./Settings.ts"
 
-/** A Tempo chain, and a node of it. */
+/** A Tempo chain, and one of its nodes. */
 export interface TempoNetwork {
   /** EIP-155. */
   readonly chainId: number
@@ -15,7 +15,7 @@ const publicNodes = new Map([
   [testnet, "https://rpc.moderato.tempo.xyz"]
 ])
 
-/** The chain of machine payments: mainnet in production, else the testnet. None without a node URL. */
+/** Returns the chain of machine payments: mainnet in production, else the testnet. None without a node URL. */
 export const resolveTempoNetwork = ({
   environment,
   mpp

@@ -9,7 +9,7 @@ export interface KeyEncryptionKey {
   readonly key: Redacted.Redacted<Buffer>
 }
 
-/** The first key seals; every key opens. */
+/** The first key seals; all keys open. */
 export type KeyEncryptionKeys = Array.NonEmptyReadonlyArray<KeyEncryptionKey>
 
 export class KeyEncryptionKeysMalformed extends Data.TaggedError("KeyEncryptionKeysMalformed")<{
@@ -36,7 +36,7 @@ const parseKey = (entry: string): Either.Either<KeyEncryptionKey, KeyEncryptionK
       )
 }
 
-/** Reads `SECRETS_KEYS`: `id:base64`, comma-separated, the first one current. */
+/** Parses `SECRETS_KEYS`: `id:base64`, comma-separated, the current key first. */
 export const parseKeyEncryptionKeys = (
   text: Redacted.Redacted
 ): Either.Either<KeyEncryptionKeys, KeyEncryptionKeysMalformed> =>
@@ -48,7 +48,7 @@ export const parseKeyEncryptionKeys = (
       : yield* Either.left(new KeyEncryptionKeysMalformed({ reason: "two keys have the same id" }))
   })
 
-/** A new key in the form of `SECRETS_KEYS`. */
+/** Generates a key in the format of `SECRETS_KEYS`. */
 export const generateKeyEncryptionKeys = (): Redacted.Redacted =>
   Redacted.make(`generated:${randomBytes(keyLength).toString("base64")}`)
 

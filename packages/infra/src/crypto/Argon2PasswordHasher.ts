@@ -13,14 +13,14 @@ export interface Argon2Parameters {
 /** OWASP parameters of argon2id, the library's default algorithm: 19 MiB, two passes, one lane. */
 const owasp: Argon2Parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** A few seconds of work. */
+/** Equals a few seconds of work. */
 const defaultMaxWaiting = 64
 
 /** argon2id on the thread pool: `maxConcurrent` at once, `maxWaiting` queued, the rest fail. */
 export const layer = (options: {
   readonly maxConcurrent: number
   readonly maxWaiting?: number
-  /** OWASP's by default. */
+  /** Default: OWASP's parameters. */
   readonly parameters?: Argon2Parameters
 }): Layer.Layer<PasswordHasher> =>
   Layer.effect(

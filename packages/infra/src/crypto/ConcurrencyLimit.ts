@@ -4,17 +4,17 @@ import { Duration, Effect, Metric, Ref } from "effect"
 const waiting = Metric.gauge("berth_password_hashes_waiting", { description: "Password hashes in work or in line" })
 
 export interface ConcurrencyLimits {
-  /** Calls that run at once. */
+  /** Maximum concurrent calls. */
   readonly maxConcurrent: number
-  /** Calls that may wait; one more fails with `DependencyUnavailable`. */
+  /** Maximum waiting calls; a further call fails with `DependencyUnavailable`. */
   readonly maxWaiting: number
 }
 
 const retryAfter = Duration.seconds(2)
 
 /**
- * Limits concurrent promises, which cannot be canceled. An interrupted caller leaves the queue; interrupted during the work,
- * its permit stays taken until the promise settles.
+ * Limits concurrent promises, which cannot be canceled. An interrupted caller leaves the queue; if it is interrupted
+ * during the work, its permit is returned when the promise settles.
  */
 export const makeConcurrencyLimit = ({ maxConcurrent, maxWaiting }: ConcurrencyLimits) =>
   Effect.map(Effect.all([Effect.makeSemaphore(maxConcurrent), Ref.make(0)]), ([turns, inHand]) => {

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import { dirname, join } from "node:path"
 import { type DataDirectoryRefused, isDataDirectoryRefused, makeDataDirectory } from "../files/DataDirectory.ts"
 
-/** A generated key cannot be read or written. */
+/** A generated key cannot be read or stored. */
 export class KeyFileUnusable extends Data.TaggedError("KeyFileUnusable")<{
   readonly path: string
   readonly cause: unknown
@@ -22,13 +22,13 @@ const readOrGenerate = async (path: string, make: () => Redacted.Redacted): Prom
   } catch (cause) {
     if (!hasCode(cause, "ENOENT")) throw cause
   }
-  // Written aside and linked: atomic, and the first of several processes wins.
+  // A temporary file is linked into place: atomic, and the first of several processes wins.
   const draft = `${path}.${randomUUID()}`
   try {
     const file = await open(draft, "wx", 0o600)
     try {
       await file.writeFile(Redacted.value(make()))
-      // fsync before use: a sealed secret must not outlive its key.
+      // fsync before use, since a sealed secret must not outlive its key.
       await file.sync()
     } finally {
       await file.close()
@@ -42,7 +42,7 @@ const readOrGenerate = async (path: string, make: () => Redacted.Redacted): Prom
   return readFile(path, "utf8")
 }
 
-/** A secret of this installation: generated on first use into a file of mode 0600, then stable. */
+/** Returns a secret of this installation, generated on first use into a file of mode 0600; stable afterwards. */
 export const ensureSecret = (
   directory: string,
   name: string,

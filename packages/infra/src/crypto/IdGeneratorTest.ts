@@ -1,7 +1,7 @@
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { Effect, Layer, Ref } from "effect"
 
-/** Ids of a counter that starts with 1: `usr_00000000000000000000000000000001`. */
+/** Sequential ids from 1: `usr_00000000000000000000000000000001`. */
 export const layer: Layer.Layer<IdGenerator> = Layer.effect(
   IdGenerator,
   Effect.map(Ref.make(0), (count) =>

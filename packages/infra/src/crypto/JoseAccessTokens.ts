@@ -30,7 +30,7 @@ const Claims = Schema.Struct({ sub: UserId, sid: SessionId })
 
 const invalid = (reason: string) => new AccessTokenInvalid({ reason })
 
-/** Whether a token's signature has only one form: base64url leaves bits of the last character unused (RFC 4648 3.5). */
+/** Requires the canonical form of a signature: base64url leaves bits of the last character unused (RFC 4648 3.5). */
 const hasCanonicalSignature = (token: string) => {
   const signature = token.slice(token.lastIndexOf(".") + 1)
   return Buffer.from(signature, "base64url").toString("base64url") === signature
@@ -42,7 +42,7 @@ const publicKeyOf = async (key: KeyObject): Promise<AccessTokenPublicKey> => {
   return { ...jwk, kid: await calculateJwkThumbprint(jwk), alg: algorithm, use: "sig" }
 }
 
-/** Ed25519 JWTs. Algorithm, issuer, audience and type are fixed, whatever the token header claims. */
+/** Ed25519 JWTs. Algorithm, issuer, audience and type are fixed, regardless of the token's header. */
 export const layer = ({ audience, issuer, key }: JoseAccessTokensOptions): Layer.Layer<AccessTokens> =>
   Layer.effect(
     AccessTokens,

@@ -5,7 +5,7 @@ export class JwtKeyMalformed extends Data.TaggedError("JwtKeyMalformed")<{ reado
 
 const malformed = () => new JwtKeyMalformed({ reason: "must be an Ed25519 private key in PKCS8 PEM" })
 
-/** Parses `JWT_PRIVATE_KEY`. A literal `\n` counts as a line break. */
+/** Parses `JWT_PRIVATE_KEY`. A literal `\n` is a line break. */
 export const parseJwtKey = (text: Redacted.Redacted): Either.Either<Redacted.Redacted<KeyObject>, JwtKeyMalformed> =>
   // The library's error is dropped: it may quote the key.
   Either.try({
@@ -16,6 +16,6 @@ export const parseJwtKey = (text: Redacted.Redacted): Either.Either<Redacted.Red
     Either.map(Redacted.make)
   )
 
-/** A new key in the form of `JWT_PRIVATE_KEY`. */
+/** Generates a key in the format of `JWT_PRIVATE_KEY`. */
 export const generateJwtKey = (): Redacted.Redacted =>
   Redacted.make(generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString())

@@ -6,15 +6,15 @@ import { keccak256, toHex } from "viem"
 
 const sha256 = (data: string | Uint8Array) => hash("sha256", data, "buffer")
 
-/** Importing a key takes as long as the HMAC of a short text. */
+/** Memoized, since importing a key takes as long as the HMAC of a short text. */
 const importKey = oncePerObject((secret: Redacted.Redacted) => createSecretKey(Redacted.value(secret), "utf8"))
 
-/** Keccak comes from viem: OpenSSL has only the later SHA-3. */
+/** Uses viem for Keccak, since OpenSSL has only the later SHA-3. */
 export const digests: Digests["Type"] = {
   sha256,
   hmacSha256: (key, data) => createHmac("sha256", importKey(key)).update(data).digest(),
   keccak256: (data) => keccak256(toHex(data), "bytes"),
-  // Over hashes, which have equal lengths.
+  // Compares hashes, which have equal lengths.
   equal: (a, b) => timingSafeEqual(sha256(Redacted.value(a)), sha256(Redacted.value(b)))
 }
 

@@ -4,7 +4,7 @@ import { randomFillSync } from "node:crypto"
 
 const byteLength = 32
 
-/** Random bytes of the next tokens: a call of the generator takes longer than the rest of a token. */
+/** Random bytes for the next tokens, since a call of the generator takes longer than the rest of a token. */
 const pool = Buffer.alloc(128 * byteLength)
 let used = pool.length
 

@@ -9,7 +9,7 @@ const mostCommon = (minimum: number) =>
     rejectedCommonPasswordCount
   )
 
-/** The head of zxcvbn's list, which is ordered by frequency in leaks, for each minimum length: shorter entries are rejected anyway. */
+/** Most frequent entries of zxcvbn's list for each minimum length; shorter entries are rejected anyway. */
 export const layer: Layer.Layer<CommonPasswords> = Layer.sync(CommonPasswords, () => {
   const passwords = new Set(
     [minimumResetPasswordLength, minimumPasswordLength].flatMap((minimum) =>

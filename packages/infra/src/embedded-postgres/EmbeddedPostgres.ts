@@ -9,28 +9,28 @@ import { isGone, pollUntil, stop } from "./PostgresShutdown.ts"
 import * as Postmaster from "./Postmaster.ts"
 
 export interface EmbeddedPostgresOptions extends PostgresLaunchOptions {
-  /** The server's directory, created when missing. Only one caller at a time may start a server on it. */
+  /** Directory of the server, created if absent. Only one caller at a time may start a server on it. */
   readonly directory: string
-  /** `immediate` stops without a checkpoint, for data that is discarded. */
+  /** `immediate` stops without a checkpoint, for temporary data. */
   readonly stop?: "fast" | "immediate"
   /** Runs before an empty database is created, which takes about a second. */
   readonly onInitialize?: Effect.Effect<void>
 }
 
 export interface RunningPostgres {
-  /** The database "postgres" as superuser, with the password. */
+  /** URL of the database "postgres", with superuser and password. */
   readonly url: Redacted.Redacted
   readonly port: number
   readonly pid: number
   /** For example "18.4". */
   readonly version: string
-  /** It ran already, left by a killed process. */
+  /** Whether the server was already running, left by a killed process. */
   readonly adopted: boolean
   /** Completes when the server process has ended. */
   readonly exited: Effect.Effect<void>
 }
 
-/** Adopts a server that runs on the data directory, left by a killed process. */
+/** Adopts a running server of the data directory, left by a killed process. */
 const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string, port: number | undefined) {
   const found = yield* Postmaster.readPostmaster(cluster)
   if (Option.isNone(found)) return Option.none<PostgresServer>()
@@ -65,7 +65,7 @@ const adoptOrStart = Effect.fn("EmbeddedPostgres.adoptOrStart")(function* (
   return yield* launchWithRetry(home, installation, cluster, options)
 })
 
-/** Names the socket where there is one: a statement costs a quarter less than over TCP. */
+/** Uses the socket if there is one, since a statement over it costs a quarter less than over TCP. */
 const makeUrl = (home: PostgresDirectory.PostgresDirectory, password: string, port: number) => {
   const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
   return Redacted.make(
@@ -73,7 +73,7 @@ const makeUrl = (home: PostgresDirectory.PostgresDirectory, password: string, po
   )
 }
 
-/** URL of the server that another process runs on a directory; none when no server is ready there. */
+/** Returns the URL of a ready server that another process runs on a directory; none without such a server. */
 export const findRunning = Effect.fn("EmbeddedPostgres.findRunning")(function* (directory: string) {
   const home = PostgresDirectory.postgresDirectoryAt(resolve(directory))
   const cluster = yield* PostgresDirectory.findCluster(home)

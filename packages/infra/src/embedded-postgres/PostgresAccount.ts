@@ -1,7 +1,7 @@
 import { Data, Effect, Option } from "effect"
 import { execFile } from "node:child_process"
 
-/** The account of PostgreSQL. Its programs reject uid 0: root uses another account, or a user namespace. */
+/** Account that runs PostgreSQL. Its programs reject uid 0, so root uses another account or a user namespace. */
 export type PostgresAccount = Data.TaggedEnum<{
   Self: {}
   User: { readonly name: string; readonly uid: number; readonly gid: number }
@@ -13,7 +13,7 @@ const { $match, Namespace: namespace, Self: self, User } = Data.taggedEnum<Postg
 export const Self: PostgresAccount = self()
 export const Namespace: PostgresAccount = namespace()
 
-/** A command line and the ids to run it under. */
+/** A command line, and the ids to execute it with. */
 export interface Invocation {
   readonly command: string
   readonly args: ReadonlyArray<string>
@@ -31,7 +31,7 @@ export const makeInvocation = (account: PostgresAccount, program: string, args: 
     })
   })
 
-/** The uid that must own the data directory, as seen from here. */
+/** Returns the uid that must own the data directory, in this user namespace. */
 export const resolveFileOwner = (account: PostgresAccount): { readonly uid: number; readonly gid: number } =>
   $match(account, {
     Self: () => ({ uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }),
@@ -39,7 +39,7 @@ export const resolveFileOwner = (account: PostgresAccount): { readonly uid: numb
     Namespace: () => ({ uid: 0, gid: 0 })
   })
 
-/** Not the program's environment, which may hold keys and PostgreSQL settings. */
+/** Excludes the program's environment, which may contain keys and PostgreSQL settings. */
 export const postgresEnvironment = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
 
 export interface CommandResult {
@@ -47,7 +47,7 @@ export interface CommandResult {
   readonly output: string
 }
 
-/** Runs a program to its end. A program that does not start counts as failed. */
+/** Runs a program to its end. A program that cannot be started counts as failed. */
 export const runAs = (
   account: PostgresAccount,
   program: string,
@@ -62,7 +62,7 @@ export const runAs = (
     })
   })
 
-/** Finds an account of the system by name. */
+/** Finds a system account by name. */
 export const findAccount = (name: string): Effect.Effect<Option.Option<PostgresAccount>> =>
   Effect.all([runAs(Self, "id", ["-u", name]), runAs(Self, "id", ["-g", name])]).pipe(
     Effect.map(([uid, gid]) =>

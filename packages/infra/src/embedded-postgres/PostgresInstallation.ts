@@ -6,17 +6,17 @@ import { dirname, join } from "node:path"
 import { EmbeddedPostgresStartFailed, toStartFailed } from "./EmbeddedPostgresErrors.ts"
 import * as PostgresAccount from "./PostgresAccount.ts"
 
-/** The programs, an account that can run them, and a directory (`base`) that the account can reach. */
+/** The programs, an account that can run them, and a directory (`base`) that the account can access. */
 export interface PostgresInstallation {
   readonly native: string
   readonly base: string
   readonly account: PostgresAccount.PostgresAccount
 }
 
-/** For programs and data that no account can reach where they are, for example below a private home directory. */
+/** For programs and data that no account can access at their path, for example in a private home directory. */
 const fallbackDirectory = "/var/lib/berth-postgres"
 
-/** The directory that holds the data already, or a new one. */
+/** Returns the existing data directory, or a new one. */
 const chooseFallback = (cluster: Option.Option<string>) =>
   cluster.pipe(
     Option.map(dirname),
@@ -36,7 +36,7 @@ const isUsable = Effect.fn("PostgresInstallation.isUsable")(function* ({
 
 const findFirstUsable = (candidates: ReadonlyArray<PostgresInstallation>) => Effect.findFirst(candidates, isUsable)
 
-/** Copied under another name and renamed, so that an existing copy is complete. */
+/** Copies under a temporary name and renames, so that an existing copy is complete. */
 const copyPrograms = Effect.fn("PostgresInstallation.copyPrograms")(function* (
   native: string,
   base: string,
@@ -57,8 +57,8 @@ const copyPrograms = Effect.fn("PostgresInstallation.copyPrograms")(function* (
 })
 
 /**
- * Chooses an account: "postgres", else a user namespace (needs no readable parent directories, often forbidden in
- * containers), else a shared account, else a copy of the programs that every account can reach.
+ * Chooses an account: "postgres", else a user namespace (requires no readable parent directories; often forbidden in
+ * containers), else a shared account, else a copy of the programs that every account can access.
  */
 export const chooseInstallation = Effect.fn("PostgresInstallation.choose")(function* (
   binaries: { readonly native: string; readonly version: string },

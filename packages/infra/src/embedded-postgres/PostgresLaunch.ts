@@ -19,7 +19,7 @@ export interface PostgresServer {
 }
 
 export interface PostgresLaunchOptions {
-  /** A required port. Absent: the last port while it is free, else any free one. */
+  /** Required port. Absent: the last port if free, else any free port. */
   readonly port?: number
   /** Server settings, for example `{ fsync: "off" }`. */
   readonly settings?: Readonly<Record<string, string>>
@@ -40,7 +40,7 @@ const choosePort = (home: PostgresDirectory.PostgresDirectory, fixed: number | u
         Effect.mapError(() => new EmbeddedPostgresStartFailed({ reason: "no port is free on 127.0.0.1" }))
       )
 
-/** A file, not a pipe: the server may outlive this process. */
+/** A file instead of a pipe, since the server may outlive this process. */
 const openLog = (home: PostgresDirectory.PostgresDirectory) =>
   Effect.try({
     try: () => {
@@ -64,11 +64,11 @@ const postgresArguments = (cluster: string, port: number, settings: Readonly<Rec
   String(port),
   ...Object.entries({
     listen_addresses: "127.0.0.1",
-    // The data directory, which has no other readers.
+    // The data directory, which other accounts cannot read.
     unix_socket_directories: ".",
     timezone: "UTC",
     log_timezone: "UTC",
-    // The details of a failed statement quote rows.
+    // Details of a failed statement quote rows.
     log_error_verbosity: "terse",
     log_min_error_statement: "panic",
     ...settings
@@ -90,7 +90,7 @@ const launch = Effect.fn("PostgresLaunch.launch")(function* (
     postgresArguments(cluster, port, settings)
   )
   const child = yield* Effect.try({
-    // Detached: Ctrl-C at the terminal must not stop the database before its clients have drained.
+    // Detached, since Ctrl-C at the terminal must not stop the database before its clients have drained.
     try: () =>
       spawn(call.command, call.args, {
         ...call.ids,
@@ -121,7 +121,7 @@ const launch = Effect.fn("PostgresLaunch.launch")(function* (
   return classifyStartFailure(yield* logSince(home, log.from))
 })
 
-/** Retries while an earlier server releases the data or the port; without a required port, chooses another. */
+/** Retries until an earlier server releases the data or the port; without a required port, chooses another. */
 export const launchWithRetry = (
   home: PostgresDirectory.PostgresDirectory,
   installation: PostgresInstallation.PostgresInstallation,

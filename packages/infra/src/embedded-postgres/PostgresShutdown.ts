@@ -3,7 +3,10 @@ import { isProcessAlive } from "../process/ProcessIdentity.ts"
 
 const stopTimeout = Duration.seconds(60)
 
-/** Repeats `check` until it holds or the limit has passed, and returns whether it held. Works in finalizers, unlike timeouts. */
+/**
+ * Repeats `check` until it succeeds or the limit expires, and returns whether it succeeded. Unlike timeouts, works in
+ * finalizers.
+ */
 export const pollUntil = (
   check: Effect.Effect<boolean>,
   every: Duration.Duration,

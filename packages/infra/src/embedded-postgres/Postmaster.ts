@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { fitsSocket } from "../net/SocketPath.ts"
 import { isProcessAlive, readCommandLine } from "../process/ProcessIdentity.ts"
 
-/** The content of `postmaster.pid`. */
+/** Content of `postmaster.pid`. */
 export interface Postmaster {
   readonly pid: number
   readonly port: number
@@ -13,7 +13,7 @@ export interface Postmaster {
   readonly isReady: boolean
 }
 
-/** The server writes the file line by line while it starts: port and state may be missing. */
+/** Port and state may be missing, since the starting server writes the file line by line. */
 export const parsePostmaster = (text: string): Option.Option<Postmaster> => {
   const lines = text.split("\n")
   const pid = Number(lines[0])
@@ -23,7 +23,7 @@ export const parsePostmaster = (text: string): Option.Option<Postmaster> => {
     : Option.none()
 }
 
-/** Whether clients reach the server by a socket in its data directory, which its account and root can open. */
+/** Whether clients can use a socket in the data directory, which is open to the server's account and root. */
 export const hasSocket = (cluster: string, port: number): boolean => {
   const socket = join(cluster, `.s.PGSQL.${port}`)
   return fitsSocket(socket) && statSync(socket, { throwIfNoEntry: false })?.isSocket() === true
@@ -36,7 +36,7 @@ export const readPostmaster = (cluster: string): Effect.Effect<Option.Option<Pos
     Effect.orElseSucceed(() => Option.none())
   )
 
-/** Whether the process is the server of the data directory. A recorded number may be another process's by now. */
+/** Whether the process is the server of the data directory. The recorded pid may belong to another process by now. */
 export const isServerOf = (pid: number, cluster: string): boolean => {
   if (!isProcessAlive(pid)) return false
   const line = readCommandLine(pid).join(" ")

@@ -1,11 +1,11 @@
 import { Data } from "effect"
 
-/** The reason of a failed start, as far as the next step depends on it. */
+/** Reason of a failed start, as required for the next step. */
 export type StartFailure = Data.TaggedEnum<{
   /** An earlier server has not yet released the data directory. */
   Locked: { readonly message: string }
   PortTaken: { readonly message: string }
-  /** The file system of the data directory has no sockets. */
+  /** The file system of the data directory does not support sockets. */
   SocketRefused: { readonly message: string }
   Other: { readonly message: string }
 }>
@@ -16,7 +16,7 @@ const lock = /lock file "postmaster\.pid" already exists|pre-existing shared mem
 const socket = /could not create any Unix-domain sockets/
 const port = /could not bind|Address already in use|could not create any TCP\/IP sockets/
 
-/** Classifies by the server's log of one start. */
+/** Classifies a start by the server's log. */
 export const classifyStartFailure = (log: string): StartFailure => {
   const lines = log.split("\n").filter((line) => line.trim() !== "")
   const message = lines.findLast((line) => line.includes("FATAL")) ?? lines.at(-1) ?? "it ended without a message"

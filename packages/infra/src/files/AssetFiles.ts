@@ -2,7 +2,7 @@ import { Data, Effect } from "effect"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 
-/** A file that the build makes is not beside the program. */
+/** A built file is missing next to the program. */
 export class AssetMissing extends Data.TaggedError("AssetMissing")<{
   readonly file: string
   readonly cause: unknown
@@ -15,7 +15,7 @@ export class AssetMissing extends Data.TaggedError("AssetMissing")<{
 const readAsset = (file: string) =>
   Effect.tryPromise({ try: () => readFile(file), catch: (cause) => new AssetMissing({ file, cause }) })
 
-/** The named files of a directory, whole, by their names. */
+/** Reads the named files of a directory. */
 export const readAssets = (
   directory: string,
   names: ReadonlyArray<string>

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { chmod, rename, rm, writeFile } from "node:fs/promises"
 
-/** Writes a file atomically: a reader finds the old content or the new one. `mode` applies whatever the umask. */
+/** Writes a file atomically: readers see either the old or the new content. `mode` applies regardless of the umask. */
 export const writeFileAtomically = async (path: string, content: string | Uint8Array, mode = 0o600): Promise<void> => {
   const draft = `${path}.${randomUUID()}`
   try {

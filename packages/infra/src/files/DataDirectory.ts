@@ -3,20 +3,20 @@ import { randomUUID } from "node:crypto"
 import { access, constants, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
-/** Stored in the file `layout` of every data directory; raised when the directory's content changes incompatibly. */
+/** Content of the file `layout` in every data directory; incremented for incompatible changes. */
 const currentLayout = "1"
 
-/** Entries of unreleased versions, which had no `layout` file. */
+/** Entries of unreleased versions without a `layout` file. */
 const unmarkedEntries = ["postgres", "instances"]
 
-/** The data directory was made by a version whose data this program cannot read. */
+/** The data directory belongs to an earlier version whose data this program cannot read. */
 export class DataDirectoryOutdated extends Data.TaggedError("DataDirectoryOutdated")<{ readonly directory: string }> {
   override get message() {
     return `The data directory ${this.directory} was made by an older version and cannot be upgraded. Remove it to begin with empty data, or choose another DATA_DIR.`
   }
 }
 
-/** The data directory was made by a newer program. */
+/** The data directory belongs to a newer version. */
 export class DataDirectoryTooNew extends Data.TaggedError("DataDirectoryTooNew")<{
   readonly directory: string
   readonly layout: string
@@ -40,7 +40,7 @@ export type DataDirectoryRefused = DataDirectoryOutdated | DataDirectoryTooNew
 export const isDataDirectoryRefused = (cause: unknown): cause is DataDirectoryRefused =>
   cause instanceof DataDirectoryOutdated || cause instanceof DataDirectoryTooNew
 
-/** Makes a directory that holds private ones. As root, other accounts may pass through it but not list it. */
+/** Creates a directory for private directories. As root, other accounts can traverse but not list it. */
 export const makePassableDirectory = async (directory: string): Promise<void> => {
   await mkdir(directory, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
 }
@@ -56,10 +56,10 @@ const readLayout = async (directory: string): Promise<string | undefined> => {
   }
 }
 
-/** Makes the service's data directory and marks its layout. Rejects when the directory has another layout. */
+/** Creates the service's data directory and records its layout. Rejects a directory with another layout. */
 export const makeDataDirectory = async (directory: string): Promise<void> => {
   await makePassableDirectory(directory)
-  // Listed before the layout is read: entries that another program creates in the meantime follow its layout file.
+  // Listed before the layout is read, since entries of a concurrent program follow its layout file.
   const entries = await readdir(directory)
   const layout = await readLayout(directory)
   if (layout === currentLayout) return
@@ -70,7 +70,7 @@ export const makeDataDirectory = async (directory: string): Promise<void> => {
   await rename(draft, join(directory, "layout"))
 }
 
-/** Makes the data directory ready for a program that writes into it. */
+/** Prepares the data directory for a program that writes into it. */
 export const prepareDataDirectory = Effect.fn("DataDirectory.prepare")((directory: string) =>
   Effect.tryPromise({
     try: async () => {

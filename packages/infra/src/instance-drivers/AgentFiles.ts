@@ -3,7 +3,10 @@ import { Effect } from "effect"
 import { lstat, readdir } from "node:fs/promises"
 import { type FileOperationFailed, isFileMissing, tryFileOperation } from "./HostFiles.ts"
 
-/** The entries of a directory of agents' files that belong to none of these. The instance can put a link in its place. */
+/**
+ * Lists the entries of an agents' directory that belong to none of these agents. The instance can replace the directory
+ * with a link.
+ */
 export const listOtherAgents = (
   agents: string,
   kept: ReadonlyArray<AgentId>

@@ -16,7 +16,7 @@ import { tryFileOperation } from "./HostFiles.ts"
 import * as InstanceLogFile from "./InstanceLogFile.ts"
 import type * as OwnerLocks from "@berth/domain/shared/OwnerLocks"
 
-/** The names of an owner's objects on a platform, and its files on this host. */
+/** Names of an owner's objects on a platform, and its files on this host. */
 export interface InstanceNames extends InstanceLogFile.InstanceLogFiles {
   readonly owner: UserId
   readonly directory: string
@@ -28,18 +28,18 @@ export interface RegisteredInstance {
 }
 
 export interface Replacement<E> {
-  /** Removes all files but the agents' first. */
+  /** Whether to remove all files except the agents' first. */
   readonly fresh: boolean
   readonly accept: (instance: RunningInstance) => Effect.Effect<void, E>
 }
 
 type StartFailure = InstanceStartFailed | InstanceHostUnavailable
 
-/** The operations of a container platform (Docker, Kubernetes) on one owner's objects. The driver holds the owner's lock. */
+/** Operations of a container platform (Docker, Kubernetes) on an owner's objects. The driver holds the owner's lock. */
 export interface ContainerPlatform<Names extends InstanceNames, Registered extends RegisteredInstance> {
-  /** Container or pod, in messages. */
+  /** Name of a container or pod in messages. */
   readonly unit: string
-  /** None for an id that cannot be part of a name. */
+  /** None for an id that is not valid in a name. */
   readonly namesOf: (owner: UserId) => Option.Option<Names>
   readonly running: {
     readonly exits: InstanceDriver["Type"]["exits"]
@@ -47,9 +47,9 @@ export interface ContainerPlatform<Names extends InstanceNames, Registered exten
     readonly list: () => ReadonlyArray<Registered>
     readonly get: (owner: UserId) => Option.Option<Registered>
   }
-  /** Adopts a running instance, or starts one. */
+  /** Adopts a running instance, else starts one. */
   readonly start: (spec: InstanceSpec, names: Names) => Effect.Effect<RunningInstance, StartFailure>
-  /** Starts an instance of the newest image, which stays once it is accepted. */
+  /** Starts an instance of the newest image, which is kept if accepted. */
   readonly update: <E>(
     spec: InstanceSpec,
     names: Names,
@@ -60,16 +60,16 @@ export interface ContainerPlatform<Names extends InstanceNames, Registered exten
   readonly removeOtherAgents: (names: Names, kept: ReadonlyArray<AgentId>) => Effect.Effect<void, Error>
   readonly listOwners: Effect.Effect<ReadonlyArray<UserId>, Error>
   readonly listRunning: Effect.Effect<ReadonlyArray<UserId>, Error>
-  /** Finds and registers an instance that an earlier backend, or another driver, started. */
+  /** Finds and registers an instance started by an earlier backend or another driver. */
   readonly find: (names: Names) => Effect.Effect<Option.Option<RunningInstance>, Error>
-  /** The log of the container; none without one. */
+  /** Reads the log of the container; none without a container. */
   readonly readLog: (names: Names) => Effect.Effect<ReadonlyArray<RuntimeLogEntry>, Error>
   readonly readFigures: (
     registered: Registered
   ) => Effect.Effect<Omit<InstanceStats, "memoryLimitBytes" | "startedAt">, Error>
 }
 
-/** Figures of an instance whose platform gives none. */
+/** Figures of an instance whose platform reports none. */
 export const unknownFigures = {
   cpuPercent: null,
   memoryBytes: null,
@@ -80,7 +80,7 @@ export const unknownFigures = {
 
 const byTime: Order.Order<RuntimeLogEntry> = Order.mapInput(DateTime.Order, ({ timestamp }) => timestamp)
 
-/** The driver of a container platform. With `onClose: "leave"` the instances outlive it. */
+/** Driver for a container platform. With `onClose: "leave"` the instances outlive the driver. */
 export const make = <Names extends InstanceNames, Registered extends RegisteredInstance>(
   platform: ContainerPlatform<Names, Registered>,
   { onClose }: { readonly onClose: "leave" | "stop" }
@@ -94,14 +94,14 @@ export const make = <Names extends InstanceNames, Registered extends RegisteredI
         Effect.transposeMapOption(namesOf(owner), (names) => running.withOwnerLock(owner, work(names)))
       )
 
-    /** Fails for an id that names nothing. */
+    /** Fails for an id without a name. */
     const requireNames = <A, E>(owner: UserId, work: (names: Names) => Effect.Effect<A, E>) =>
       Effect.flatMap(
         withNames(owner, work),
         Effect.mapError(() => new InstanceStartFailed({ owner, reason: `the owner's id names no ${platform.unit}` }))
       )
 
-    /** Does nothing for an id that names nothing. */
+    /** No effect for an id without a name. */
     const ignoreUnnamed = (owner: UserId, work: (names: Names) => Effect.Effect<unknown, Error>) =>
       Effect.asVoid(Effect.mapError(withNames(owner, work), toHostUnavailable))
 
@@ -134,7 +134,7 @@ export const make = <Names extends InstanceNames, Registered extends RegisteredI
         ignoreUnnamed(owner, (names) => platform.removeOtherAgents(names, kept))
     )
 
-    /** Called before every turn: no call to the platform for a registered instance. */
+    /** Called before every turn, so a registered instance requires no call to the platform. */
     const inspect = Effect.fn("InstanceDriver.inspect")((owner: UserId) =>
       Option.match(running.get(owner), {
         onSome: ({ instance }) => Effect.succeedSome(instance),

@@ -4,6 +4,6 @@ export interface CpuSample {
   readonly at: number
 }
 
-/** Percent of one core between two samples; null when no time lies between them. */
+/** Percent of one core between two samples; null for samples at the same time. */
 export const computeCpuPercent = (before: CpuSample, now: CpuSample): number | null =>
   now.at <= before.at ? null : Math.max(0, (100 * (now.cpuMs - before.cpuMs)) / (now.at - before.at))

@@ -4,9 +4,12 @@ import { join } from "node:path"
 import { type FileOperationFailed, tryFileOperation } from "./HostFiles.ts"
 
 const mib = 1024 * 1024
-/** The cost of an empty file: its directory entry and inode. */
+/** Size of an empty file: its directory entry and inode. */
 const entryBytes = 4096
-/** Files and directories of an instance; agents' tools allow a thousand per agent. Bounds the time of a count. */
+/**
+ * Maximum files and directories of an instance, which bounds the time of a count; tools of agents allow a thousand per
+ * agent.
+ */
 export const maximumEntries = 200_000
 
 const isGone = (cause: unknown): boolean =>
@@ -21,7 +24,7 @@ const sizeOf = (path: string): Promise<number> =>
     }
   )
 
-/** The bytes on disk of each entry of a tree, without following links. */
+/** Yields the bytes on disk of each entry of a tree, without following links. */
 async function* listSizes(directory: string): AsyncGenerator<number, void, undefined> {
   const pending = [directory]
   for (let at = pending.pop(); at !== undefined; at = pending.pop())
@@ -36,7 +39,7 @@ async function* listSizes(directory: string): AsyncGenerator<number, void, undef
     }
 }
 
-/** A count of a directory tree in steps. */
+/** An incremental count of a directory tree. */
 export interface DiskCount {
   readonly directory: string
   readonly sizes: AsyncGenerator<number, void, undefined>
@@ -51,11 +54,11 @@ export const beginDiskCount = (directory: string): DiskCount => ({
   entries: 0
 })
 
-/** Whether a directory holds more than it may. */
+/** Whether a directory exceeds its limits. */
 export const isOverLimit = ({ bytes, entries }: Pick<DiskCount, "bytes" | "entries">, tolerance: number): boolean =>
   bytes > tolerance || entries > maximumEntries
 
-/** Counts up to `steps` further entries, or until a limit is exceeded. True when the count has ended. */
+/** Counts up to `steps` further entries, or until a limit is exceeded. True at the end of the count. */
 export const continueDiskCount = (
   count: DiskCount,
   steps: number,
@@ -75,14 +78,14 @@ export const continueDiskCount = (
     return false
   })
 
-/** Bytes of a directory on disk, without following links. Counting stops above `enough`, which bounds the work. */
+/** Returns the bytes of a directory on disk, without following links. Stops above `enough`, which bounds the work. */
 export const measureDiskUsage = (directory: string, enough: number): Effect.Effect<number, FileOperationFailed> =>
   Effect.suspend(() => {
     const count = beginDiskCount(directory)
     return Effect.as(continueDiskCount(count, Number.POSITIVE_INFINITY, enough), count)
   }).pipe(Effect.map(({ bytes }) => bytes))
 
-/** Bytes of the deleted files that a process holds open; none on systems without `/proc`. */
+/** Returns the bytes of deleted files that a process holds open; none on systems without `/proc`. */
 export const measureDeletedFiles = (pid: number): Effect.Effect<number> =>
   Effect.promise(async () => {
     const directory = `/proc/${pid}/fd`
@@ -98,16 +101,17 @@ export const measureDeletedFiles = (pid: number): Effect.Effect<number> =>
   })
 
 /**
- * The bytes at which an instance is ended. The runtime's tools enforce the limit itself, so well above it other code writes.
- * An instance that started above the limit may run, so that its owner can delete files, but not grow.
+ * Returns the bytes at which an instance is ended. The runtime's tools enforce the limit, so a much higher usage is
+ * caused by other code. An instance that started above the limit may run, so that its owner can delete files, but its
+ * usage must not grow.
  */
 export const computeDiskTolerance = (diskMb: number, atStart: number): number =>
   Math.max(Math.floor(diskMb * mib * 1.1), atStart + mib)
 
-/** Counting a large directory is expensive: counts take at most this share of the time, with a pause of at most 20 seconds. */
+/** Maximum share of time for counts, since counting a large directory is expensive; the pause is at most 20 seconds. */
 const maximumDiskCountShare = 1 / 50
 const maximumDiskCountPauseMs = 20_000
 
-/** The pause after a count that took `spentMs`. */
+/** Returns the pause after a count of `spentMs`. */
 export const computeDiskCountPause = (spentMs: number): number =>
   Math.min(spentMs / maximumDiskCountShare, maximumDiskCountPauseMs)

@@ -5,10 +5,10 @@ import { RuntimeNotReady } from "./RuntimeNotReady.ts"
 /** The runtime's response to a health request with the token. */
 export type HealthProbeResult = "healthy" | "rejected" | "unresponsive"
 
-/** Consecutive health checks without an answer, two seconds each, until an instance counts as hung. */
+/** Consecutive health checks without a response, two seconds each, after which an instance counts as hung. */
 export const maximumMissedHealthChecks = 3
 
-/** Whether a runtime answers at the endpoint, and accepts the token. */
+/** Checks whether a runtime responds at the endpoint and accepts the token. */
 export const probeHealth = (
   client: RuntimeClient,
   endpoint: string,
@@ -22,23 +22,23 @@ export const probeHealth = (
     })
   )
 
-/** The reason for which a running instance is replaced. */
+/** Describes why a running instance is replaced. */
 export const describeProbe = (result: HealthProbeResult) =>
   result === "rejected" ? "it has another token" : "it does not answer"
 
 export const readyTimeout = Duration.seconds(15)
-/** Between two health requests of a runtime that starts. */
+/** Interval of health requests to a starting runtime. */
 const pollInterval = Duration.millis(100)
 
 export interface ReadinessOptions<E, E2> {
   readonly client: RuntimeClient
   readonly endpoint: string
   readonly token: Redacted.Redacted
-  /** Fails when the container ends. */
+  /** Fails at the end of the container. */
   readonly ended: Effect.Effect<never, E>
-  /** Completes the message of a timeout. */
+  /** Text for the message of a timeout. */
   readonly explain: Effect.Effect<string, E2>
-  /** Ends with the next sign of life, which makes a health request due. */
+  /** Completes at the next activity, which triggers a health request. */
   readonly nextSign: Effect.Effect<unknown>
 }
 

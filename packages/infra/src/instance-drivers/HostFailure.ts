@@ -2,11 +2,11 @@ import { InstanceHostUnavailable, InstanceStartFailed } from "@berth/domain/inst
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Effect } from "effect"
 
-/** A failure of the host itself, after which the state of the instance is unknown. */
+/** Reports a failure of the host itself, after which the state of the instance is unknown. */
 export const toHostUnavailable = ({ message }: { readonly message: string }): InstanceHostUnavailable =>
   new InstanceHostUnavailable({ reason: message })
 
-/** Distinguishes failures of the host from those of a start. */
+/** Separates failures of the host from failures of a start. */
 export const makeToStartFailed =
   <E extends Error>(isHostProblem: (error: E) => boolean) =>
   (owner: UserId) =>
@@ -14,7 +14,7 @@ export const makeToStartFailed =
       isHostProblem(error) ? toHostUnavailable(error) : new InstanceStartFailed({ owner, reason: error.message })
     )
 
-/** For cleaning up after a failure, which is reported instead. The next start repeats it. */
+/** Logs a failed cleanup after another failure, which is reported instead. The next start repeats the cleanup. */
 export const logCleanupFailure = (cleanup: Effect.Effect<unknown, Error>): Effect.Effect<void> =>
   Effect.catchAll(Effect.asVoid(cleanup), ({ message }) =>
     Effect.logWarning("Instance cleanup failed").pipe(Effect.annotateLogs({ reason: message }))
@@ -23,7 +23,7 @@ export const logCleanupFailure = (cleanup: Effect.Effect<unknown, Error>): Effec
 export const logReplaced = (owner: UserId, reason: string) =>
   Effect.logWarning("Instance replaced").pipe(Effect.annotateLogs({ userId: owner, reason }))
 
-/** Stops the instances of a driver that closes. Failures are logged, so that one does not keep the others running. */
+/** Stops the instances of a closing driver. Failures are logged, so that one does not keep the others running. */
 export const stopAll = (
   owners: ReadonlyArray<UserId>,
   stop: (owner: UserId) => Effect.Effect<void, InstanceHostUnavailable>

@@ -2,7 +2,7 @@ import { Data, Effect, Option, Predicate } from "effect"
 import { constants } from "node:fs"
 import { lstat, mkdir, open } from "node:fs/promises"
 
-/** The codes that blame the host, whatever the file, and what helps. */
+/** Error codes caused by the host, regardless of the file, with advice. */
 const hostAdvice: Readonly<Record<string, string>> = {
   ENOSPC: "The disk is full: free space on it.",
   EDQUOT: "The disk quota is used up: raise it, or free space.",
@@ -23,7 +23,7 @@ export class FileOperationFailed extends Data.TaggedError("FileOperationFailed")
   }
 }
 
-/** Whether the host is at fault, not the file. */
+/** Whether the host instead of the file causes the failure. */
 export const isHostFault = ({ cause }: FileOperationFailed): boolean => Object.hasOwn(hostAdvice, codeOf(cause))
 
 const codeOf = (cause: unknown): string =>
@@ -35,8 +35,8 @@ export const tryFileOperation = <A>(operation: string, work: () => Promise<A>): 
   Effect.tryPromise({ try: work, catch: (cause) => new FileOperationFailed({ operation, cause }) })
 
 /**
- * Makes a directory that other accounts can only pass through. The temporary directory is world-writable, so an existing one
- * must belong to this account alone.
+ * Creates a directory that other accounts can only traverse. The temporary directory is world-writable, so an existing
+ * directory must belong to this account.
  */
 export const ensureOwnDirectory = async (directory: string): Promise<string> => {
   await mkdir(directory, { mode: 0o711 }).catch(async () => {
@@ -48,8 +48,8 @@ export const ensureOwnDirectory = async (directory: string): Promise<string> => 
 }
 
 /**
- * Reads up to `limit` bytes from `from` on. An instance may have made the file: links are not followed, pipes not waited
- * for. None when it is missing or not a regular file.
+ * Reads up to `limit` bytes starting at `from`. The file can be created by an instance: links are not followed, and
+ * pipes are not read. None if it is absent or not a regular file.
  */
 export const readRegularFile = (
   path: string,

@@ -9,7 +9,7 @@ import * as InstanceLogFile from "./InstanceLogFile.ts"
 import { addInstances } from "./InstanceMetrics.ts"
 import { decideMemoryAlert, describeMemoryAlert } from "./MemoryAlert.ts"
 
-// Of all instances together, since a label per instance would have no bound.
+// Sum over all instances, since a label per instance would be unbounded.
 const runningInstances = Metric.gauge("berth_instances_running", { description: "Instances that this backend runs" })
 const memory = Metric.gauge("berth_instances_memory_bytes", { description: "Memory of these instances together" })
 const cpuSeconds = Metric.counter("berth_instances_cpu_seconds_total", {
@@ -17,12 +17,12 @@ const cpuSeconds = Metric.counter("berth_instances_cpu_seconds_total", {
   incremental: true
 })
 
-/** The state between two checks of an instance; a later backend does not need it. */
+/** State between two checks of an instance; not required by a later backend. */
 interface Observations {
   missedHealthChecks: number
   memoryAlert: number
   memoryBytes: number
-  /** The last two samples, the newer one first. */
+  /** The last two samples, the newest first. */
   cpu: ReadonlyArray<CpuSample>
   isEnding: boolean
 }
@@ -35,7 +35,7 @@ export interface InstanceChecksOptions<Running> {
   readonly client: RuntimeClient
 }
 
-/** The checks of running instances that all drivers share, for as long as the scope is open. */
+/** Checks of running instances shared by all drivers; they run until the scope closes. */
 export const make = <Running extends { readonly instance: RunningInstance }>({
   client,
   endWithReason,
@@ -72,13 +72,13 @@ export const make = <Running extends { readonly instance: RunningInstance }>({
       (removeInstances) => Effect.sync(removeInstances)
     )
 
-    /** In the background: an instance that ignores SIGTERM must not delay the checks of the others. */
+    /** In the background, since an instance that ignores SIGTERM must not delay the checks of others. */
     const end = (running: Running, reason: string) =>
       Effect.suspend(() => {
         const observed = observationsOf(running)
         if (observed.isEnding) return Effect.void
         observed.isEnding = true
-        // A host that was unavailable has not ended it: a later check tries again.
+        // If the host was unavailable, a later check retries.
         const ended = Effect.ensuring(
           endWithReason(running, reason),
           Effect.sync(() => {
@@ -109,7 +109,7 @@ export const make = <Running extends { readonly instance: RunningInstance }>({
 
       checkHealth: (running: Running) =>
         Effect.gen(function* () {
-          // An adopted instance's token is unknown; a rejection is an answer too.
+          // The token of an adopted instance is unknown; a rejection is a response too.
           const health = yield* probeHealth(client, running.instance.endpoint, Redacted.make("none"))
           const observed = observationsOf(running)
           observed.missedHealthChecks = health === "unresponsive" ? observed.missedHealthChecks + 1 : 0

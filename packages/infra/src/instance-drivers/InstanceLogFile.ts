@@ -12,9 +12,9 @@ export interface InstanceLogFiles {
   readonly rotatedLog: string
 }
 
-/** The limit of the log and of the rotated log, each, in bytes. */
+/** Maximum bytes of the log and of the rotated log, each. */
 export const maximumLogBytes = 2 * 1024 * 1024
-/** Bytes at the end of the log that are searched for the reason of an exit. */
+/** Bytes at the end of the log to search for the reason of an exit. */
 const tailBytes = 16 * 1024
 
 const appending = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
@@ -38,8 +38,8 @@ const bytes = async (path: string, from: number, length: number): Promise<Buffer
 }
 
 /**
- * Rotates a log over the limit. The file is truncated, not renamed: the instance keeps its descriptor, which is in append
- * mode.
+ * Rotates a log above the limit. The file is truncated instead of renamed, since the instance keeps its descriptor in
+ * append mode.
  */
 export const rotate = (directory: InstanceLogFiles): Effect.Effect<void, FileOperationFailed> =>
   Effect.flatMap(readFileSize(directory.log), (size) =>
@@ -50,7 +50,7 @@ export const rotate = (directory: InstanceLogFiles): Effect.Effect<void, FileOpe
           const file = await open(unfinished, "wx", 0o600)
           try {
             await file.write(await bytes(directory.log, size - maximumLogBytes, maximumLogBytes))
-            // Concurrently appended lines, bounded in case of a flood.
+            // Concurrently appended lines, limited in case of a flood.
             await file.write(await bytes(directory.log, size, maximumLogBytes))
           } finally {
             await file.close()
@@ -60,7 +60,7 @@ export const rotate = (directory: InstanceLogFiles): Effect.Effect<void, FileOpe
         })
   )
 
-/** Opens the log for a new process; `from` is its length before. */
+/** Opens the log for a new process; `from` is its previous length. */
 export const openForProcess = (
   directory: InstanceLogFiles
 ): Effect.Effect<{ file: FileHandle; from: number }, FileOperationFailed> =>
@@ -70,13 +70,13 @@ export const openForProcess = (
     return { file, from: yield* readFileSize(directory.log) }
   })
 
-/** Appends text that ends with a newline. Best-effort: a full disk must not keep an exit from being handled. */
+/** Appends text that ends with a newline. Best-effort, since a full disk must not block the handling of an exit. */
 export const append = (files: InstanceLogFiles, text: string): Effect.Effect<void> =>
-  // An instance that has exited is no longer monitored, and its log may be over the limit.
+  // An exited instance is no longer monitored, and its log may exceed the limit.
   Effect.zipRight(
     rotate(files),
     tryFileOperation(`writing to ${files.log}`, () =>
-      // The leading newline ends a line that the process left unfinished.
+      // The leading newline ends an incomplete line of the process.
       appendFile(files.log, `\n${text}`, { flag: appending, mode: 0o600 })
     )
   ).pipe(
@@ -89,7 +89,7 @@ export const append = (files: InstanceLogFiles, text: string): Effect.Effect<voi
 export const appendHostLine = (files: InstanceLogFiles, level: LogLevel, message: string): Effect.Effect<void> =>
   Effect.flatMap(DateTime.now, (now) => append(files, formatHostLine(level, now, message)))
 
-/** The end of the log, from `from` on; empty when it cannot be read. */
+/** Reads the end of the log starting at `from`; empty if unreadable. */
 export const readTail = (directory: InstanceLogFiles, from = 0): Effect.Effect<string> =>
   Effect.flatMap(readFileSize(directory.log), (size) =>
     readRegularFile(directory.log, tailBytes, Math.max(from > size ? 0 : from, size - tailBytes))
@@ -100,7 +100,7 @@ export const readTail = (directory: InstanceLogFiles, from = 0): Effect.Effect<s
     )
   )
 
-/** The end of a file, at most twice the limit of a log. */
+/** Reads the end of a file, at most twice the limit of a log. */
 const readRecent = (path: string): Effect.Effect<string, FileOperationFailed> =>
   Effect.flatMap(readFileSize(path), (size) =>
     Effect.map(
@@ -109,7 +109,7 @@ const readRecent = (path: string): Effect.Effect<string, FileOperationFailed> =>
     )
   )
 
-/** The entries of both files, in written order. */
+/** Reads the entries of both files in written order. */
 export const readEntries = ({
   log,
   rotatedLog

@@ -5,7 +5,7 @@ import { HttpClient } from "@effect/platform"
 import { Effect, Fiber, Metric } from "effect"
 import * as RuntimeClient from "../runtime/RuntimeClient.ts"
 
-// Of all instances together, since a label per instance would have no bound.
+// Sum over all instances, since a label per instance would be unbounded.
 const answered = Metric.gauge("berth_instances_measured", {
   description: "Running instances that returned the figures of their process"
 })
@@ -34,7 +34,7 @@ const concurrency = 16
 type InstanceList = () => ReadonlyArray<RunningInstance>
 const lists = new Set<InstanceList>()
 
-/** Registers the running instances of a driver. Returns its removal. */
+/** Registers the running instances of a driver. Returns a function that removes them. */
 export const addInstances = (list: InstanceList): (() => void) => {
   lists.add(list)
   return () => void lists.delete(list)
@@ -67,8 +67,8 @@ const update = (all: ReadonlyArray<RuntimeStats>): void => {
 }
 
 /**
- * Reads the figures of the running instances' processes, at most once in five seconds. Instances that do not answer in time are
- * left out; sleeping ones stay asleep.
+ * Reads figures of the running instances' processes, at most once per five seconds. Omits instances without a timely
+ * response; sleeping instances stay asleep.
  */
 export const make: Effect.Effect<Effect.Effect<void>, never, InstanceRepository | HttpClient.HttpClient> = Effect.gen(
   function* () {
@@ -98,7 +98,7 @@ export const make: Effect.Effect<Effect.Effect<void>, never, InstanceRepository 
       yield* Effect.sync(() => update(found))
     }).pipe(Effect.withTracerEnabled(false))
 
-    // In a fiber of its own: a reader that leaves would end the read of the next one.
+    // In a separate fiber, since an interrupted reader must not interrupt the read for the next one.
     const readToEnd = Effect.uninterruptible(Effect.flatMap(Effect.forkDaemon(Effect.interruptible(read)), Fiber.join))
     return yield* Effect.cachedWithTTL(readToEnd, lifetime)
   }

@@ -4,7 +4,7 @@ import { Effect, Option, PubSub, Stream } from "effect"
 import * as InstanceLogFile from "./InstanceLogFile.ts"
 import * as OwnerLocks from "@berth/domain/shared/OwnerLocks"
 
-/** The running instances of a driver, their exits, and one lock per owner. */
+/** Running instances of a driver, their exits, and one lock per owner. */
 export const make = <Running extends { readonly instance: RunningInstance }>(
   logOf: (running: Running) => InstanceLogFile.InstanceLogFiles
 ) =>
@@ -23,7 +23,7 @@ export const make = <Running extends { readonly instance: RunningInstance }>(
         yield* PubSub.publish(exits, { owner, reason })
       })
 
-    /** Ends an instance and publishes its exit. It stays registered while it cannot be ended. */
+    /** Ends an instance and publishes its exit. It stays registered until it has ended. */
     const end = (one: Running, ended: Effect.Effect<unknown, Error>, reason: string, hostLine: string) =>
       Effect.gen(function* () {
         const { owner } = one.instance
@@ -51,11 +51,11 @@ export const make = <Running extends { readonly instance: RunningInstance }>(
         running.set(one.instance.owner, one)
         return one.instance
       },
-      /** From here on the exit of the owner's instance is not published. */
+      /** Afterwards, the exit of the owner's instance is not published. */
       unregister: (owner: UserId) => void running.delete(owner),
-      /** The instance is unregistered before. */
+      /** The instance must be unregistered first. */
       publishExit: (one: Running, reason: string) => publish(one, reason, `The instance exited: ${reason}`),
-      /** For an instance that has exited and left something to end. */
+      /** For an exited instance with remains to end. */
       endExited: (one: Running, ended: Effect.Effect<unknown, Error>, reason: string) =>
         end(one, ended, reason, `The instance exited: ${reason}`),
       /** For an instance that must not continue. */

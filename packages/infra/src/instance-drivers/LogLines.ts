@@ -3,7 +3,7 @@ import { DateTime, Option, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
-/** The members of a runtime's log line that users see. */
+/** Members of a runtime's log line that users see. */
 const LogLine = Schema.parseJson(
   Schema.Struct({
     level: Schema.String,
@@ -48,12 +48,13 @@ const messageOf = ({ cause, message, model, provider, reason }: LogLine): string
     .join(": ")
     .slice(0, maximumMessageLength)
 
-/** Lines without a level are, for example, of a crash. */
+/** Lines without a level can be those of a crash. */
 const guessLevel = (text: string): LogLevel => (/error|fatal|exception|cannot|failed/i.test(text) ? "error" : "info")
 
 /**
- * Parses an instance's log, oldest entry first. An id is made of the line itself, so it survives rotation. Undated lines,
- * for example of a crash, become one entry with the time of the line before; without one they are dropped.
+ * Parses an instance's log, oldest entry first. An id is derived from the line, so it survives rotation. Consecutive
+ * undated lines, for example of a crash, become one entry with the time of the previous line; without a previous line
+ * they are dropped.
  */
 export const parseLogEntries = (text: string): ReadonlyArray<RuntimeLogEntry> => {
   const entries: Array<RuntimeLogEntry> = []
@@ -71,7 +72,7 @@ export const parseLogEntries = (text: string): ReadonlyArray<RuntimeLogEntry> =>
     undated = []
     if (before === undefined || message === "") return
     entries.push({
-      // The text may grow, so the line before makes the id.
+      // The text may grow, so the id is derived from the previous line.
       id: idOf(`after ${before.raw}`),
       timestamp: before.timestamp,
       level: guessLevel(message),
@@ -81,7 +82,7 @@ export const parseLogEntries = (text: string): ReadonlyArray<RuntimeLogEntry> =>
     })
   }
 
-  // The last part is empty or an unfinished line.
+  // The last part is empty or an incomplete line.
   for (const raw of text.split("\n").slice(0, -1)) {
     const line = decode(raw)
     if (Option.isNone(line)) {
@@ -105,6 +106,6 @@ export const parseLogEntries = (text: string): ReadonlyArray<RuntimeLogEntry> =>
   return entries
 }
 
-/** A message of the host as a line of the instance's log. */
+/** Formats a message of the host as a line of the instance's log. */
 export const formatHostLine = (level: LogLevel, timestamp: DateTime.Utc, message: string): string =>
   `${JSON.stringify({ level, timestamp: DateTime.formatIso(timestamp), message, source: "host" })}\n`

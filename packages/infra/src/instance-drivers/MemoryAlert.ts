@@ -1,17 +1,17 @@
 const mib = 1024 * 1024
 
-/** The shares of its memory at which the owner of an instance is warned, the highest first. */
+/** Shares of memory at which the owner of an instance is warned, the highest first. */
 const alertShares = [0.9, 0.8]
-/** An alert ends this share below its own, so that a level in between raises no second one. */
+/** An alert ends at its share minus this one, so that small changes raise no further alert. */
 const hysteresis = 0.1
 
 export interface MemoryAlert {
-  /** The share that was warned of last; 0 is none. */
+  /** Share of the last warning; 0 for none. */
   readonly share: number
   readonly isRaised: boolean
 }
 
-/** The alert after a measurement, and whether it is a new one. */
+/** Returns the alert after a measurement, and whether it is new. */
 export const decideMemoryAlert = (share: number, usedBytes: number, limitMb: number): MemoryAlert => {
   const used = usedBytes / (limitMb * mib)
   const reached = alertShares.find((alert) => used >= alert) ?? 0
@@ -19,7 +19,7 @@ export const decideMemoryAlert = (share: number, usedBytes: number, limitMb: num
   return { share: used < share - hysteresis ? reached : share, isRaised: false }
 }
 
-/** A sentence for the instance's log. */
+/** Describes an alert for the instance's log. */
 export const describeMemoryAlert = (usedBytes: number, limitMb: number): string => {
   const usedMb = Math.round(usedBytes / mib)
   const percent = Math.round((100 * usedBytes) / (limitMb * mib))

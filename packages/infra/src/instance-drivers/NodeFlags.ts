@@ -1,10 +1,10 @@
 import { dirname } from "node:path"
 import nodeSizeFlags from "./node-size-flags.json" with { type: "json" }
 
-/** Support of this Node.js for the permission model, from `process.allowedNodeEnvironmentFlags`. */
+/** Support of this Node.js for the permission model, according to `process.allowedNodeEnvironmentFlags`. */
 export interface PermissionFlags {
   readonly switch: "--permission" | "--experimental-permission" | null
-  /** Versions whose permission model covers the network need `--allow-net`. */
+  /** Required by versions whose permission model includes the network: `--allow-net`. */
   readonly net: boolean
 }
 
@@ -17,7 +17,7 @@ export const detectPermissionFlags = (known: { readonly has: (flag: string) => b
   net: known.has("--allow-net")
 })
 
-/** The same of another Node.js, such as `24.1.0`. None of an unknown version. */
+/** The same for another Node.js version, such as `24.1.0`. None for an unknown version. */
 export const permissionFlagsOfVersion = (version: string): PermissionFlags => {
   const [, major, minor] = (/^v?(\d+)\.(\d+)\./.exec(version) ?? []).map(Number)
   if (major === undefined || minor === undefined || major < 20) return { switch: null, net: false }
@@ -25,34 +25,40 @@ export const permissionFlagsOfVersion = (version: string): PermissionFlags => {
   return { switch: isStable ? "--permission" : "--experimental-permission", net: major >= 25 }
 }
 
-/** The heap's share of an instance's memory, in MiB. The rest is for the program (60 MiB before a turn) and external memory. */
+/**
+ * Returns the heap's share of an instance's memory in MiB. The rest is for the program (60 MiB before a turn) and
+ * external memory.
+ */
 export const computeHeapMb = (memoryMb: number): number =>
   Math.max(32, Math.floor(memoryMb - Math.max(96, memoryMb / 8)))
 
 /**
- * Idle memory is paid per owner, so V8 optimizes for size: 80 MB resident under load instead of 130. Maglev is off for its
- * size, and because it can hang a process that exits during a compilation.
+ * Idle memory is a cost per owner, so V8 optimizes for size: 80 MB resident under load instead of 130. Maglev is
+ * disabled for its size, and since it can hang a process that exits during a compilation.
  */
 const sizeFlags: ReadonlyArray<string> = nodeSizeFlags
 
-/** Makes glibc return the 16 MB that only loading the program needs. */
+/** Makes glibc release the 16 MB that only loading the program requires. */
 export const allocatorEnvironment = { MALLOC_TRIM_THRESHOLD_: "131072", MALLOC_MMAP_THRESHOLD_: "65536" }
 
-/** Allows an instance to write a directory. It also identifies an instance by its command line. */
+/** Grants write access to a directory. It also identifies an instance by its command line. */
 export const makeWriteFlag = (home: string): string => `--allow-fs-write=${home}/*`
 
 export interface NodeFlagsOptions {
   readonly permission: PermissionFlags
   readonly memoryMb: number
-  /** The entry of the program; its folder holds nothing else. */
+  /** Entry of the program; its folder contains nothing else. */
   readonly bundle: string
-  /** The instance's own directory. */
+  /** Home directory of the instance. */
   readonly home: string
-  /** The directory of its socket, if it has one. */
+  /** Directory of the instance's socket, if any. */
   readonly sockets?: string
 }
 
-/** Grants reading the program and reading and writing the own directory; no child processes, workers or native code. */
+/**
+ * Grants reading the program, and reading and writing the home directory; excludes child processes, workers and native
+ * code.
+ */
 export const makeNodeFlags = ({
   bundle,
   home,

@@ -1,7 +1,7 @@
 import { Option, Schema } from "effect"
 import { constants } from "node:os"
 
-/** The exit of a process as its parent observes it. */
+/** Exit of a process as observed by its parent. */
 export interface ProcessExit {
   readonly code: number | null
   readonly signal: string | null
@@ -14,7 +14,7 @@ const decode = Schema.decodeUnknownOption(LogLine)
 
 const rankLine = (line: string): number => (/"level":"(error|fatal)"|FATAL|Error:|ERR_/.test(line) ? 1 : 0)
 
-/** The message of a log line; empty below the level of a warning. */
+/** Returns the message of a log line; empty below the level of warnings. */
 const messageOf = (line: string): string =>
   Option.match(decode(line), {
     onNone: () => line,
@@ -24,7 +24,7 @@ const messageOf = (line: string): string =>
     }
   })
 
-/** The last error line at the end of an instance's log, else the last line. Empty when there is none. */
+/** Returns the last error line at the end of an instance's log, else the last line. Empty without lines. */
 export const findExitMessage = (log: string): string => {
   const lines = log
     .split("\n")
@@ -43,15 +43,15 @@ export const describeExit = (exit: Option.Option<ProcessExit>, logLine: string):
   return logLine === "" ? how : `${how}; its last log line: ${logLine}`
 }
 
-/** The end of a container's main process. */
+/** End of a container's main process. */
 export interface ContainerEnd {
   readonly exitCode: number
   readonly isOutOfMemory: boolean
-  /** The host's own reason; empty when there is none. */
+  /** The host's reason; empty if there is none. */
   readonly error: string
 }
 
-/** A process that a signal ended has this exit code plus the signal's number. */
+/** The exit code of a process ended by a signal is this plus the signal's number. */
 const signalBase = 128
 
 /** Describes the exit of a container. */

@@ -3,18 +3,18 @@ import type { InstanceSpec } from "@berth/domain/instances/InstanceDriver"
 import { Data } from "effect"
 import { allocatorEnvironment, makeNodeFlags, type PermissionFlags } from "./NodeFlags.ts"
 
-/** The account of every instance: no account of the host, and without rights there. */
+/** Account of every instance: unused on the host, and without rights there. */
 export const instanceUid = 65_534
-/** The port of the runtime in its container. */
+/** Port of the runtime in its container. */
 export const runtimePort = 8080
-/** The instance's volume. */
+/** Path of the instance's volume. */
 export const volumePath = "/data"
 export const homeName = "home"
 /** The instance's only writable directory on disk. */
 export const instanceHome = `${volumePath}/${homeName}`
 const bundle = "/runtime/runtime.mjs"
 
-/** The environment of an instance in a container, but for its token. */
+/** Environment of an instance in a container, without its token. */
 export const makeContainerEnvironment = ({
   backendUrl,
   diskMb,
@@ -28,13 +28,16 @@ export const makeContainerEnvironment = ({
   ...allocatorEnvironment
 })
 
-/** The arguments of `node` in a container. */
+/** Arguments of `node` in a container. */
 export const makeContainerArguments = (memoryMb: number, permission: PermissionFlags): ReadonlyArray<string> => [
   ...makeNodeFlags({ permission, memoryMb, bundle, home: instanceHome }),
   bundle
 ]
 
-/** Deletes the entries of a directory but the kept ones. The instance controls the entries: links are removed, not followed. */
+/**
+ * Deletes the entries of a directory except the kept ones. The instance controls the entries: links are removed, not
+ * followed.
+ */
 const removalScript = `
 const { lstatSync, readdirSync, rmSync } = require("node:fs")
 const [, directory, ...kept] = process.argv
@@ -44,7 +47,7 @@ for (const name of entries(directory)) {
   if (!kept.includes(name) || !lstatSync(path).isDirectory()) rmSync(path, { recursive: true, force: true })
 }`
 
-/** The command of a task that deletes the entries of a directory but the kept ones. */
+/** Makes the command of a task that deletes the entries of a directory except the kept ones. */
 export const makeRemovalCommand = (directory: string, kept: ReadonlyArray<string>): ReadonlyArray<string> => [
   "node",
   "-e",
@@ -53,7 +56,7 @@ export const makeRemovalCommand = (directory: string, kept: ReadonlyArray<string
   ...kept
 ]
 
-/** A task on an instance's files ended with an error. */
+/** A task on an instance's files failed. */
 export class InstanceTaskFailed extends Data.TaggedError("InstanceTaskFailed")<{ readonly reason: string }> {
   override get message() {
     return `The files of the instance cannot be removed: ${this.reason}`

@@ -9,10 +9,10 @@ import { makeDataDirectory } from "../files/DataDirectory.ts"
 import { makeMailEnvelope, type MailSender } from "./MailEnvelope.ts"
 
 export interface FileMailerOptions {
-  /** Parent of `mail/`, which is created when absent. */
+  /** Parent of `mail/`, which is created if absent. */
   readonly dataDirectory: string
   readonly from: MailSender
-  /** For development only: the link of a mail can grant access. */
+  /** For development only, since the link of a mail can grant access. */
   readonly logsLinks: boolean
 }
 

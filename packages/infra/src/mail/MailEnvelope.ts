@@ -8,7 +8,7 @@ export interface MailSender {
   readonly address: string
 }
 
-/** A mail as nodemailer options. Files and URLs in it are never accessed. */
+/** Converts a mail to nodemailer options. Files and URLs in it are never accessed. */
 export const makeMailEnvelope = (mail: Mail, sender: MailSender, now: DateTime.Utc) => ({
   from: sender,
   to: { name: "", address: mail.to },

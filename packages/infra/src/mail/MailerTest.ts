@@ -8,12 +8,12 @@ import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 export class MailerTest extends Context.Tag("@berth/test/MailerTest")<
   MailerTest,
   TestPortHandle<Mail, Mailer["Type"]> & {
-    /** Delivered mails, oldest first. */
+    /** Sent mails, oldest first. */
     readonly sent: Effect.Effect<ReadonlyArray<Mail>>
   }
 >() {}
 
-/** Keeps every valid mail in memory, unless the behavior is replaced. */
+/** Stores every valid mail in memory, unless the behavior is replaced. */
 export const layer: Layer.Layer<Mailer | MailerTest> = Layer.effectContext(
   Effect.gen(function* () {
     const sent = yield* Ref.make<ReadonlyArray<Mail>>([])

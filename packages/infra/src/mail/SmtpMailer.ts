@@ -10,13 +10,13 @@ export interface SmtpMailerOptions {
   /** `smtp://` or `smtps://`, with optional user and password. */
   readonly url: Redacted.Redacted<URL>
   readonly from: MailSender
-  /** Idle timeout of the connection; 30 s by default. */
+  /** Idle timeout of the connection; default: 30 s. */
   readonly idleTimeout?: Duration.Duration
 }
 
 const plainHost = (hostname: string) => hostname.replace(/^\[|\]$/g, "")
 
-/** System, library and SMTP codes only: the server's text may quote addresses. */
+/** System, library and SMTP codes only, since the server's text may quote addresses. */
 const reasonOf = (error: unknown): string => {
   const part = (name: string) =>
     Predicate.hasProperty(error, name) && (Predicate.isString(error[name]) || Predicate.isNumber(error[name]))
@@ -26,14 +26,14 @@ const reasonOf = (error: unknown): string => {
   return parts.length === 0 ? "no reason given" : parts.join(" ")
 }
 
-/** A 5xx for this mail or its recipient is permanent; a failed login is not about the mail. */
+/** A 5xx for this mail or its recipient is permanent; a failed login is independent of the mail. */
 const isPermanent = (error: unknown): boolean =>
   Predicate.hasProperty(error, "permanent") &&
   error.permanent === true &&
   Predicate.hasProperty(error, "code") &&
   (error.code === "EENVELOPE" || error.code === "EMESSAGE")
 
-/** Sends each mail over its own SMTP connection. A password requires TLS, except on loopback. */
+/** Sends each mail over a new SMTP connection. A password requires TLS, except on loopback. */
 export const layer = ({ from, idleTimeout = Duration.seconds(30), url }: SmtpMailerOptions): Layer.Layer<Mailer> =>
   Layer.sync(Mailer, () => {
     const { hostname, password, port, protocol, username } = Redacted.value(url)

@@ -15,7 +15,7 @@ import { Deferred, Duration, Effect, Either, Layer, Redacted, Runtime, Scope, St
 import type { IncomingMessage } from "node:http"
 import { OutboundClient } from "../net/OutboundClient.ts"
 
-/** Loaded by the first use, since the schemas of the library take a while. */
+/** Loaded on first use, since the library's schemas load slowly. */
 const loadSdk = Effect.promise(async () => {
   const [{ Client }, { StreamableHTTPClientTransport, StreamableHTTPError }, types] = await Promise.all([
     import("@modelcontextprotocol/sdk/client/index.js"),
@@ -30,9 +30,9 @@ const failed = (reason: string) => new McpCallFailed({ reason })
 const tooLong = failed(`Its answers have more than ${maximumMcpBytes} bytes.`)
 const tooManyRequests = failed("It sent too many requests of its own.")
 
-/** Pages of a list of tools that are read. */
+/** Maximum pages of a list of tools. */
 const maximumPages = 4
-/** Messages to a server in one exchange: the library answers each request of the server. */
+/** Maximum messages to a server in one exchange, since the library answers each request of the server. */
 const maximumMessages = 16
 const maximumErrorLength = 500
 const sessionEndTimeLimit = Duration.seconds(1)
@@ -44,7 +44,7 @@ const toWebHeaders = ({ headers }: IncomingMessage) =>
     )
   )
 
-/** `fetch` by the guarded client. No redirect is followed, and streams outside of a call are not opened. */
+/** Implements `fetch` with the guarded client. Follows no redirects, and opens no streams outside of a call. */
 const makeFetch = (
   open: OutboundClient["Type"]["open"],
   server: McpServer,
@@ -111,7 +111,7 @@ const makeFetch = (
     return fetch
   })
 
-/** A reason without secrets and without the body of an error response. */
+/** Returns a reason without secrets and without the body of an error response. */
 const toFailure =
   ({ StreamableHTTPError, types }: Sdk, server: McpServer) =>
   (cause: unknown) => {
@@ -135,7 +135,7 @@ const toText = ({ content, structuredContent }: CallToolResult): string => {
   return texts.length === 0 && structuredContent !== undefined ? JSON.stringify(structuredContent) : texts.join("\n")
 }
 
-/** The official SDK over the guarded client. Each use has a connection of its own. */
+/** The official SDK over the guarded client. Each use has a separate connection. */
 export const layer = Layer.effect(
   McpClient,
   Effect.gen(function* () {
@@ -209,7 +209,7 @@ export const layer = Layer.effect(
         tool: string,
         args: Readonly<Record<string, unknown>>
       ) {
-        // Not `callTool`, which compiles the server's schemas of results.
+        // Avoids `callTool`, which compiles the server's result schemas.
         const { isError, text } = yield* use(server, mcpCallTimeLimit, async (client, { types }, signal) => {
           const result = await client.request(
             { method: "tools/call", params: { name: tool, arguments: { ...args } } },

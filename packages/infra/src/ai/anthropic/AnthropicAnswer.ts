@@ -15,7 +15,7 @@ import type { AnthropicAnswerEvent, AnthropicUsage } from "./AnthropicBodies.ts"
 interface AnthropicAnswer {
   readonly hasBegun: boolean
   readonly stopReason: string | null
-  /** Why the answer was withheld. */
+  /** Reason for a withheld answer. */
   readonly explanation: string | null
   readonly usage: AnthropicUsage
   readonly calls: ReadonlyArray<PartialToolCall>
@@ -29,7 +29,7 @@ export const emptyAnthropicAnswer: AnthropicAnswer = {
   calls: []
 }
 
-/** Counts are cumulative; an omitted one keeps its value. */
+/** Counts are cumulative; an omitted count keeps its value. */
 const addUsage = (usage: AnthropicUsage, next: AnthropicUsage): AnthropicUsage => ({
   input_tokens: next.input_tokens ?? usage.input_tokens,
   cache_creation_input_tokens: next.cache_creation_input_tokens ?? usage.cache_creation_input_tokens,
@@ -101,7 +101,7 @@ export const addAnthropicEvent = (
   }
 }
 
-/** OpenAI's finish reason of a stop reason. */
+/** Maps a stop reason to OpenAI's finish reason. */
 const finishReasonOf = (stopReason: string): string => {
   switch (stopReason) {
     case "end_turn":
@@ -117,7 +117,7 @@ const finishReasonOf = (stopReason: string): string => {
   }
 }
 
-/** Fails for an answer without a beginning or a stop reason, and for a withheld one. */
+/** Fails for a withheld answer, and without a start or a stop reason. */
 export const finishAnthropicAnswer = (
   answer: AnthropicAnswer
 ): Either.Either<ModelEvent<ProviderEnding>, VendorAnswerMalformed | VendorAnswerWithheld> => {
@@ -128,7 +128,7 @@ export const finishAnthropicAnswer = (
     : Either.right({ type: "done", usage: usageOf(answer.usage), finishReason: finishReasonOf(answer.stopReason) })
 }
 
-// The vendor ends the block of a call also when its answer is truncated within it.
+// The vendor ends the block of a call even if the answer is truncated within it.
 export const readAnthropicToolCalls = ({ calls, stopReason }: AnthropicAnswer): ReadonlyArray<PartialToolCall> =>
   stopReason !== null && finishReasonOf(stopReason) === "length" ? dropTruncatedCall(calls) : calls
 

@@ -15,7 +15,7 @@ export type AnthropicAssistantBlock =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: object }
 
-/** The body of POST /messages. */
+/** Body of POST /messages. */
 export interface AnthropicBody {
   readonly model: string
   readonly max_tokens: number
@@ -40,7 +40,7 @@ export interface AnthropicBody {
   readonly top_p?: number
 }
 
-/** Cumulative. Tokens read from or written to the vendor's cache belong to the prompt, but not to `input_tokens`. */
+/** Cumulative. Tokens read from or written to the vendor's cache are part of the prompt, but not of `input_tokens`. */
 export const AnthropicUsage = Schema.Struct({
   input_tokens: optionalNullable(Schema.NonNegativeInt),
   cache_creation_input_tokens: optionalNullable(Schema.NonNegativeInt),
@@ -71,7 +71,7 @@ const MessageStart = Schema.Struct({
 const BlockStart = Schema.Struct({
   type: Schema.Literal("content_block_start"),
   index: optionalNullable(Schema.Int),
-  // The vendor's own tools use other block types.
+  // The vendor's built-in tools use other block types.
   content_block: Schema.Union(
     Schema.Struct({
       type: Schema.Literal("tool_use"),
@@ -87,7 +87,7 @@ const BlockStart = Schema.Struct({
 const BlockDelta = Schema.Struct({
   type: Schema.Literal("content_block_delta"),
   index: optionalNullable(Schema.Int),
-  // Thoughts and their signatures are deltas of other types.
+  // Thoughts and their signatures use other delta types.
   delta: Schema.Union(
     Schema.Struct({ type: Schema.Literal("text_delta"), text: Schema.String }),
     Schema.Struct({ type: Schema.Literal("input_json_delta"), partial_json: Schema.String }),
@@ -104,7 +104,7 @@ const MessageDelta = Schema.Struct({
   usage: optionalNullable(AnthropicUsage)
 })
 
-/** The events that are part of an answer. */
+/** Events that are part of an answer. */
 export const AnthropicAnswerEvent = Schema.Union(MessageStart, BlockStart, BlockDelta, MessageDelta)
 export type AnthropicAnswerEvent = typeof AnthropicAnswerEvent.Type
 
@@ -116,7 +116,7 @@ export const AnthropicStreamEvent = Schema.Union(
   otherThan("message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop", "error")
 )
 
-/** Hot path: a text delta, decoded without its schema; null for any other event. */
+/** Hot path: reads a text delta without a schema; null for any other event. */
 export const readAnthropicDelta = (json: unknown): AnthropicAnswerEvent | null => {
   if (!Predicate.isRecord(json) || json["type"] !== "content_block_delta") return null
   const { delta, index } = json

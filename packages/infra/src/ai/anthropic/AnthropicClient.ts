@@ -16,13 +16,13 @@ import { readAnthropicError, readAnthropicErrorBody } from "./AnthropicErrors.ts
 export interface AnthropicClient {
   /** POST /messages. Ends after `done`, or with the body. */
   readonly chat: (body: AnthropicBody) => Effect.Effect<VendorAnswer<AnthropicAnswerEvent>, VendorFailure, Scope.Scope>
-  /** The entries of GET /models. */
+  /** Entries of GET /models. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
   /** The cheapest call that requires a key. */
   readonly probe: Effect.Effect<void, VendorFailure>
 }
 
-/** The header `anthropic-version`; the address has a version too. */
+/** Header `anthropic-version`; the address has a separate version. */
 const protocolVersion = "2023-06-01"
 
 /** The vendor's maximum. */

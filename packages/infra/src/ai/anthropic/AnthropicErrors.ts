@@ -22,14 +22,14 @@ export const readAnthropicError = (
 
 export const readAnthropicErrorBody = makeVendorErrorBodyReader(AnthropicErrorBody, readAnthropicError)
 
-// An account without credit or permission can also be reported as an invalid request or a rate limit.
+// The vendor may also report an account without credit or permission as an invalid request or a rate limit.
 const isAccountFailure = ({ code, message }: VendorRequestRejected) =>
   /spend_limit_reached|billing|on_hold/.test(code ?? "") ||
   /credit balance is too low|specified (workspace )?API usage limits|organization has been disabled/i.test(
     message ?? ""
   )
 
-/** The meaning of an error of Anthropic. */
+/** Classifies an error of Anthropic. */
 export const classifyAnthropicFailure = (rejection: VendorRequestRejected): FailureKind => {
   const { status, type } = rejection
   if (isAccountFailure(rejection)) return "unauthorized"

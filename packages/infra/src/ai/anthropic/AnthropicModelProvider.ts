@@ -9,7 +9,7 @@ import { makeVendorModelProvider } from "../vendor/VendorModelProvider.ts"
 
 export interface AnthropicModelProviderOptions {
   readonly apiKey: Redacted.Redacted
-  /** With the version: https://api.anthropic.com/v1. */
+  /** Including the version: https://api.anthropic.com/v1. */
   readonly baseUrl: string
 }
 

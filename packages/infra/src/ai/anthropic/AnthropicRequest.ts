@@ -5,10 +5,10 @@ import { normalizeToolParameters } from "../vendor/VendorConversation.ts"
 import { toAnthropicModelName } from "./AnthropicModelName.ts"
 import type { AnthropicBody, AnthropicUserBlock } from "./AnthropicBodies.ts"
 
-// This wire requires a limit; every model since the fourth generation accepts this one.
+// This protocol requires a limit; every model since the fourth generation accepts this one.
 const defaultMaxTokens = 32_000
 
-/** Old models reject a higher limit. In tokens. */
+/** Maximum tokens; old models reject a higher limit. */
 const maximumAnswerTokens = (model: string): number => {
   if (/^claude-3-[a-z]/.test(model)) return 4_096
   return model.startsWith("claude-3-5-") ? 8_192 : Number.POSITIVE_INFINITY
@@ -17,7 +17,7 @@ const maximumAnswerTokens = (model: string): number => {
 // Models after 4.6 reject sampling options.
 const acceptsSamplingOptions = (model: string) => /^claude-(3-|[a-z]+-4(-[0-6])?(-\d{8})?$)/.test(model)
 
-/** Anthropic accepts one of the two, and a temperature of at most 1. */
+/** Anthropic accepts only one of the two, and a temperature of at most 1. */
 const samplingOf = (
   model: string,
   { temperature, topP }: ChatOptions
@@ -47,7 +47,7 @@ const messageOf = (turn: AlternatingTurn): AnthropicBody["messages"][number] => 
         results.length === 0 && parts === undefined
           ? text
           : [
-              // Results after a text are rejected.
+              // Results must precede text.
               ...results.map(({ id, result }) => ({ type: "tool_result" as const, tool_use_id: id, content: result })),
               ...(parts?.map(blockOf) ?? textIn(text))
             ]
@@ -75,10 +75,10 @@ const choiceOf = (
   }
 }
 
-// This wire has no JSON mode.
+// This protocol has no JSON mode.
 const jsonOnlyInstruction = "Answer with one valid JSON object and nothing else: no words around it, no code fence."
 
-/** Tools that the conversation calls must be declared, also when none is offered. */
+/** Tools called in the conversation must be declared, even if none is offered. */
 const toolsOf = (
   { parallelToolCalls, toolChoice, tools }: ChatOptions,
   turns: ReadonlyArray<AlternatingTurn>
@@ -101,7 +101,7 @@ const toolsOf = (
     : { tools: [...called].map((name) => ({ name, input_schema: { type: "object" } })), tool_choice: { type: "none" } }
 }
 
-/** Omits or adapts what the model rejects. */
+/** Makes a request; omits or adapts what the model rejects. */
 export const makeAnthropicRequest = (
   modelId: string,
   messages: ReadonlyArray<ChatMessage>,

@@ -5,9 +5,9 @@ import type { ModelFacts } from "./OpenRouterModel.ts"
 export interface KnownModels {
   /** OpenRouter's list, or the shipped one. */
   readonly facts: ReadonlyArray<ModelFacts>
-  /** The models of providers whose models no other list has (groq, sandbox), if listed. */
+  /** Models of providers that no other list contains (groq, sandbox), if listed. */
   readonly own: ReadonlyMap<ProviderName, ReadonlyArray<Model>>
-  /** The model ids in the lists of vendors whose models other providers run too, if listed. */
+  /** Model ids in the lists of vendors whose models other providers run too, if listed. */
   readonly vendors: ReadonlyMap<ProviderName, ReadonlyArray<string>>
 }
 
@@ -15,7 +15,7 @@ export const providersWithOwnModels: ReadonlySet<ProviderName> = new Set<Provide
 
 export const vendorsOfSharedModels: ReadonlySet<ProviderName> = new Set<ProviderName>(["anthropic", "openai", "google"])
 
-/** The vendors' lists. A list without any known model is ignored. */
+/** Lists of vendors. A list without any known model is ignored. */
 const listsOf = (vendors: KnownModels["vendors"], facts: ReadonlyArray<ModelFacts>) => {
   const known = new Set(facts.map(({ id }) => id))
   return new Map(
@@ -23,7 +23,9 @@ const listsOf = (vendors: KnownModels["vendors"], facts: ReadonlyArray<ModelFact
   )
 }
 
-/** Each model once: at the first configured provider that runs it, else unavailable at its home provider. */
+/**
+ * Assembles each model once: at the first configured provider that runs it, else unavailable at its nominal provider.
+ */
 export const assembleCatalog = (
   { facts, own, vendors }: KnownModels,
   configured: ReadonlySet<ProviderName>

@@ -18,7 +18,7 @@ const ListedByGoogle = Schema.Struct({
 const asListed = Schema.decodeUnknownOption(Listed)
 const asListedByGoogle = Schema.decodeUnknownOption(ListedByGoogle)
 
-/** The catalog's id of an entry in a provider's list; none for an entry that is malformed or no chat model. */
+/** Returns the catalog id of an entry in a provider's list; none for a malformed entry or another type of model. */
 export const readListedModelId = (provider: Vendor, entry: unknown): Option.Option<string> => {
   switch (provider) {
     case "google":
@@ -38,7 +38,10 @@ export const readListedModelId = (provider: Vendor, entry: unknown): Option.Opti
   }
 }
 
-/** The model of an entry in a provider's list. Only OpenRouter lists prices; of the others only shipped models are known. */
+/**
+ * Returns the model of an entry in a provider's list. Only OpenRouter lists prices; for other providers, only shipped
+ * models are known.
+ */
 export const readListedModel = (provider: Vendor, entry: unknown): Option.Option<Model> => {
   const facts =
     provider === "openrouter"

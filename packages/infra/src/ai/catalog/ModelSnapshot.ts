@@ -14,7 +14,7 @@ const ModelSnapshot = Schema.Struct({
   )
 })
 
-/** The shipped models, with list prices as of the snapshot's date. */
+/** Shipped models, with list prices as of the snapshot's date. */
 export const shippedModels: ReadonlyArray<ModelFacts> = Schema.decodeUnknownSync(ModelSnapshot)(snapshot).models.map(
   ({ reasons, seesImages, ...facts }) => ({ ...facts, tags: deriveModelTags({ ...facts, reasons, seesImages }) })
 )

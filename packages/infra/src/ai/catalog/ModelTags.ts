@@ -32,7 +32,10 @@ const isAbleCoder = (name: string) =>
 const isGoodWriter = (name: string) =>
   hasPart(name, /-(claude|gpt-4o|gpt-4-1|gpt-[5-9]|gemini|mistral-(large|medium)|llama-(3|4)|deepseek)-/)
 
-/** The task types of a model, and `reasoning`, `tools`, `free`. Variants and unknown vendors rank last: they are never `general`. */
+/**
+ * Derives the task types of a model, and `reasoning`, `tools`, `free`. Variants and models of unknown vendors are never
+ * `general`, so they rank last.
+ */
 export const deriveModelTags = (model: TaggableModel): ReadonlyArray<string> => {
   const name = parseModelName(model.id)
   const cost = computeBlendedCost(model)

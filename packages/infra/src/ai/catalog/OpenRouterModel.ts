@@ -7,7 +7,7 @@ import { deriveModelTags } from "./ModelTags.ts"
 export const ModelFacts = Schema.Struct(Struct.omit(Model.fields, "provider", "available"))
 export type ModelFacts = typeof ModelFacts.Type
 
-/** An entry of OpenRouter's GET /models. Prices are US dollars per token, as decimals. */
+/** Entry of OpenRouter's GET /models. Prices are US dollars per token, as decimals. */
 const OpenRouterModel = Schema.Struct({
   id: Schema.NonEmptyString,
   name: Schema.optional(Schema.NullOr(Schema.String)),
@@ -30,10 +30,10 @@ const OpenRouterModel = Schema.Struct({
 
 const million = BigDecimal.fromBigInt(1_000_000n)
 
-// A negative price means a variable one.
+// Negative prices mean variable ones.
 const isPrice = (text: string) => /^\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)
 
-/** US dollars per million tokens, rounded to nine places. */
+/** Converts to US dollars per million tokens, rounded to nine places. */
 export const toPricePerMillion = (perToken: string): Option.Option<number> =>
   Option.liftPredicate(perToken.trim(), isPrice).pipe(
     Option.flatMap(BigDecimal.fromString),
@@ -59,7 +59,7 @@ const maxOutputTokensOf = (limit: unknown) => (isTokenLimit(limit) ? { maxOutput
 
 const isLatestAlias = (id: string) => id.startsWith("~")
 
-/** `other`: no text output, no fixed price, or an alias of another model. */
+/** `other`: without text output or a fixed price, or an alias of another model. */
 export type OpenRouterEntry =
   | { readonly type: "model"; readonly facts: ModelFacts }
   | { readonly type: "other" }
@@ -68,7 +68,7 @@ export type OpenRouterEntry =
 const decodeModel = Schema.decodeUnknownOption(OpenRouterModel)
 const decodeId = Schema.decodeUnknownOption(Schema.Struct({ id: Schema.NonEmptyString }))
 
-// Ids of malformed entries are logged.
+// Limit for logged ids of malformed entries.
 const maximumLoggedIdLength = 100
 
 export const readOpenRouterEntry = (entry: unknown): OpenRouterEntry =>

@@ -12,25 +12,25 @@ import { readOpenRouterEntry } from "./OpenRouterModel.ts"
 import { shippedModels } from "./ModelSnapshot.ts"
 
 export interface OpenRouterModelCatalogOptions {
-  /** OpenRouter's address; null for the shipped list alone. */
+  /** OpenRouter's address; null for the shipped list only. */
   readonly openRouterUrl: string | null
-  /** How long a list counts as fresh. */
+  /** Time for which a list is fresh. */
   readonly freshFor?: Duration.DurationInput | undefined
-  /** How long after a failed load the next one may start. */
+  /** Minimum time from a failed load to the next one. */
   readonly retryAfter?: Duration.DurationInput | undefined
-  /** How long loading may take. */
+  /** Timeout of a load. */
   readonly loadTimeout?: Duration.DurationInput | undefined
 }
 
 interface CatalogState extends KnownModels {
-  /** The same array until the catalog changes, so that results can be cached by it. */
+  /** The same array until the catalog changes; usable as a cache key. */
   readonly catalog: ReadonlyArray<Model>
   readonly isLive: boolean | null
   /** Epoch milliseconds. */
   readonly staleAt: number
 }
 
-/** OpenRouter's list, else the shipped one. Callers wait for the first load only; later loads run in the background. */
+/** OpenRouter's list, else the shipped one. Callers wait only for the first load; later loads run in the background. */
 export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<ModelCatalog, never, ModelProviders> =>
   Layer.scoped(
     ModelCatalog,
@@ -56,7 +56,7 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
           ? null
           : yield* makeOpenAiClient({ baseUrl: options.openRouterUrl, apiKey: null })
 
-      /** The public list, or why it is missing. */
+      /** Returns the public list, or the reason for its absence. */
       const publicList: Effect.Effect<Either.Either<ReadonlyArray<ModelFacts>, string>> =
         openRouter === null
           ? Effect.succeed(Either.left("disabled"))
@@ -68,7 +68,7 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
               Effect.either
             )
 
-      /** The lists of the providers that answer in time. */
+      /** Returns the lists of the providers that respond in time. */
       const listsOf = <A>(
         names: ReadonlySet<ProviderName>,
         list: (provider: ModelProvider) => Effect.Effect<ReadonlyArray<A>, ProviderFailed>
@@ -111,7 +111,7 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
         const now = yield* Clock.currentTimeMillis
         const before = yield* Ref.getAndUpdate(state, (known) => {
           const models: KnownModels = {
-            // An old list is better than the shipped one.
+            // An old list is preferred to the shipped one.
             facts: Either.match(list, {
               onLeft: () => known.facts,
               onRight: (facts) => [...facts, ...shippedGroqModels]
@@ -132,7 +132,7 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
       yield* Effect.forkIn(Effect.ensuring(load, Deferred.succeed(firstLoad, undefined)), scope)
 
       const isStale = Effect.zipWith(Clock.currentTimeMillis, Ref.get(state), (now, { staleAt }) => now >= staleAt)
-      // Checked again inside the semaphore: another load may have just ended.
+      // Checked again inside the semaphore, since another load may have just ended.
       const reload = oneAtATime.withPermitsIfAvailable(1)(Effect.whenEffect(load, isStale))
       const renew = Effect.flatMap(isStale, (stale) => (stale ? Effect.forkIn(reload, scope) : Effect.void))
 
@@ -148,7 +148,7 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
 
 const maximumLoggedIds = 5
 
-/** The models in a list. Malformed entries are omitted, with one warning for all. */
+/** Reads the models in a list. Omits malformed entries, with one warning for all. */
 const readEntries = (entries: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<ModelFacts>> => {
   const readings = entries.map(readOpenRouterEntry)
   const malformed = readings.flatMap((reading) => (reading.type === "malformed" ? [reading.id] : []))
@@ -163,7 +163,7 @@ const readEntries = (entries: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArr
       )
 }
 
-// OpenRouter's list lacks Groq's models; these are used until Groq's own list is loaded.
+// OpenRouter's list lacks Groq's models; used until Groq's list is loaded.
 const shippedGroqModels = shippedModels.filter(({ id }) => parseModelVendor(id) === "groq")
 
 const reasonOf = (failure: VendorFailure): string =>

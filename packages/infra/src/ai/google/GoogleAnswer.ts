@@ -10,7 +10,7 @@ import type { GoogleAnswerChunk, GoogleUsage } from "./GoogleBodies.ts"
 interface GoogleAnswer {
   readonly hasCandidate: boolean
   readonly finishReason: string | null
-  /** Why the prompt is blocked. */
+  /** Reason for a blocked prompt. */
   readonly blockReason: string | null
   readonly usage: TokenUsage | null
   readonly calls: ReadonlyArray<PartialToolCall>
@@ -24,7 +24,7 @@ export const emptyGoogleAnswer: GoogleAnswer = {
   calls: []
 }
 
-/** Thinking tokens are charged as completion tokens. */
+/** Thinking tokens are billed as completion tokens. */
 const usageOf = (usage: GoogleUsage): TokenUsage => {
   const promptTokens = (usage.promptTokenCount ?? 0) + (usage.toolUsePromptTokenCount ?? 0)
   const completionTokens = (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0)
@@ -57,7 +57,7 @@ const callIn = ({ functionCall: call, thoughtSignature }: Part): ReadonlyArray<P
         }
       ]
 
-/** The text excludes thoughts. */
+/** Returns the text without thoughts. */
 export const addGoogleChunk = (answer: GoogleAnswer, chunk: GoogleAnswerChunk): readonly [GoogleAnswer, string] => {
   const candidate = chunk.candidates?.[0]
   const parts = candidate?.content?.parts ?? []
@@ -73,7 +73,7 @@ export const addGoogleChunk = (answer: GoogleAnswer, chunk: GoogleAnswerChunk): 
   ]
 }
 
-/** Fails for an answer without a candidate or a finish reason, and for a withheld one. */
+/** Fails for a withheld answer, and without a candidate or a finish reason. */
 export const finishGoogleAnswer = (
   answer: GoogleAnswer
 ): Either.Either<ModelEvent<ProviderEnding>, VendorAnswerMalformed | VendorAnswerWithheld> => {

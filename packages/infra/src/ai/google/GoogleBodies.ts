@@ -21,7 +21,7 @@ interface GoogleContent {
   readonly parts: ReadonlyArray<GooglePart>
 }
 
-/** The body of POST /models/<name>:streamGenerateContent. */
+/** Body of POST /models/<name>:streamGenerateContent. */
 export interface GoogleBody {
   readonly contents: ReadonlyArray<GoogleContent & { readonly role: "user" | "model" }>
   readonly systemInstruction?: GoogleContent
@@ -82,7 +82,7 @@ export const GoogleErrorDetail = Schema.Struct({
 
 const OneError = Schema.Struct({ error: GoogleError })
 
-/** An error, alone or in an array. */
+/** An error, bare or in an array. */
 export const GoogleErrorBody = Schema.parseJson(
   Schema.Union(
     OneError,
@@ -150,7 +150,7 @@ const readUsage = (usage: unknown): GoogleUsage | null => {
   return counts
 }
 
-/** Hot path: a text delta, decoded without its schema; null for any other event. */
+/** Hot path: reads a text delta without a schema; null for any other event. */
 export const readGoogleDelta = (json: unknown): GoogleAnswerChunk | null => {
   if (!Predicate.isRecord(json) || "error" in json || "promptFeedback" in json) return null
   const candidate: unknown =

@@ -15,7 +15,7 @@ export interface GoogleClient {
     model: string,
     body: GoogleBody
   ) => Effect.Effect<VendorAnswer<GoogleAnswerChunk>, VendorFailure, Scope.Scope>
-  /** The entries of GET /models. */
+  /** Entries of GET /models. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
   /** The cheapest call that requires a key. */
   readonly probe: Effect.Effect<void, VendorFailure>
@@ -37,7 +37,7 @@ const readAnswer = readAnswerStream<GoogleAnswerChunk>({
   before: failOnStreamError
 })
 
-/** The key is sent in a header, because addresses are logged. */
+/** The key is sent in a header, since addresses are logged. */
 export const makeGoogleClient = (options: {
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted

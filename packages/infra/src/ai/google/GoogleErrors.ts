@@ -10,7 +10,7 @@ const parseSeconds = (text: string): Duration.Duration | undefined => {
   return seconds === undefined ? undefined : Duration.seconds(Number(seconds))
 }
 
-/** `code` is the reason in the error's details, `type` its status word. The retry delay can be in the details. */
+/** `code` is the reason in the error's details, `type` its status word. The details may contain the retry delay. */
 export const readGoogleError = (
   error: GoogleError,
   status: number | null,
@@ -33,7 +33,7 @@ export const readGoogleError = (
 
 export const readGoogleErrorBody = makeVendorErrorBodyReader(GoogleErrorBody, readGoogleError)
 
-/** The meaning of an error of Google. An invalid key is an invalid argument with a code of its own. */
+/** Classifies an error of Google. An invalid key is an invalid argument with a separate code. */
 export const classifyGoogleFailure = ({ code, status, type }: VendorRequestRejected): FailureKind => {
   if (code?.startsWith("API_KEY_") === true) return "unauthorized"
   switch (type) {
@@ -61,19 +61,19 @@ export const classifyGoogleFailure = ({ code, status, type }: VendorRequestRejec
   }
 }
 
-/** Characters; an error has a few hundred. */
+/** Maximum characters; an error has a few hundred. */
 const maximumErrorLength = 64 * 1024
 
 const blankLine = /\r\n\r\n|\n\n|\r\r/
 
-/** The error after the last event of a text. */
+/** Returns the error after the last event of a text. */
 export const findStreamError = (text: string): Option.Option<VendorRequestRejected> =>
   Option.fromNullable(text.split(blankLine).findLast((part) => part.trim() !== "")).pipe(
     Option.flatMap(Schema.decodeUnknownOption(GoogleErrorBody)),
     Option.map(({ error }) => readGoogleError(error, null, undefined))
   )
 
-/** Fails at the end of texts that end in an error. Google sends it as bare JSON, which an SSE parser skips. */
+/** Fails if the text ends in an error, which Google sends as bare JSON. An SSE parser would skip it. */
 export const failOnStreamError = <E>(texts: ChunkSource<string, E>): ChunkSource<string, E | VendorRequestRejected> => {
   let tail = ""
   return applyStage(texts, {

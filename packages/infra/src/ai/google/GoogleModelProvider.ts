@@ -10,7 +10,7 @@ import { makeVendorModelProvider } from "../vendor/VendorModelProvider.ts"
 
 export interface GoogleModelProviderOptions {
   readonly apiKey: Redacted.Redacted
-  /** With the version: https://generativelanguage.googleapis.com/v1beta. */
+  /** Including the version: https://generativelanguage.googleapis.com/v1beta. */
   readonly baseUrl: string
 }
 

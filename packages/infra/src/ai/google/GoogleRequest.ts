@@ -41,7 +41,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
   heif: "image/heif"
 }
 
-/** The media type of an image by the extension of its address; null for an unknown one. */
+/** Returns the media type of an image by the extension of its URL; null for an unknown one. */
 export const guessMediaType = (url: string): string | null =>
   mediaTypes[/\.([a-z]+)(?:[?#]|$)/i.exec(url)?.[1]?.toLowerCase() ?? ""] ?? null
 

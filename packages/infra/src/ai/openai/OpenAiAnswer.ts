@@ -68,7 +68,7 @@ export const addOpenAiChunk = (answer: OpenAiAnswer, chunk: OpenAiAnswerChunk): 
   ]
 }
 
-/** The first call carries the reasoning before the calls. */
+/** The first call contains the reasoning before all calls. */
 export const readOpenAiToolCalls = ({
   calls,
   finishReason,
@@ -78,7 +78,7 @@ export const readOpenAiToolCalls = ({
   return whole.map((call, index) => (index === 0 ? { ...call, signature: encodeReasoningSignature(reasoning) } : call))
 }
 
-/** Fails for an answer without a choice or a finish reason. */
+/** Fails without a choice or a finish reason. */
 export const finishOpenAiAnswer = (
   answer: OpenAiAnswer
 ): Either.Either<ModelEvent<ProviderEnding>, VendorAnswerMalformed> => {

@@ -13,7 +13,7 @@ import { VendorAnswerMalformed, type VendorFailure } from "../vendor/VendorError
 import { OpenAiErrorBody } from "./OpenAiBodies.ts"
 import { readOpenAiError, readOpenAiErrorBody } from "./OpenAiErrors.ts"
 
-/** The body of POST /audio/speech. */
+/** Body of POST /audio/speech. */
 export interface OpenAiSpeechBody {
   readonly model: string
   readonly input: string
@@ -46,14 +46,14 @@ export interface OpenAiAudioClient {
   readonly transcription: (model: string, sound: RecordedAudio) => Effect.Effect<Transcription, VendorFailure>
 }
 
-/** Fits the longest text at the lowest speed in compressed formats. */
+/** Sufficient for the longest text at the lowest speed in compressed formats. */
 const largestSpeech = 16 * 1024 * 1024
 const largestTranscript = 4 * 1024 * 1024
 
 const formOf = (model: string, { audio, contentType, filename, language, prompt }: RecordedAudio) =>
   Effect.promise(async () => {
     const form = new FormData()
-    // Fields precede the file for servers that parse forms as they arrive.
+    // Fields precede the file, for servers that parse forms as they arrive.
     form.append("model", model)
     form.append("response_format", "json")
     if (language !== undefined) form.append("language", language)

@@ -17,12 +17,12 @@ export type OpenAiMessageBody =
         readonly type: "function"
         readonly function: { readonly name: string; readonly arguments: string }
       }>
-      /** OpenRouter's: the reasoning before the calls. */
+      /** OpenRouter only: the reasoning before the calls. */
       readonly reasoning_details?: ReadonlyArray<ReasoningDetail>
     }
   | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string }
 
-/** The body of POST /chat/completions. */
+/** Body of POST /chat/completions. */
 export interface OpenAiBody {
   readonly model: string
   readonly messages: ReadonlyArray<OpenAiMessageBody>
@@ -60,7 +60,7 @@ export const OpenAiUsage = Schema.Struct({
   prompt_tokens: Schema.NonNegativeInt,
   completion_tokens: Schema.NonNegativeInt,
   total_tokens: optionalNullable(Schema.NonNegativeInt),
-  // Compatible servers report details of many forms.
+  // Compatible servers report details in many formats.
   prompt_tokens_details: Schema.optional(Schema.Unknown),
   completion_tokens_details: Schema.optional(Schema.Unknown)
 })
@@ -86,14 +86,14 @@ export const OpenAiToolCall = Schema.Struct({
   function: optionalNullable(
     Schema.Struct({
       name: optionalNullable(Schema.String),
-      // A JSON text; some servers send the object.
+      // JSON text; some servers send the object itself.
       arguments: Schema.optional(Schema.Unknown)
     })
   )
 })
 export type OpenAiToolCall = typeof OpenAiToolCall.Type
 
-/** OpenRouter's encrypted reasoning, which Gemini requires back with its calls. */
+/** OpenRouter's encrypted reasoning, which Gemini requires with its calls. */
 export const ReasoningDetail = Schema.Struct(
   { type: Schema.Literal("reasoning.encrypted"), data: Schema.String },
   { key: Schema.String, value: Schema.Unknown }
@@ -115,7 +115,7 @@ export const OpenAiAnswerChunk = Schema.Struct({
     })
   ),
   usage: optionalNullable(OpenAiUsage),
-  // Groq's usage.
+  // Usage as reported by Groq.
   x_groq: optionalNullable(Schema.Struct({ usage: optionalNullable(OpenAiUsage) }))
 })
 export type OpenAiAnswerChunk = typeof OpenAiAnswerChunk.Type
@@ -124,7 +124,7 @@ export const OpenAiStreamEvent = Schema.Union(Schema.Struct({ error: OpenAiError
 
 const isAbsent = (value: unknown) => value === undefined || value === null
 
-/** Hot path: a text delta, decoded without its schema; null for any other event. */
+/** Hot path: reads a text delta without a schema; null for any other event. */
 export const readOpenAiDelta = (json: unknown): OpenAiAnswerChunk | null => {
   if (!Predicate.isRecord(json) || "error" in json || !isAbsent(json["usage"]) || !isAbsent(json["x_groq"])) return null
   const choice: unknown = Array.isArray(json["choices"]) && json["choices"].length === 1 ? json["choices"][0] : null
@@ -136,12 +136,12 @@ export const readOpenAiDelta = (json: unknown): OpenAiAnswerChunk | null => {
     : null
 }
 
-/** A whole answer, from a server that does not stream. */
+/** A complete answer, from a server without streaming. */
 export const OpenAiCompletionAnswer = Schema.parseJson(
   Schema.Union(
     Schema.Struct({ error: OpenAiErrorObject }),
     Schema.Struct({
-      // Unchecked: an answer is valid without them.
+      // Not validated, since the answer is usable without them.
       id: Schema.optional(Schema.Unknown),
       model: Schema.optional(Schema.Unknown),
       choices: Schema.Array(

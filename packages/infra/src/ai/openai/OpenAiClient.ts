@@ -24,15 +24,15 @@ import { readOpenAiError, readOpenAiErrorBody } from "./OpenAiErrors.ts"
 
 type OpenAiEvent = VendorEvent<OpenAiAnswerChunk>
 
-/** OpenAI's API, which OpenRouter and Groq share. */
+/** OpenAI's API, also offered by OpenRouter and Groq. */
 export interface OpenAiClient {
   /** POST /chat/completions. Ends after `done`, or with the body. */
   readonly chat: (body: OpenAiBody) => Effect.Effect<VendorAnswer<OpenAiAnswerChunk>, VendorFailure, Scope.Scope>
   /** POST /embeddings. */
   readonly embed: (body: object) => Effect.Effect<EmbeddingVectors, VendorFailure>
-  /** The entries of GET /models. */
+  /** Entries of GET /models. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
-  /** GET of a path for its status. */
+  /** GET of a path; checks only the status. */
   readonly probe: (path: string) => Effect.Effect<void, VendorFailure>
 }
 
@@ -50,7 +50,7 @@ const readStream = readAnswerStream<OpenAiAnswerChunk>({
   isLast: ({ type }) => type === "done"
 })
 
-/** A whole answer as the events of a streamed one. */
+/** Converts a complete answer to the events of a stream. */
 const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>, VendorFailure> => {
   const completion = Schema.decodeUnknownOption(OpenAiCompletionAnswer)(body)
   if (Option.isNone(completion)) return Effect.fail(new VendorAnswerMalformed({ reason: "malformed answer" }))
@@ -58,7 +58,7 @@ const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>,
   const { choices, id, model, usage } = completion.value
   const chunk = {
     choices: choices.map(({ finish_reason, message }) => ({
-      // Whole answers do not number their calls.
+      // Calls of complete answers have no index.
       delta: { ...message, tool_calls: message.tool_calls?.map((call, index) => ({ ...call, index })) },
       finish_reason: finish_reason ?? "stop"
     })),
@@ -92,7 +92,7 @@ const readEmbeddings = (body: string): Effect.Effect<EmbeddingVectors, VendorFai
     })
   })
 
-/** Without a key only public paths answer. */
+/** Without a key, only public paths are accessible. */
 export const makeOpenAiClient = (options: {
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted | null

@@ -32,7 +32,7 @@ const classifyByCode = ({ code, type }: VendorRequestRejected): FailureKind | nu
   return null
 }
 
-/** The meaning of an error of OpenAI, OpenRouter or Groq. An exhausted quota is a 429 that does not pass. */
+/** Classifies an error of OpenAI, OpenRouter or Groq. An exhausted quota is a permanent 429. */
 export const classifyOpenAiFailure = (rejection: VendorRequestRejected): FailureKind => {
   const kind = classifyByCode(rejection)
   if (rejection.status === null) return kind ?? classifyStatus(null)

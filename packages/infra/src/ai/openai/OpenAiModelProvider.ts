@@ -11,7 +11,7 @@ import { makeVendorModelProvider } from "../vendor/VendorModelProvider.ts"
 export interface OpenAiModelProviderOptions {
   readonly name: OpenAiCompatibleProvider
   readonly apiKey: Redacted.Redacted
-  /** With the version: https://api.openai.com/v1. */
+  /** Including the version: https://api.openai.com/v1. */
   readonly baseUrl: string
 }
 
@@ -34,7 +34,7 @@ export const makeOpenAiModelProvider = ({
       classify: classifyOpenAiFailure,
       chat: (modelId, messages, options) => chat(makeOpenAiRequest(name, modelId, messages, options)),
       readAnswer: readOpenAiAnswer,
-      // The other compatible providers have none, or none with a listed price.
+      // The other compatible providers have no embeddings, or none with a list price.
       ...(name === "openai" && {
         embed: (modelId, { dimensions, input }) =>
           embed({ model: toOpenAiModelName(name, modelId), input, dimensions, encoding_format: "base64" })

@@ -10,13 +10,13 @@ import type { OpenAiBody, OpenAiMessageBody, OpenAiPartBody } from "./OpenAiBodi
 import { type OpenAiCompatibleProvider, toOpenAiModelName } from "./OpenAiModelName.ts"
 import { restoreReasoning } from "./OpenRouterReasoning.ts"
 
-// Since the o series the limit includes reasoning, has a new name, and the old name is rejected.
+// Since the o series the limit includes reasoning and has a new name; the old name is rejected.
 const takesCompletionTokens = (model: string) => /^(o\d|gpt-[5-9])/.test(model)
 
 /** Reasoning models reject sampling options; chat variants do not reason. */
 const ignoresSamplingOptions = (model: string) => takesCompletionTokens(model) && !model.includes("chat")
 
-/** OpenAI's models limit call ids at every provider. */
+/** OpenAI's models limit the length of call ids at every provider. */
 const maximumCallIdLength = (provider: OpenAiCompatibleProvider, modelId: string) =>
   provider === "openai" || modelId.startsWith("openai/") ? 40 : undefined
 
@@ -93,7 +93,7 @@ const samplingOf = ({ frequencyPenalty, presencePenalty, temperature, topP }: Ch
   ...(presencePenalty === undefined ? {} : { presence_penalty: presencePenalty })
 })
 
-/** Omits or adapts what OpenAI's own models reject. */
+/** Makes a request; omits or adapts what OpenAI's models reject. */
 export const makeOpenAiRequest = (
   provider: OpenAiCompatibleProvider,
   modelId: string,

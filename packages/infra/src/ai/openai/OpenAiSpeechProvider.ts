@@ -12,11 +12,11 @@ import { makeOpenAiAudioClient } from "./OpenAiAudioClient.ts"
 export interface OpenAiSpeechProviderOptions {
   readonly name: SpeechVendor
   readonly apiKey: Redacted.Redacted
-  /** With the version: https://api.openai.com/v1. */
+  /** Including the version: https://api.openai.com/v1. */
   readonly baseUrl: string
 }
 
-/** Every vendor requires a voice; Groq has its own. */
+/** Every vendor requires a voice; Groq's voices differ. */
 const defaults: { readonly [name in SpeechVendor]: { readonly voice: string; readonly format: string } } = {
   openai: { voice: "alloy", format: "mp3" },
   openrouter: { voice: "alloy", format: "mp3" },
@@ -32,7 +32,7 @@ const contentTypes: ReadonlyMap<string, string> = new Map([
   ["pcm", "audio/pcm"]
 ])
 
-/** Statuses that reject the input, not the key or the model. */
+/** Statuses for rejected input, as opposed to a rejected key or model. */
 const inputRejectionStatuses = new Set([400, 413, 415, 422])
 
 /** OpenAI, OpenRouter, Groq or a compatible server. */

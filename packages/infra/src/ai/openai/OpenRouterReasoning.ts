@@ -4,14 +4,17 @@ import { ReasoningDetail } from "./OpenAiBodies.ts"
 
 const Details = Schema.parseJson(Schema.Array(ReasoningDetail))
 
-/** The `reasoning_details` that must be returned with the calls. */
+/** Returns the `reasoning_details` that must be sent back with the calls. */
 export const readEncryptedReasoning = (details: ReadonlyArray<unknown>): ReadonlyArray<ReasoningDetail> =>
   Array.filterMap(details, (detail) => Schema.decodeUnknownOption(ReasoningDetail)(detail))
 
 export const encodeReasoningSignature = (details: ReadonlyArray<ReasoningDetail>): string | null =>
   details.length === 0 ? null : JSON.stringify(details)
 
-/** The reasoning before the calls of one message; a placeholder if the model requires some and there is none. */
+/**
+ * Restores the reasoning before the calls of a message; uses a placeholder if the model requires reasoning and none is
+ * stored.
+ */
 export const restoreReasoning = (
   modelId: string,
   calls: ReadonlyArray<CompletedToolCall>

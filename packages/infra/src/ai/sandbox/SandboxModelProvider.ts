@@ -25,12 +25,12 @@ export const sandboxModel: Model = {
   available: true
 }
 
-/** Constant, so that a token limit is exact. */
+/** Constant, so that token limits are exact. */
 const charactersPerToken = 4
 
 const splitIntoDeltas = (text: string): ReadonlyArray<string> => text.match(/\s*\S+\s*/g) ?? []
 
-/** A deterministic model within the process. */
+/** A deterministic model in this process. */
 export const sandboxModelProvider: ModelProvider = {
   name: "sandbox",
   models: Effect.succeed([sandboxModel]),

@@ -3,7 +3,7 @@ import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 const knownHeading = "What you know from earlier:"
 const earlierHeading = "Earlier in this conversation:"
 
-/** The list items below a heading of the instructions, up to the next empty line. */
+/** Returns the list items below a heading of the instructions, up to the next empty line. */
 const readPromptSection = (messages: ReadonlyArray<ChatMessage>, heading: string): ReadonlyArray<string> =>
   messages.flatMap(({ content, role }) => {
     if (role !== "system") return []
@@ -17,8 +17,8 @@ const readPromptSection = (messages: ReadonlyArray<ChatMessage>, heading: string
       .filter((line) => line !== "")
   })
 
-/** The memories in the instructions, the most relevant first. */
+/** Returns the memories in the instructions, the most relevant first. */
 export const readPromptMemories = (messages: ReadonlyArray<ChatMessage>) => readPromptSection(messages, knownHeading)
 
-/** The summary of the conversation in the instructions. */
+/** Returns the summary of the conversation in the instructions. */
 export const readPromptSummary = (messages: ReadonlyArray<ChatMessage>) => readPromptSection(messages, earlierHeading)

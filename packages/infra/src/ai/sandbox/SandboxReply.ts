@@ -17,7 +17,7 @@ const findFirstMatch = (text: string, ...patterns: ReadonlyArray<RegExp>): strin
   return null
 }
 
-/** The last match in the user's messages. */
+/** Returns the last match in the user's messages. */
 const findLastMatch = (messages: ReadonlyArray<ChatMessage>, pattern: RegExp): string | null =>
   messages.reduce<string | null>(
     (last, { content, role }) => (role === "user" ? (findFirstMatch(content, pattern) ?? last) : last),
@@ -58,10 +58,7 @@ const makeRecallReply = (messages: ReadonlyArray<ChatMessage>): string => {
     : `I know from earlier: ${known.join("; ")}`
 }
 
-/**
- * A fact from the conversation or the instructions if the user asks for one, else an echo. The same conversation always has
- * the same reply.
- */
+/** Returns a fact from the conversation or the instructions if the user asks for one, else an echo. Deterministic. */
 export const makeSandboxReply = (messages: ReadonlyArray<ChatMessage>): string => {
   const said = findLastUserMessage(messages)
   if (nameQuestionPattern.test(said)) {

@@ -8,7 +8,7 @@ import { readWav, writeWav } from "./WavFile.ts"
 const program = "Berth sandbox speech"
 const notAnAi = "This is Berth's sandbox, which listens to nothing"
 
-/** A text as tones and metadata. Always WAV, whatever format is requested. */
+/** Encodes a text as tones and metadata. Always WAV, regardless of the requested format. */
 export const speakInSandbox = ({ speed = 1, text }: Utterance): SpokenAudio => ({
   audio: writeWav(synthesizeTones(text, speed), toneSampleRate, [
     { name: "ISFT", text: program },
@@ -17,7 +17,7 @@ export const speakInSandbox = ({ speed = 1, text }: Utterance): SpokenAudio => (
   contentType: "audio/wav"
 })
 
-/** The text in the metadata; a description of other audio. Null for a malformed WAV. */
+/** Returns the text in the metadata; a description for other audio. Null for a malformed WAV. */
 export const transcribeInSandbox = (audio: Uint8Array): Transcript | null => {
   const kind = Option.getOrNull(detectAudioKind(audio))
   if (kind === null) return null

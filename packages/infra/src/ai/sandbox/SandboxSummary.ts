@@ -2,7 +2,7 @@ import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { statesFact } from "./SandboxReply.ts"
 import { readPromptSummary } from "./SandboxPromptSections.ts"
 
-/** The beginning of instructions that ask for a summary. */
+/** Prefix of instructions that request a summary. */
 const summaryRequestPrefix = "Summarize the conversation"
 
 const longestStatement = 200
@@ -23,15 +23,15 @@ const shorten = (statement: string) => {
   return line.length > longestStatement ? line.slice(0, longestStatement) : line
 }
 
-/** The lines of an earlier sandbox summary. */
+/** Returns the lines of an earlier sandbox summary. */
 const previousSummaryLines = (messages: ReadonlyArray<ChatMessage>) =>
   readPromptSummary(messages)
     .map((line) => (line.startsWith(heading) ? line.slice(heading.length).trim() : line))
     .filter((line) => line !== "")
 
 /**
- * The user's messages in order. Facts take precedence over other messages, and new ones over old ones, when space is
- * limited.
+ * Lists the user's messages in order. If space is limited, facts precede other messages, and new facts precede old
+ * ones.
  */
 const summarize = (messages: ReadonlyArray<ChatMessage>): string => {
   const said = messages.flatMap(({ content, role }) => (role === "user" ? statementsIn(content) : []))
@@ -54,7 +54,7 @@ const summarize = (messages: ReadonlyArray<ChatMessage>): string => {
   return [heading, ...statements.filter((statement) => kept.has(statement)).map((line) => `- ${line}`)].join("\n")
 }
 
-/** The requested summary; null if none is requested. */
+/** Returns the requested summary; null if none is requested. */
 export const makeSandboxSummary = (messages: ReadonlyArray<ChatMessage>): string | null =>
   messages.some(({ content, role }) => role === "system" && content.trimStart().startsWith(summaryRequestPrefix))
     ? summarize(messages)

@@ -10,7 +10,7 @@ const loudness = 8_000
 const scale = [220, 247, 277, 330, 370, 440, 494, 554]
 
 const syllablesOf = (word: string): ReadonlyArray<string> =>
-  // Words without vowels, or of other scripts: a syllable per three letters.
+  // Words without vowels, or in other scripts, have a syllable per three letters.
   word.match(/[^aeiouy]*[aeiouy]+(?:[^aeiouy]+$)?/gi) ?? word.match(/.{1,3}/gsu) ?? []
 
 const pitchOf = (syllable: string): number => {
@@ -29,7 +29,7 @@ const toneOf = (pitch: number, length: number): Int16Array =>
     )
   )
 
-/** Deterministic: one tone per syllable, with a pause after each word. */
+/** Deterministic: one tone per syllable, and a pause after each word. */
 export const synthesizeTones = (text: string, speed: number): Int16Array => {
   const samplesIn = (seconds: number) => Math.max(1, Math.round((seconds * toneSampleRate) / speed))
   const [syllable, gap, pause] = [samplesIn(syllableSeconds), samplesIn(gapSeconds), samplesIn(pauseSeconds)]

@@ -9,15 +9,15 @@ interface RequestedTool {
 interface ToolTrigger {
   readonly tool: string
   readonly pattern: RegExp
-  /** The arguments of a match; null rejects it. */
+  /** Returns the arguments of a match; null rejects it. */
   readonly arguments: (found: RegExpExecArray) => Readonly<Record<string, string>> | null
-  /** Precedes the result in the reply; null for results that are sentences. */
+  /** Prefix of the result in the reply; null for results that are sentences. */
   readonly resultPrefix: string | null
 }
 
 const part = (found: RegExpExecArray, name: string) => found.groups?.[name]?.trim() ?? ""
 
-/** The first matching trigger of an offered tool is used. */
+/** The first matching trigger of an offered tool wins. */
 const toolTriggers: ReadonlyArray<ToolTrigger> = [
   {
     tool: "current_time",
@@ -53,14 +53,14 @@ const toolTriggers: ReadonlyArray<ToolTrigger> = [
   {
     tool: "recall",
     pattern: new RegExp(`(?:${recallQuestionPattern.source})(?:\\s+(?:about|of)\\s+(?<query>.+?))?[?.!]*$`, "i"),
-    // Without a subject the question is the query.
+    // Without a subject, the question is the query.
     arguments: (found) => ({ query: part(found, "query") || found[0].replace(/[?.!]+$/, "") }),
     resultPrefix: "What I remember"
   },
   {
     tool: "remember",
     pattern: rememberRequestPattern,
-    // A question about memories is no request to remember.
+    // A question about memories does not request a new one.
     arguments: (found) => (recallQuestionPattern.test(found.input) ? null : { text: found[1]?.trim() ?? "" }),
     resultPrefix: null
   },
@@ -121,7 +121,7 @@ export type SandboxToolStep =
   | { readonly type: "call"; readonly tool: string; readonly arguments: string }
   | { readonly type: "text"; readonly text: string }
 
-/** Calls the requested tool, then replies with its result; null without either. */
+/** Calls the requested tool, then replies with its result; null if there is neither. */
 export const decideSandboxToolStep = (
   messages: ReadonlyArray<ChatMessage>,
   tools: ReadonlyArray<ToolSpec>

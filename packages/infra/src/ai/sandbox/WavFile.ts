@@ -1,10 +1,10 @@
 /*
- * WAV: a RIFF file of chunks with a four-letter id and a length, padded to an even one. A LIST chunk of type INFO contains
- * metadata.
+ * WAV: a RIFF file of chunks with a four-letter id and a length, padded to an even size. A LIST chunk of type INFO
+ * contains metadata.
  */
 
 export interface WavText {
-  /** A four-letter id: ICMT is the comment, ISFT the software. */
+  /** Four-letter id: ICMT for the comment, ISFT for the software. */
   readonly name: string
   readonly text: string
 }
@@ -38,7 +38,7 @@ const concatBytes = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
 
 const bytesPerSample = 2
 
-/** One channel of 16-bit PCM. */
+/** Returns the format chunk for one channel of 16-bit PCM. */
 const formatOf = (rate: number): Uint8Array => {
   const bytes = new Uint8Array(16)
   const view = new DataView(bytes.buffer)
@@ -58,7 +58,7 @@ const samplesOf = (samples: Int16Array): Uint8Array => {
   return bytes
 }
 
-/** Mono audio with metadata; texts must not contain U+0000. */
+/** Encodes mono audio with metadata; texts must not contain U+0000. */
 export const writeWav = (samples: Int16Array, rate: number, texts: ReadonlyArray<WavText>): Uint8Array => {
   const info = texts.map(({ name, text }) => encodeChunk(name, concatBytes(encoder.encode(text), new Uint8Array(1))))
   return encodeChunk(
@@ -79,7 +79,7 @@ interface Chunk {
 
 const decodeLatin1 = (bytes: Uint8Array) => String.fromCharCode(...bytes)
 
-/** The chunks; the last one can be truncated, as in an interrupted recording. */
+/** Returns the chunks; the last chunk may be truncated, as in an interrupted recording. */
 const chunksIn = (bytes: Uint8Array): ReadonlyArray<Chunk> => {
   const chunks: Array<Chunk> = []
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -100,7 +100,7 @@ const textsIn = (body: Uint8Array): ReadonlyArray<WavText> =>
       }))
     : []
 
-/** The properties of a WAV file; null for a malformed one. */
+/** Reads the properties of a WAV file; null for a malformed one. */
 export const readWav = (bytes: Uint8Array): WavFile | null => {
   if (decodeLatin1(bytes.subarray(0, 4)) !== "RIFF" || decodeLatin1(bytes.subarray(8, 12)) !== "WAVE") return null
   const chunks = chunksIn(bytes.subarray(12))

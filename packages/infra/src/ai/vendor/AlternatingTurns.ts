@@ -2,14 +2,14 @@ import type { ContentPart } from "@berth/domain/ai/chat/ContentPart"
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { type CompletedToolCall, toVendorConversation } from "./VendorConversation.ts"
 
-/** `text` is blank only beside calls, results or parts. */
+/** `text` is blank only with calls, results or parts. */
 export type AlternatingTurn =
   | {
       readonly role: "user"
       readonly text: string
-      /** The results of all calls of the preceding assistant turn, in their order. */
+      /** Results of all calls of the preceding assistant turn, in order. */
       readonly results?: ReadonlyArray<CompletedToolCall>
-      /** Text and images in order, if there are images; no text is blank. */
+      /** Text and images in order; absent without images. No text is blank. */
       readonly parts?: ReadonlyArray<ContentPart>
     }
   | { readonly role: "assistant"; readonly text: string; readonly calls?: ReadonlyArray<CompletedToolCall> }
@@ -37,7 +37,7 @@ const mergeNeighbors = (turns: ReadonlyArray<AlternatingTurn>): ReadonlyArray<Al
   const merged: Array<AlternatingTurn> = []
   for (const turn of turns) {
     const last = merged.at(-1)
-    // Calls end a turn and results begin one, so merged neighbors never have them in between.
+    // Calls end a turn and results begin one, so merged turns never have them in between.
     if (last?.role === turn.role)
       merged[merged.length - 1] = {
         ...last,
@@ -50,11 +50,12 @@ const mergeNeighbors = (turns: ReadonlyArray<AlternatingTurn>): ReadonlyArray<Al
   return merged
 }
 
-// Vendors reject a conversation that begins or ends with the assistant, as a greeting or a repeated request does.
+// Vendors reject conversations that begin or end with the assistant, for example after a greeting or a repeated
+// request.
 const openingTurn: AlternatingTurn = { role: "user", text: "Hello." }
 const continuationTurn: AlternatingTurn = { role: "user", text: "Please go on." }
 
-/** Omits blank messages, which vendors reject. Instructions alone become a user turn. */
+/** Omits blank messages, which vendors reject. Instructions without messages become a user turn. */
 export const toAlternatingTurns = (messages: ReadonlyArray<ChatMessage>): AlternatingTurns => {
   const instructions: Array<string> = []
   const spoken: Array<AlternatingTurn> = []

@@ -9,16 +9,16 @@ import { VendorAnswerMalformed } from "./VendorErrors.ts"
 
 export interface AnswerFold<Answer, Chunk, Failure> {
   readonly initial: Answer
-  /** The answer with a further chunk, and that chunk's text. */
+  /** Adds a chunk to the answer; also returns the chunk's text. */
   readonly add: (answer: Answer, chunk: Chunk) => readonly [Answer, string]
   readonly end: (answer: Answer) => Either.Either<ModelEvent<ProviderEnding>, Failure>
-  /** The tool calls of an ended answer. */
+  /** Returns the tool calls of a complete answer. */
   readonly calls: (answer: Answer) => ReadonlyArray<PartialToolCall>
 }
 
-/** The provider and model that answer. */
+/** Provider and model of an answer. */
 export interface AnswerContext extends Omit<CallSignature, "data"> {
-  /** The number of tool calls in the conversation before the answer. */
+  /** Number of tool calls in the conversation before the answer. */
   readonly callsBefore: number
 }
 
@@ -36,7 +36,10 @@ const toToolCallEvent =
 
 const keepAlive: ModelEvent<ProviderEnding> = { type: "delta", text: "" }
 
-/** A vendor's answer as model events. Tool calls follow at its end, whole and in order: a truncated one is never passed on. */
+/**
+ * Converts a vendor's answer to model events. Complete tool calls follow in order at the end; a truncated call is
+ * dropped.
+ */
 export const foldAnswer =
   <Answer, Chunk, Failure>({ add, calls, end, initial }: AnswerFold<Answer, Chunk, Failure>) =>
   (context: AnswerContext) =>

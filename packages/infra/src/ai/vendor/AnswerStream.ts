@@ -6,13 +6,13 @@ import type { HttpExchange } from "./HttpExchange.ts"
 import { readMediaType, toUnexpectedMediaType } from "./VendorClient.ts"
 import { VendorAnswerMalformed, type VendorFailure } from "./VendorErrors.ts"
 
-/** An event of a streamed answer; its chunk has the vendor's form. `keep-alive`: bytes without a chunk. */
+/** Event of a streamed answer; its chunk has the vendor's format. `keep-alive`: bytes without a chunk. */
 export type VendorEvent<Chunk> =
   | { readonly type: "keep-alive" }
   | { readonly type: "chunk"; readonly chunk: Chunk; readonly reported?: ReportedAnswer }
   | { readonly type: "done" }
 
-/** Identity of an answer at its provider. */
+/** Provider's identifiers of an answer. */
 export type ReportedAnswer = Pick<ProviderEnding, "responseId" | "responseModel">
 
 const maximumReportedLength = 256
@@ -35,12 +35,15 @@ export const readReported = (json: unknown): ReportedAnswer => {
   }
 }
 
-/** The answer of a wire, as it arrives. */
+/** Streamed answer of a vendor. */
 export type VendorAnswer<Chunk> = ChunkSource<VendorEvent<Chunk>, VendorFailure>
 
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
-/** Reads an event's data by its schema. Hot path: a text delta is read by hand, which takes a fifth of the time (2 of 9 µs). */
+/**
+ * Reads an event's data by its schema. Hot path: a text delta is read without a schema, in a fifth of the time (2 of 9
+ * µs).
+ */
 export const makeEventReader = <A, I, Chunk>(
   schema: Schema.Schema<A, I>,
   toEvent: (event: A) => Either.Either<VendorEvent<Chunk>, VendorFailure>,
@@ -67,7 +70,7 @@ export interface AnswerStreamFormat<Chunk> {
   readonly before?: (texts: ChunkSource<string, VendorFailure>) => ChunkSource<string, VendorFailure>
 }
 
-/** Bytes as text; a character can span two chunks. */
+/** Decodes bytes as text; a character can span two chunks. */
 const decodeText = <E>(bytes: ChunkSource<Uint8Array, E>): ChunkSource<string, E> => {
   const decoder = new TextDecoder()
   return applyStage(bytes, {
@@ -81,7 +84,7 @@ const decodeText = <E>(bytes: ChunkSource<Uint8Array, E>): ChunkSource<string, E
   })
 }
 
-/** Server-sent events as they arrive; text that completes none, such as a comment, is a keep-alive. */
+/** Parses server-sent events. Text without a complete event, such as a comment, is a keep-alive. */
 export const parseEvents = <Chunk>(
   texts: ChunkSource<string, VendorFailure>,
   read: AnswerStreamFormat<Chunk>["read"]
@@ -107,10 +110,10 @@ export const parseEvents = <Chunk>(
   )
 }
 
-/** How long the body may take to end after the last event. */
+/** Maximum time from the last event to the end of the body. */
 const closeTimeout = Duration.millis(250)
 
-/** Ends after the last event, but gives the body a moment to end too: only then the connection can be reused. */
+/** Ends after the last event, but waits briefly for the end of the body, which allows the connection to be reused. */
 export const endAfterLast = <A, E>(events: ChunkSource<A, E>, isLast: (event: A) => boolean): ChunkSource<A, E> => {
   /** Epoch milliseconds; null before the last event. */
   let closesAt: number | null = null
@@ -128,7 +131,7 @@ export const endAfterLast = <A, E>(events: ChunkSource<A, E>, isLast: (event: A)
       const batch = events.poll()
       if (batch === null) return isClosed ? { values: [], isDone: true } : null
       isClosing ||= batch.values.some(isLast)
-      // The answer is complete, so a failure of its connection does not matter.
+      // The answer is complete, so a failure of its connection is ignored.
       return isClosing && batch.failure !== undefined ? { values: batch.values, isDone: true } : batch
     },
     awaitMore: Effect.suspend(() => (isClosing ? awaitClose : events.awaitMore))

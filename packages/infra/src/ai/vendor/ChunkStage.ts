@@ -7,7 +7,7 @@ export {
   mapChunkFailure
 } from "@berth/domain/ai/streams/ChunkSource"
 
-/** Values, and the failure that follows them. */
+/** Values, and a failure after them. */
 export interface StageOutput<B, E> {
   readonly values: ReadonlyArray<B>
   readonly failure?: E | undefined
@@ -15,13 +15,13 @@ export interface StageOutput<B, E> {
 
 export interface ChunkStage<A, B, E> {
   readonly step: (values: ReadonlyArray<A>) => StageOutput<B, E>
-  /** The output at the end of the source. */
+  /** Returns the output at the end of the source. */
   readonly end: () => StageOutput<B, E>
 }
 
 const noOutput: StageOutput<never, never> = { values: [] }
 
-/** Hot path: runs a stage once per batch, with its state in plain variables. */
+/** Hot path: runs a stage once per batch, with state in plain variables. */
 export const applyStage = <A, B, E, E2>(
   source: ChunkSource<A, E>,
   { end, step }: ChunkStage<A, B, E2>
@@ -52,7 +52,7 @@ export const applyStage = <A, B, E, E2>(
   }
 }
 
-/** A stage without output at the end. */
+/** Makes a stage without output at the end. */
 export const makeStage = <A, B, E>(step: ChunkStage<A, B, E>["step"]): ChunkStage<A, B, E> => ({
   step,
   end: () => noOutput

@@ -12,7 +12,7 @@ import { VendorConnectionFailed } from "./VendorErrors.ts"
 export interface HttpExchange {
   readonly status: number
   readonly headers: Headers.Headers
-  /** The body, with back-pressure. */
+  /** Body with back-pressure. */
   readonly bytes: ChunkSource<Uint8Array, VendorConnectionFailed>
 }
 
@@ -22,10 +22,10 @@ export interface HttpPostRequest {
   readonly body: string | Uint8Array
 }
 
-// One pool per process. The AI layer sets the timeouts.
+// One pool per process. The AI layer applies the timeouts.
 const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
 
-/** The system error code among an error's causes. Unlike a message it contains no address or key. */
+/** Returns the system error code among an error's causes, which unlike a message contains no address or key. */
 export const findSystemErrorCode = (error: unknown, depth = 0): string | null => {
   if (typeof error !== "object" || error === null || depth > 4) return null
   if ("code" in error && typeof error.code === "string" && /^[A-Z_]+$/.test(error.code)) return error.code
@@ -37,7 +37,7 @@ const toConnectFailure = (error: unknown) =>
 const toBodyFailure = (error: unknown) =>
   new VendorConnectionFailed({ reason: findSystemErrorCode(error) ?? "connection lost" })
 
-/** The connection is paused while more bytes than this are unread. */
+/** Unread bytes above which the connection is paused. */
 const maximumBufferedBytes = 64 * 1024
 
 class IncomingResponse implements Dispatcher.DispatchHandler {
@@ -48,12 +48,12 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
   #isOver = false
   readonly #wakeup = makeWakeup(() => this.#isOver || this.#pieces.length > 0)
   #hasHead = false
-  /** Receives the response head, or the failure. */
+  /** Receives the response head or the failure. */
   onHead: (head: Effect.Effect<HttpExchange, VendorConnectionFailed>) => void = () => undefined
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // Aborted before it had a connection.
+    // Aborted before the connection was established.
     if (this.#isOver) controller.abort(new Error("aborted"))
   }
 
@@ -86,7 +86,7 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
     else this.onHead(Effect.fail(toConnectFailure(error)))
   }
 
-  /** Ends the connection, unless the response has ended. */
+  /** Closes the connection unless the response is complete. */
   abort(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -109,7 +109,7 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Span attributes, without headers and query, which can contain keys. */
+/** Span attributes, without headers and query, since these can contain keys. */
 const attributesOf = ({ hostname, origin, pathname, port, protocol }: URL) => ({
   "http.request.method": "POST",
   "server.address": hostname,
@@ -126,7 +126,9 @@ const withClientSpan = (url: URL, head: Effect.Effect<HttpExchange, VendorConnec
     (span) => Effect.tap(head, ({ status }) => Effect.sync(() => span.attribute("http.response.status_code", status)))
   )
 
-/** Sends, and waits for the response head. The scope aborts the exchange unless the body was read to its end. */
+/**
+ * Sends a request and waits for the response head. Closing the scope aborts the exchange unless the body is complete.
+ */
 export const post = ({
   body,
   headers,

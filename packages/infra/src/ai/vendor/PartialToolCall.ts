@@ -1,14 +1,14 @@
 import { Option, Schema } from "effect"
 
-/** A tool call while its answer arrives; members not received yet are empty. */
+/** A partially received tool call; members not yet received are empty. */
 export interface PartialToolCall {
-  /** Identifies the fragments of one call; null if the vendor does not number them. */
+  /** Index of the call's fragments; null if the vendor sends none. */
   readonly index: number | null
   readonly id: string
   readonly name: string
   /** JSON. */
   readonly arguments: string
-  /** Must be returned to the vendor with the call. */
+  /** Must be sent back to the vendor with the call. */
   readonly signature: string | null
 }
 
@@ -22,7 +22,7 @@ export interface ToolCallFragment {
 
 const isAbsent = (text: string | null | undefined) => text === undefined || text === null || text === ""
 
-/** Adds a fragment to its call, or begins a new one. Some vendors number every call 0, or none. */
+/** Adds a fragment to its call, or begins a new call. Some vendors number every call 0, or none. */
 export const addToolCallFragment = (
   calls: ReadonlyArray<PartialToolCall>,
   fragment: ToolCallFragment
@@ -48,13 +48,15 @@ export const addToolCallFragment = (
 const asJson = Schema.decodeUnknownOption(Schema.parseJson())
 const isObject = Schema.is(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 
-/** The calls of an answer that hit its token limit: the last one is kept only if its arguments are complete. */
+/**
+ * Returns the calls of an answer that reached its token limit; keeps the last call only if its arguments are complete.
+ */
 export const dropTruncatedCall = (calls: ReadonlyArray<PartialToolCall>): ReadonlyArray<PartialToolCall> => {
   const last = calls.at(-1)
   return last === undefined || Option.isSome(asJson(last.arguments)) ? calls : calls.slice(0, -1)
 }
 
-/** The arguments as the object that vendors require; other text becomes the member `arguments`. */
+/** Parses the arguments as the object that vendors require; any other text becomes the member `arguments`. */
 export const parseToolArguments = (text: string): Readonly<Record<string, unknown>> => {
   if (text.trim() === "") return {}
   return Option.match(Option.filter(asJson(text), isObject), {

@@ -7,7 +7,7 @@ export type FailureKind = ProviderFailed["kind"]
 
 const maximumReasonLength = 300
 
-/** A vendor's message on one line, truncated, without the key that some vendors quote. */
+/** Returns a vendor's message on one line, truncated, without the key that some vendors quote. */
 export const redactMessage = (message: string, apiKey: Redacted.Redacted): string => {
   const key = Redacted.value(apiKey)
   const bare = key === "" ? message : message.replaceAll(key, "<key>")
@@ -15,12 +15,12 @@ export const redactMessage = (message: string, apiKey: Redacted.Redacted): strin
   return line.length > maximumReasonLength ? `${line.slice(0, maximumReasonLength)}…` : line
 }
 
-/** The meaning of a status, whichever vendor sends it. Null: an error within a stream. */
+/** Classifies a status for every vendor. Null: an error within a stream. */
 export const classifyStatus = (status: number | null): FailureKind => {
   switch (status) {
     case null:
       return "overloaded"
-    // 402: an account without credit, which like a wrong key does not recover by itself.
+    // 402: an account without credit, permanent like a wrong key.
     case 401:
     case 402:
       return "unauthorized"
@@ -35,7 +35,7 @@ export const classifyStatus = (status: number | null): FailureKind => {
 
 const describeRejection = (rejection: VendorRequestRejected, kind: FailureKind, apiKey: Redacted.Redacted): string => {
   const answered = rejection.status === null ? "broke off with an error" : `answered ${rejection.status}`
-  // Messages about a key quote it, masked differently by each vendor.
+  // Messages about a key quote it, masked in a different way by each vendor.
   if (kind === "unauthorized") return `${answered}: the key is invalid, or its account has no permission or credit`
   return rejection.message === null ? answered : `${answered}: ${redactMessage(rejection.message, apiKey)}`
 }
@@ -43,11 +43,11 @@ const describeRejection = (rejection: VendorRequestRejected, kind: FailureKind, 
 export interface FailureContext {
   readonly provider: ProviderName
   readonly apiKey: Redacted.Redacted
-  /** The meaning of this vendor's errors. */
+  /** Classifies the vendor's errors. */
   readonly classify: (rejection: VendorRequestRejected) => FailureKind
 }
 
-/** A failure of a wire as a failure of its provider. */
+/** Converts a failure of a client to a failure of its provider. */
 export const toProviderFailure =
   ({ apiKey, classify, provider }: FailureContext) =>
   (failure: VendorFailure | VendorAnswerWithheld): ProviderFailed =>

@@ -2,7 +2,7 @@ import type { TokenUsage } from "@berth/domain/ai/chat/ModelChat"
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
-/** The details that a provider reports of its usage; what is no count is left out. */
+/** Returns the reported details of usage; drops values that are not counts. */
 export const makeTokenDetails = (
   cachedTokens: unknown,
   reasoningTokens: unknown

@@ -18,26 +18,26 @@ export interface VendorPostBody {
 }
 
 export interface VendorClient {
-  /** POST of a JSON body for a streamed answer. Fails for an error status; the scope aborts the rest. */
+  /** POSTs a JSON body for a streamed answer. Fails for an error status; closing the scope aborts the rest. */
   readonly post: (path: string, body: object) => Effect.Effect<HttpExchange, VendorFailure, Scope.Scope>
-  /** POST of any body. */
+  /** POSTs any body. */
   readonly send: (path: string, posted: VendorPostBody) => Effect.Effect<HttpExchange, VendorFailure, Scope.Scope>
-  /** The whole body of a response. */
+  /** Reads the complete body of a response. */
   readonly read: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<string, VendorFailure>
-  /** A request for its status. */
+  /** Sends a request and checks only the status. */
   readonly probe: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<void, VendorFailure>
 }
 
 export interface VendorClientOptions {
-  /** Includes the version. */
+  /** Including the version. */
   readonly baseUrl: string
-  /** The key's header; `authorization` takes it as a bearer token. */
+  /** Header of the key; `authorization` contains it as a bearer token. */
   readonly keyHeader: "authorization" | "x-api-key" | "x-goog-api-key"
   /** Null for public paths only. */
   readonly apiKey: Redacted.Redacted | null
-  /** Further headers of every request. */
+  /** Additional headers of every request. */
   readonly headers?: Readonly<Record<string, string>>
-  /** The error of a response with a status of at least 400; `now` in epoch milliseconds. */
+  /** Reads the error of a response with a status of at least 400; `now` in epoch milliseconds. */
   readonly readError: (body: string, status: number, headers: Headers.Headers, now: number) => VendorRequestRejected
 }
 
@@ -49,7 +49,7 @@ const toConnectionFailure = (error: HttpClientError.HttpClientError) =>
     reason: findSystemErrorCode(error.cause) ?? (error._tag === "RequestError" ? "no connection" : "connection lost")
   })
 
-/** The whole body; fails beyond the limit. */
+/** Reads the complete body; fails above the limit. */
 export const readAllBytes = (
   bytes: ChunkSource<Uint8Array, VendorConnectionFailed>,
   limit = maximumAnswerBytes
@@ -84,7 +84,7 @@ export const readAllText = (
 const bytesOf = (response: HttpClientResponse.HttpClientResponse) =>
   makeChunkSource(Stream.mapError(response.stream, toConnectionFailure))
 
-/** The media type of a response; empty without one. */
+/** Returns the media type of a response; empty without one. */
 export const readMediaType = ({ headers }: Pick<HttpExchange, "headers">): string =>
   (headers["content-type"] ?? "").replace(/;.*$/s, "").trim().toLowerCase()
 
@@ -93,7 +93,7 @@ export const toUnexpectedMediaType = (answer: HttpExchange): VendorAnswerMalform
     reason: `answered ${readMediaType(answer) === "" ? "without a media type" : readMediaType(answer)}`
   })
 
-/** Passes successful responses; reads the error of failed ones. */
+/** Forwards successful responses; reads the error of failed ones. */
 const requireSuccess =
   (readError: VendorClientOptions["readError"]) =>
   (answer: HttpExchange): Effect.Effect<HttpExchange, VendorRequestRejected | VendorAnswerMalformed> => {
@@ -106,7 +106,7 @@ const requireSuccess =
     })
   }
 
-/** Redirects are not followed: they could send the key and the conversation to another host. */
+/** Does not follow redirects, which could disclose the key and the conversation to another host. */
 export const makeVendorClient = ({
   apiKey,
   baseUrl,
@@ -129,7 +129,7 @@ export const makeVendorClient = ({
       HttpClient.transformResponse((response) =>
         response.pipe(
           Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
-          // Spans show every header not named here.
+          // Spans contain every header not redacted here.
           Effect.locallyWith(Headers.currentRedactedNames, (names) => [...names, keyHeader])
         )
       ),

@@ -18,7 +18,7 @@ export type VendorMessage =
   | {
       readonly role: "user"
       readonly text: string
-      /** The message's parts, if one is an image. */
+      /** Parts of the message; absent without images. */
       readonly parts?: ReadonlyArray<ContentPart>
     }
   | { readonly role: "assistant"; readonly text: string; readonly calls: ReadonlyArray<CompletedToolCall> }
@@ -28,17 +28,17 @@ const blankResult = "(nothing)"
 
 const isId = (id: string, maximumLength: number) => id.length <= maximumLength && /^[A-Za-z0-9_-]+$/.test(id)
 
-/** A name that every vendor accepts; models invent others. */
+/** Returns a name that every vendor accepts, since models may invent names. */
 const sanitizeToolName = (name: string) => name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "unknown"
 
-/** The number of tool calls in a conversation. */
+/** Returns the number of tool calls in a conversation. */
 export const countToolCalls = (messages: ReadonlyArray<ChatMessage>): number =>
   messages.reduce((sum, message) => sum + (message.role === "assistant" ? (message.toolCalls?.length ?? 0) : 0), 0)
 
-/** The id of a call without one: its position in the conversation, which is stable. */
+/** Returns the id of a call without one: its position in the conversation, which is stable. */
 export const makeToolCallId = (position: number) => `call_${position}`
 
-/** A JSON Schema of arguments as vendors accept it: without `$schema`, and of type object. */
+/** Normalizes a JSON Schema of arguments for vendors: without `$schema`, and of type object. */
 export const normalizeToolParameters = (
   parameters: Readonly<Record<string, unknown>>
 ): Readonly<Record<string, unknown>> => {
@@ -46,13 +46,16 @@ export const normalizeToolParameters = (
   return schema["type"] === "object" ? schema : { ...schema, type: "object", properties: {} }
 }
 
-/** Whether a model rejects tool calls without the signature that it gave with them: Gemini since the third generation. */
+/** Whether a model requires its signature with tool calls: Gemini since the third generation. */
 export const requiresCallSignatures = (modelId: string): boolean => /^google\/gemini-([3-9]|\d\d)/.test(modelId)
 
-/** Google's signature for calls that another model made. */
+/** Google's placeholder signature for calls of another model. */
 export const placeholderSignature = "skip_thought_signature_validator"
 
-/** A conversation as every vendor accepts it: tool calls with unique ids and one result each. Other results become user messages. */
+/**
+ * Converts a conversation to the form that every vendor accepts: tool calls with unique ids and one result each. Other
+ * results become user messages.
+ */
 export const toVendorConversation = (
   messages: ReadonlyArray<ChatMessage>,
   maximumIdLength = 64
@@ -70,7 +73,7 @@ export const toVendorConversation = (
     return id
   }
 
-  /** The first unused result of a call, before the next assistant message. */
+  /** Returns the first unused result of a call before the next assistant message. */
   const resultOf = (call: ToolCall, from: number): string => {
     for (let index = from; index < messages.length; index += 1) {
       const message = messages[index]

@@ -14,7 +14,7 @@ const parseNonNegative = (text: string | undefined): number | null => {
   return text === undefined || text.trim() === "" || !Number.isFinite(value) || value < 0 ? null : value
 }
 
-/** `retry-after-ms`, or `retry-after` in seconds or as a date, from `now` in epoch milliseconds. */
+/** Reads `retry-after-ms`, or `retry-after` in seconds or as a date, relative to `now` in epoch milliseconds. */
 export const readRetryAfter = (headers: Headers.Headers, now: number): Duration.Duration | undefined => {
   const text = headers["retry-after"]
   const millis = parseNonNegative(headers["retry-after-ms"])
@@ -25,7 +25,7 @@ export const readRetryAfter = (headers: Headers.Headers, now: number): Duration.
   return Number.isNaN(date) ? undefined : Duration.millis(Math.max(0, date - now))
 }
 
-/** Reads the body of a failed response. A body that is not the vendor's, such as a proxy's page, is ignored. */
+/** Reads the body of a failed response. Ignores bodies of others, such as a proxy's page. */
 export const makeVendorErrorBodyReader =
   <WireError>(
     schema: Schema.Schema<{ readonly error: WireError }, string>,

@@ -1,9 +1,9 @@
 import { Data, type Duration } from "effect"
 
-/** No response, or the connection broke off. `reason` is a system error code or a fixed text. */
+/** There was no response, or the connection failed midway. `reason` is a system error code or a fixed text. */
 export class VendorConnectionFailed extends Data.TaggedError("VendorConnectionFailed")<{ readonly reason: string }> {}
 
-/** The vendor's error. `status` is null for an error within a stream that carries none. */
+/** The vendor's error. `status` is null for an error within a stream without a status. */
 export class VendorRequestRejected extends Data.TaggedError("VendorRequestRejected")<{
   readonly status: number | null
   readonly code: string | null
@@ -17,5 +17,5 @@ export class VendorAnswerMalformed extends Data.TaggedError("VendorAnswerMalform
 
 export type VendorFailure = VendorConnectionFailed | VendorRequestRejected | VendorAnswerMalformed
 
-/** The vendor withheld or stopped the answer because of its content. `reason` is the vendor's word. */
+/** The vendor withheld or stopped the answer because of its content. `reason` is the vendor's term. */
 export class VendorAnswerWithheld extends Data.TaggedError("VendorAnswerWithheld")<{ readonly reason: string }> {}

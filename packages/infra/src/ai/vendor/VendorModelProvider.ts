@@ -20,14 +20,14 @@ export interface VendorModelProviderOptions<Chunk> extends FailureContext {
   readonly readAnswer: (
     context: AnswerContext
   ) => (answer: VendorAnswer<Chunk>) => ChunkSource<ModelEvent<ProviderEnding>, VendorFailure | VendorAnswerWithheld>
-  /** The entries of the vendor's model list. */
+  /** Entries of the vendor's model list. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
   readonly embed?: (modelId: string, input: EmbeddingInput) => Effect.Effect<EmbeddingVectors, VendorFailure>
   /** The cheapest call that requires a key. */
   readonly probe: Effect.Effect<void, VendorFailure>
 }
 
-/** A model provider over a vendor's wire. */
+/** Makes a model provider from a vendor's client. */
 export const makeVendorModelProvider = <Chunk>(options: VendorModelProviderOptions<Chunk>): ModelProvider => {
   const { chat, embed, models, probe, provider, readAnswer } = options
   const toFailure = toProviderFailure(options)
@@ -54,7 +54,7 @@ export const makeVendorModelProvider = <Chunk>(options: VendorModelProviderOptio
       onSuccess: Array.filterMap((entry) => readListedModelId(provider, entry))
     }),
     healthy: Effect.catchAll(Effect.as(probe, true), (failure) => {
-      // A rate limit shows that the provider is reachable.
+      // A rate limit proves that the provider is reachable.
       if (failure._tag === "VendorRequestRejected" && failure.status === 429) return Effect.succeed(true)
       const { kind, reason } = toFailure(failure)
       return Effect.logDebug("Model provider is unhealthy").pipe(

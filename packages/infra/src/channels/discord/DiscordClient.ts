@@ -20,28 +20,28 @@ import { applyAnswer, delayBefore, type RateLimits, readRetrySeconds } from "./D
 
 export interface DiscordText {
   readonly channelId: string
-  /** At most 2,000 characters. */
+  /** Maximum 2,000 characters. */
   readonly text: string
   /** The message that this one replies to. */
   readonly replyTo: Option.Option<string>
-  /** At most 25 characters. Discord answers a repetition within some minutes with the first message. */
+  /** Maximum 25 characters. For some minutes, Discord answers a repetition with the first message. */
   readonly nonce: string
 }
 
-/** The answer to a slash command. */
+/** Answer to a slash command. */
 export interface InteractionAnswer {
   readonly applicationId: string
   readonly token: Redacted.Redacted
   readonly text: string
 }
 
-/** Discord refuses clients without a user agent of this form. */
+/** Discord rejects clients without a user agent in this format. */
 const userAgent = "DiscordBot (https://github.com/berth, 1.0)"
-/** A longer delay is an error with `retryAfter`. */
+/** Longer delays become an error with `retryAfter`. */
 const longestDelayMs = 2_000
 const attachmentHosts = new Set(["cdn.discordapp.com", "media.discordapp.net"])
 
-/** Text cannot mention anyone but the author of the message that it replies to. */
+/** Text can mention only the author of the message that it replies to. */
 const allowedMentions = { parse: [], replied_user: true }
 
 const askCommand = {
@@ -57,21 +57,21 @@ const isAskCommand = ({ description, name, options }: DiscordCommand) =>
   options.length === 1 &&
   options.every((option) => option.type === 3 && option.name === "question" && option.required === true)
 
-/** Whether an attachment may be read from an address. */
+/** Whether an attachment may be read from this address. */
 export const isAttachmentAddress = (address: URL, apiUrl: URL): boolean =>
   address.origin === apiUrl.origin || (address.protocol === "https:" && attachmentHosts.has(address.hostname))
 
 interface Call {
   readonly method: "GET" | "POST" | "PATCH"
   readonly path: string
-  /** Of the rate limit: the path without ids other than those of the top-level resource. */
+  /** Route of the rate limit: the path without ids, except those of the top-level resource. */
   readonly route: string
   readonly body?: unknown
 }
 
 const segment = encodeURIComponent
 
-/** The parts of the Discord API that the adapter uses, one function per endpoint. Waits for short rate limits. */
+/** Client of the required parts of the Discord API, one function per endpoint. Waits for short rate limits. */
 export const makeDiscordClient = (apiUrl: URL) =>
   Effect.gen(function* () {
     const exchange = yield* makePlatformHttp
@@ -114,7 +114,7 @@ export const makeDiscordClient = (apiUrl: URL) =>
           retryAfter: Option.map(retrySeconds, Duration.seconds)
         })
       }).pipe(
-        // A short limit that the bot could not foresee, once.
+        // Retries once after a short limit that was unknown before.
         Effect.retry({
           times: 1,
           while: (error) =>
@@ -143,7 +143,7 @@ export const makeDiscordClient = (apiUrl: URL) =>
         call(Option.some(token), DiscordApplication, get("applications/@me")),
       findGateway: (token: Redacted.Redacted) => call(Option.some(token), GatewayInformation, get("gateway/bot")),
 
-      /** Discord verifies the endpoint before it answers. */
+      /** Discord verifies the endpoint before it responds. */
       setInteractionsEndpoint: (token: Redacted.Redacted, endpoint: URL) =>
         Effect.asVoid(
           send(Option.some(token), {
@@ -154,7 +154,7 @@ export const makeDiscordClient = (apiUrl: URL) =>
           })
         ),
 
-      /** Registers `/ask` unless it is registered. Idempotent. */
+      /** Registers `/ask` if absent. Idempotent. */
       registerAskCommand: (token: Redacted.Redacted, applicationId: string): Effect.Effect<void, DiscordFailure> => {
         const path = `applications/${segment(applicationId)}/commands`
         return Effect.flatMap(call(Option.some(token), Schema.Array(DiscordCommand), get(path)), (commands) =>
@@ -164,7 +164,7 @@ export const makeDiscordClient = (apiUrl: URL) =>
         )
       },
 
-      /** Returns the id of the message. Idempotent by the nonce, for some minutes. */
+      /** Returns the id of the message. Idempotent by the nonce for some minutes. */
       sendText: (token: Redacted.Redacted, { channelId, nonce, replyTo, text }: DiscordText) => {
         const path = `channels/${segment(channelId)}/messages`
         return Effect.map(
@@ -187,13 +187,13 @@ export const makeDiscordClient = (apiUrl: URL) =>
         )
       },
 
-      /** Shows that a reply is being written, for at most 10 seconds. */
+      /** Shows the typing indicator for at most 10 seconds. */
       showTyping: (token: Redacted.Redacted, channelId: string) => {
         const path = `channels/${segment(channelId)}/typing`
         return Effect.asVoid(send(Option.some(token), { method: "POST", path, route: path }))
       },
 
-      /** Acknowledges a command that arrived over the gateway; the answer follows by `answerInteraction`. */
+      /** Acknowledges a command received over the gateway; the answer follows by `answerInteraction`. */
       deferInteraction: (interactionId: string, token: Redacted.Redacted) =>
         Effect.asVoid(
           send(Option.none(), {
@@ -228,7 +228,7 @@ export const makeDiscordClient = (apiUrl: URL) =>
           ({ id }) => id
         ),
 
-      /** The bytes of an attachment, which need no token. */
+      /** Downloads an attachment, which requires no token. */
       downloadAttachment: (url: string, maximumBytes: number): Effect.Effect<Uint8Array, DiscordFailure> => {
         const address = URL.canParse(url) ? new URL(url) : null
         if (address === null || !isAttachmentAddress(address, apiUrl) || !isSecureAddress(address))

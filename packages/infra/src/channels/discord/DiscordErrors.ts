@@ -1,12 +1,12 @@
 import { Data, type Duration, type Option } from "effect"
 import type { PlatformAnswerMalformed, PlatformConnectionFailed } from "../PlatformHttp.ts"
 
-/** Discord refused a request. Its text is left out. */
+/** Discord rejected a request. Excludes Discord's text. */
 export class DiscordRequestRejected extends Data.TaggedError("DiscordRequestRejected")<{
   readonly status: number
-  /** The JSON error code; zero where the answer has none. */
+  /** JSON error code; zero if absent. */
   readonly code: number
-  /** Of a rate limit. */
+  /** Delay of a rate limit. */
   readonly retryAfter: Option.Option<Duration.Duration>
 }> {}
 

@@ -4,9 +4,7 @@ import { DateTime, Duration, Option, Schema } from "effect"
 import { createPublicKey, verify } from "node:crypto"
 import { type DiscordAttachment, DiscordInteraction, DiscordMessage, type DiscordUser } from "./DiscordObjects.ts"
 
-/*
- * Messages and slash commands as an agent receives them. Pure.
- */
+/* Parses messages and slash commands for an agent. Pure. */
 
 /** Default messages and replies. */
 const messageTypes = new Set([0, 19])
@@ -15,7 +13,7 @@ const commandType = 2
 
 const nameOf = ({ global_name, username }: DiscordUser) => global_name ?? username
 
-/** Discord's ids contain the time: their order is that of the messages. In milliseconds, which a number represents exactly. */
+/** Discord's ids begin with the time in milliseconds, which orders the messages and fits a number exactly. */
 const sequenceOf = (id: string): number => Number(/^\d{1,20}$/.test(id) ? BigInt(id) >> 22n : 0n)
 
 const readCommand = (text: string): string | null => /^\/([a-z]+)\s*$/.exec(text)?.[1] ?? null
@@ -42,7 +40,10 @@ const toFile = (attachment: DiscordAttachment): InboundFile => ({
 
 const decodeMessage = Schema.decodeUnknownOption(DiscordMessage)
 
-/** A direct message, or one of a server that mentions the bot or replies to it. The bot's own and webhooks' are none. */
+/**
+ * Reads a direct message, or a server's message that mentions the bot or replies to it. None for messages of the bot
+ * itself and of webhooks.
+ */
 export const readMessage = (data: unknown, botId: string): Option.Option<ReceivedMessage> =>
   Option.flatMap(decodeMessage(data), (message) => {
     const { attachments, author, channel_id, content, id, mentions, referenced_message, type, webhook_id } = message
@@ -71,7 +72,7 @@ export const readMessage = (data: unknown, botId: string): Option.Option<Receive
 
 const answerPrefix = "interaction:"
 
-/** Where the answer to a slash command goes, in the place of the id of a message. */
+/** Makes the address of the answer to a slash command, used as a message id. */
 export const makeAnswerAddress = (applicationId: string, token: string): string =>
   `${answerPrefix}${applicationId}:${token}`
 
@@ -94,7 +95,7 @@ export type InteractionRequest =
 
 const decodeInteraction = Schema.decodeUnknownOption(DiscordInteraction)
 
-/** A ping, or a question to the bot of this application. None for other forms and other applications. */
+/** Reads a ping, or a question to the bot of this application. None for other types and applications. */
 export const readInteraction = (data: unknown, applicationId: string): Option.Option<InteractionRequest> =>
   Option.flatMap(decodeInteraction(data), (interaction) => {
     if (interaction.application_id !== applicationId) return Option.none()
@@ -128,17 +129,17 @@ export const readInteraction = (data: unknown, applicationId: string): Option.Op
     })
   })
 
-/** An Ed25519 public key in DER begins with this (RFC 8410). */
+/** DER prefix of an Ed25519 public key (RFC 8410). */
 const spkiPrefix = Buffer.from("302a300506032b6570032100", "hex")
 
-/** In both directions. Replays within it are recognized by the interaction's id. */
+/** Tolerance in both directions. Replays within it are detected by the interaction's id. */
 const timestampTolerance = Duration.minutes(5)
 
 const isFresh = (timestamp: string, receivedAt: DateTime.Utc): boolean =>
   /^\d{1,12}$/.test(timestamp) &&
   Math.abs(DateTime.toEpochMillis(receivedAt) - Number(timestamp) * 1_000) <= Duration.toMillis(timestampTolerance)
 
-/** Whether an interaction is signed with the application's key over its recent timestamp and raw body. */
+/** Whether the application's key signed the recent timestamp and raw body of an interaction. */
 export const isInteractionAuthentic = (verifyKey: string, { body, headers, receivedAt }: WebhookRequest): boolean => {
   const { "x-signature-ed25519": signature = "", "x-signature-timestamp": timestamp = "" } = headers
   if (!/^[0-9a-f]{64}$/i.test(verifyKey) || !/^[0-9a-f]{128}$/i.test(signature) || !isFresh(timestamp, receivedAt))

@@ -29,13 +29,13 @@ import {
   Ready
 } from "./GatewayProtocol.ts"
 
-/** Discord refuses the bot's connection until its owner acts. */
+/** Discord rejects the bot's connection until its owner acts. */
 export class GatewayRefused extends Data.TaggedError("GatewayRefused")<{ readonly reason: string }> {}
 
-/** The gateway cannot be reached, or ends connections soon after they are made. */
+/** The gateway is unreachable, or closes connections soon after they are established. */
 export class GatewayUnavailable extends Data.TaggedError("GatewayUnavailable")<{ readonly reason: string }> {}
 
-/** An event, with the session that continues after it. */
+/** An event, with the session to resume after it. */
 export interface GatewayEvent {
   readonly type: string
   readonly data: unknown
@@ -45,18 +45,18 @@ export interface GatewayEvent {
 export interface GatewayOptions<E> {
   readonly token: Redacted.Redacted
   readonly intents: number
-  /** The address for a new session. */
+  /** Finds the address for a new session. */
   readonly findUrl: Effect.Effect<string, E>
-  /** The session to continue. */
+  /** Session to resume. */
   readonly session: Option.Option<GatewaySession>
-  /** Runs when an event arrives, before earlier ones are read. */
+  /** Runs on arrival of an event, before earlier events are read. */
   readonly onArrival?: (event: GatewayEvent) => Effect.Effect<void>
 }
 
 type SocketEvent = Data.TaggedEnum<{
   Received: { readonly text: string }
   Closed: { readonly code: number }
-  /** No acknowledgment of the last heartbeat. */
+  /** The last heartbeat was not acknowledged. */
   Silent: {}
 }>
 const SocketEvent = Data.taggedEnum<SocketEvent>()
@@ -64,9 +64,9 @@ const SocketEvent = Data.taggedEnum<SocketEvent>()
 const maximumFrameBytes = 8 * 1024 * 1024
 const handshakeTimeout = Duration.seconds(10)
 const greetingTimeout = Duration.seconds(20)
-/** After a shorter connection the caller decides when to connect again. */
+/** After a shorter connection, the caller decides when to reconnect. */
 const stableMs = 5_000
-/** Reading from the socket pauses above. */
+/** Unread events above which reading from the socket pauses. */
 const maximumUnreadEvents = 1_000
 
 const openSocket = (address: URL, events: Queue.Enqueue<SocketEvent>): Effect.Effect<WebSocket, never, Scope.Scope> =>
@@ -86,7 +86,7 @@ const openSocket = (address: URL, events: Queue.Enqueue<SocketEvent>): Effect.Ef
       socket.on("close", (code) => events.unsafeOffer(SocketEvent.Closed({ code })))
       return socket
     }),
-    // Without a close frame: a normal closure would end the session.
+    // Without a close frame, since a normal closure would end the session.
     (socket) => Effect.sync(() => socket.terminate())
   )
 
@@ -94,7 +94,7 @@ const decodeFrame = Schema.decodeUnknownOption(Schema.parseJson(GatewayFrame))
 const decodeHello = Schema.decodeUnknownOption(Hello)
 const decodeReady = Schema.decodeUnknownOption(Ready)
 
-/** Holds one connection after another, resuming the session, while they last. */
+/** Runs consecutive connections and resumes the session, while connections are stable. */
 const runGateway = <E>(
   { findUrl, intents, session: first, token }: GatewayOptions<E>,
   publish: (event: GatewayEvent) => Effect.Effect<unknown>
@@ -115,7 +115,7 @@ const runGateway = <E>(
         if (Option.isSome(current)) yield* publish({ type: t ?? "", data: d, session: current.value })
       })
 
-    /** Follows one connection from the address to its end. */
+    /** Follows a connection until its end. */
     const follow = (address: URL) =>
       Effect.gen(function* () {
         const events = yield* Queue.unbounded<SocketEvent>()
@@ -151,7 +151,7 @@ const runGateway = <E>(
             )
           })
 
-        /** Some when the connection is over. */
+        /** Some at the end of the connection. */
         const handle = (frame: GatewayFrame): Effect.Effect<Option.Option<GatewayEnd>, never, Scope.Scope> => {
           switch (frame.op) {
             case opcodes.hello:
@@ -199,7 +199,7 @@ const runGateway = <E>(
       if (end._tag === "Refused") return yield* new GatewayRefused({ reason: end.reason })
       if (end._tag === "Identify" && Option.isSome(yield* session)) {
         yield* Ref.set(session, Option.none())
-        // Discord asks to wait from 1 to 5 seconds before a new session.
+        // Discord requires a wait of 1 to 5 seconds before a new session.
         return yield* Effect.sleep(Duration.seconds(1 + 4 * (yield* Random.next)))
       }
       if (lasted < stableMs) return yield* new GatewayUnavailable({ reason: "connection lost" })
@@ -208,7 +208,9 @@ const runGateway = <E>(
     return yield* Effect.forever(connect)
   })
 
-/** The events of a bot over reconnects. Fails when a connection does not last; then reading continues from a session. */
+/**
+ * Streams the events of a bot over reconnects. Fails after an unstable connection; reading can continue from a session.
+ */
 export const readGateway = <E>(
   options: GatewayOptions<E>
 ): Stream.Stream<GatewayEvent, GatewayRefused | GatewayUnavailable | E> =>

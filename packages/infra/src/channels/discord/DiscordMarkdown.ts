@@ -2,18 +2,21 @@ import type { OutgoingPart } from "@berth/domain/channels/ChannelPlatform"
 import { fenceTables, mapInline, mapProse } from "../MarkdownProse.ts"
 import { splitMarkdown } from "../MarkdownSplit.ts"
 
-/** Of the content of a message, in characters. */
+/** Maximum characters of a message's content. */
 export const longestDiscordText = 2_000
 
 const formatLine = (line: string): string => {
   const [, heading] = /^ {0,3}#{4,6}\s+(.*?)\s*#*$/.exec(line) ?? []
   if (heading !== undefined) return `**${heading.replaceAll("**", "")}**`
   if (/^ {0,3}([-*_])(?: *\1){2,}\s*$/.test(line)) return ""
-  // Images are links.
+  // Images become links.
   return mapInline(line, (text) => text.replaceAll(/!\[([^\]\n]*)\]\((https?:\/\/[^)\s]+)[^)\n]*\)/g, "[$1]($2)"))
 }
 
-/** Discord shows Markdown, except small headings, rules, images and tables. Never longer than the text, which has no tables. */
+/**
+ * Discord supports Markdown except small headings, rules, images and tables. Never lengthens the text, which has no
+ * tables.
+ */
 const formatText = (markdown: string): string =>
   mapProse(markdown, (prose) => prose.split("\n").map(formatLine).join("\n"))
 

@@ -1,11 +1,9 @@
 import { Schema } from "effect"
 import { optionalNullable } from "../../ai/vendor/VendorBodies.ts"
 
-/*
- * Objects of the Discord API v10 that the adapter reads. https://docs.discord.com/developers/reference
- */
+/* Objects of the Discord API v10, limited to the required members. https://docs.discord.com/developers/reference */
 
-/** `retry_after` in seconds, of a 429. */
+/** `retry_after` of a 429, in seconds. */
 export const DiscordErrorBody = Schema.Struct({
   code: optionalNullable(Schema.Number),
   retry_after: optionalNullable(Schema.Number),
@@ -57,13 +55,13 @@ export const DiscordAttachment = Schema.Struct({
   size: Schema.Number,
   url: Schema.String,
   content_type: optionalNullable(Schema.String),
-  /** Of voice messages, as `waveform`. */
+  /** Voice messages only, like `waveform`. */
   duration_secs: optionalNullable(Schema.Number),
   waveform: optionalNullable(Schema.String)
 })
 export type DiscordAttachment = typeof DiscordAttachment.Type
 
-/** `MESSAGE_CREATE`. Without `guild_id` it is a direct message. */
+/** `MESSAGE_CREATE`. A direct message has no `guild_id`. */
 export const DiscordMessage = Schema.Struct({
   id: Schema.NonEmptyString,
   channel_id: Schema.NonEmptyString,

@@ -28,13 +28,13 @@ import { GatewaySession, selectIntents } from "./GatewayProtocol.ts"
 import { isOversized, toTokenVerdict, toPlatformUnreachable } from "../PlatformVerdict.ts"
 
 export interface DiscordOptions {
-  /** Address of the HTTP API, with the version. */
+  /** Address of the HTTP API, including the version. */
   readonly apiUrl: URL
 }
 
 const maximumFileBytes = 20 * 1024 * 1024
 const usualPause = Duration.seconds(5)
-/** The cursor moves at least once in so many events that no agent answers. */
+/** Maximum events without an answer before the cursor moves. */
 const eventsPerCursor = 50
 
 const responseTypes = { pong: 1, deferredMessage: 5 } as const
@@ -56,7 +56,9 @@ const toPlatformFailure = (failure: DiscordFailure): PlatformFailure => {
   }
 }
 
-/** Of a request that can be repeated: Discord recognizes the nonce of a message, and replaces a deferred answer. */
+/**
+ * Maps a failure of a repeatable request: Discord recognizes the nonce of a message, and replaces a deferred answer.
+ */
 const toRepeatableFailure = (failure: DiscordFailure): PlatformFailure => {
   const mapped = toPlatformFailure(failure)
   return mapped._tag === "PlatformUnreachable"
@@ -81,7 +83,10 @@ const parseJson = Schema.decodeUnknownOption(Schema.parseJson())
 
 const jsonResponse = (body: unknown) => ({ contentType: "application/json", body: JSON.stringify(body) })
 
-/** Discord over its HTTP API and gateway. Slash commands arrive at the gateway, or at the webhook where its owner enters it. */
+/**
+ * Discord over its HTTP API and gateway. Slash commands arrive at the gateway, or at the webhook if the owner
+ * configures it.
+ */
 export const makeDiscordPlatform = ({ apiUrl }: DiscordOptions) =>
   Effect.map(makeDiscordClient(apiUrl), (client): ChannelPlatform => {
     const verify = ({ token }: GivenSecrets): Effect.Effect<BotIdentity, ChannelTokenRefused | PlatformUnreachable> =>
@@ -133,7 +138,7 @@ export const makeDiscordPlatform = ({ apiUrl }: DiscordOptions) =>
         : failure
     }
 
-    /** A command is acknowledged within 3 seconds. One that a resumed session repeats is acknowledged already. */
+    /** Acknowledges a command within 3 seconds, unless a resumed session repeats it. */
     const acknowledge = ({ data, type }: GatewayEvent, applicationId: string) => {
       const request = type === "INTERACTION_CREATE" ? readInteraction(data, applicationId) : Option.none()
       return Option.isSome(request) && request.value._tag === "Question"
@@ -204,7 +209,7 @@ export const makeDiscordPlatform = ({ apiUrl }: DiscordOptions) =>
               to.part === 0
                 ? Effect.mapError(client.answerInteraction(answer), toInteractionFailure(toRepeatableFailure))
                 : Effect.mapError(client.continueInteraction(answer), toInteractionFailure(toPlatformFailure))
-            // After 15 minutes the answer is a message of its own.
+            // After 15 minutes the answer becomes a separate message.
             return Effect.catchTag(sent, "InteractionExpired", () =>
               Effect.mapError(sendToChannel(bot, { ...to, replyTo: null }, formatted), toRepeatableFailure)
             )

@@ -2,26 +2,26 @@ import { Headers } from "@effect/platform"
 import { Option } from "effect"
 
 /*
- * Rate limits that Discord reports: a bucket per route and top-level resource, and one limit over all routes of a bot.
+ * Rate limits reported by Discord: a bucket per route and top-level resource, and a global limit per bot.
  * https://docs.discord.com/developers/topics/rate-limits
  */
 
-/** Epoch milliseconds before which no request may be sent, by bot and route; without a route for all of them. */
+/** Epoch milliseconds before which no request may be sent, by bot and route; without a route for the global limit. */
 export type RateLimits = ReadonlyMap<string, number>
 
-/** Entries above which those that have passed are removed. */
+/** Maximum entries before expired ones are removed. */
 const maximumEntries = 10_000
 
 export interface LimitedRoute {
-  /** The bot's token, or empty for requests without it. */
+  /** Token of the bot; empty for requests without it. */
   readonly bot: string
-  /** Method and path, without ids other than those of the top-level resource. */
+  /** Method and path, without ids except those of the top-level resource. */
   readonly route: string
 }
 
 const keyOf = ({ bot, route }: LimitedRoute) => `${bot} ${route}`
 
-/** Milliseconds to wait before a request. */
+/** Returns the milliseconds to wait before a request. */
 export const delayBefore = (limits: RateLimits, limited: LimitedRoute, now: number): number =>
   Math.max(
     0,
@@ -32,7 +32,7 @@ export const delayBefore = (limits: RateLimits, limited: LimitedRoute, now: numb
 const number = (headers: Headers.Headers, name: string) =>
   Option.filter(Option.map(Headers.get(headers, name), Number), Number.isFinite)
 
-/** Seconds to wait that a 429 states, in its body or headers. */
+/** Reads the delay of a 429 in seconds, from its body or headers. */
 export const readRetrySeconds = (headers: Headers.Headers, bodySeconds: number | null | undefined): number =>
   Math.max(0, bodySeconds ?? Option.getOrElse(number(headers, "retry-after"), () => 1))
 
@@ -45,7 +45,7 @@ const add = (limits: RateLimits, limited: LimitedRoute, until: number, now: numb
   return new Map(kept).set(keyOf(limited), until)
 }
 
-/** The limits after an answer. `retrySeconds` is set for a 429. */
+/** Updates the limits after a response. `retrySeconds` is set for a 429. */
 export const applyAnswer = (
   limits: RateLimits,
   {

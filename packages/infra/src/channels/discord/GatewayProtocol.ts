@@ -2,9 +2,7 @@ import { Data, Option, Redacted, Schema } from "effect"
 import { optionalNullable } from "../../ai/vendor/VendorBodies.ts"
 import { isSecureAddress } from "../PlatformHttp.ts"
 
-/*
- * The Discord Gateway v10, as pure functions. https://docs.discord.com/developers/events/gateway
- */
+/* Pure functions of the Discord Gateway v10. https://docs.discord.com/developers/events/gateway */
 
 export const opcodes = {
   dispatch: 0,
@@ -17,14 +15,14 @@ export const opcodes = {
   heartbeatAck: 11
 } as const
 
-/** Direct messages and messages of servers; they include the content of those that mention the bot. */
+/** Direct messages, and messages of servers with the content of those that mention the bot. */
 const basicIntents = (1 << 9) | (1 << 12)
 /** Privileged: the content of all messages. */
 const messageContentIntent = 1 << 15
-/** Flags of an application that may use the privileged intent: GATEWAY_MESSAGE_CONTENT and its limited form. */
+/** Application flags for the privileged intent: GATEWAY_MESSAGE_CONTENT and its limited form. */
 const messageContentFlags = (1 << 18) | (1 << 19)
 
-/** Requests the content of all messages only where the application may: Discord closes the connection of all others. */
+/** Requests the content of all messages only if the application may; otherwise Discord would close the connection. */
 export const selectIntents = (applicationFlags: number): number =>
   (applicationFlags & messageContentFlags) === 0 ? basicIntents : basicIntents | messageContentIntent
 
@@ -39,16 +37,16 @@ export type GatewayFrame = typeof GatewayFrame.Type
 export const Hello = Schema.Struct({ heartbeat_interval: Schema.Number.pipe(Schema.positive()) })
 export const Ready = Schema.Struct({ session_id: Schema.String, resume_gateway_url: Schema.String })
 
-/** Enough to continue a session on another connection. */
+/** State to resume a session on another connection. */
 export const GatewaySession = Schema.Struct({
   sessionId: Schema.String,
   resumeUrl: Schema.String,
-  /** The last event that was handled. */
+  /** The last handled event. */
   sequence: Schema.Number
 })
 export type GatewaySession = typeof GatewaySession.Type
 
-/** The address with the version and encoding; none if a token must not be sent there. */
+/** Adds version and encoding to the address; none if a token must not be sent there. */
 export const makeGatewayAddress = (url: string): Option.Option<URL> => {
   if (!URL.canParse(url)) return Option.none()
   const address = new URL(url)
@@ -73,13 +71,13 @@ export const makeResume = (token: Redacted.Redacted, { sequence, sessionId }: Ga
   d: { token: Redacted.value(token), session_id: sessionId, seq: sequence }
 })
 
-/** The step after a connection ended. */
+/** Step after the end of a connection. */
 export type GatewayEnd = Data.TaggedEnum<{
-  /** Reconnect and continue the session. */
+  /** Reconnect and resume the session. */
   Resume: {}
   /** Reconnect with a new session. */
   Identify: {}
-  /** Discord refuses every further connection until its owner acts. */
+  /** Discord rejects further connections until the bot's owner acts. */
   Refused: { readonly reason: string }
 }>
 export const GatewayEnd = Data.taggedEnum<GatewayEnd>()
@@ -96,7 +94,7 @@ const refusals: ReadonlyMap<number, string> = new Map([
   ]
 ])
 
-/** Invalid sequence and session timeout end the session, as normal closures do. */
+/** Like normal closures, an invalid sequence and a session timeout end the session. */
 const sessionEnds = new Set([1000, 1001, 4007, 4009])
 
 export const decideAfterClose = (code: number): GatewayEnd => {

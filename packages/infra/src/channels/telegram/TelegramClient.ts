@@ -39,7 +39,7 @@ const maximumReasonLength = 200
 
 const toFailure = ({ description, error_code, parameters }: Refusal): TelegramFailure => {
   const reason = description.slice(0, maximumReasonLength)
-  // A malformed token is "Not Found".
+  // A malformed token causes "Not Found".
   if (error_code === 401 || error_code === 404)
     return new ChannelTokenRefused({ reason: "Telegram refuses the token." })
   if (error_code === 409) return new ChannelReaderConflict({ reason })
@@ -59,7 +59,7 @@ export interface TelegramClient {
     result: Schema.Schema<A, I>,
     limits?: PlatformCallLimits
   ) => Effect.Effect<A, TelegramFailure>
-  /** Downloads a file by the path that `getFile` returns. */
+  /** Downloads a file by a path from `getFile`. */
   readonly download: (
     token: Redacted.Redacted,
     path: string,

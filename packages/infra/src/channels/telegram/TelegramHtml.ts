@@ -4,12 +4,14 @@ import { closesFence, readFence } from "../MarkdownSplit.ts"
 const escapeHtml = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")
 
-/** Above this number Telegram ignores entities, which would show half of a text formatted. */
+/** Maximum entities; Telegram ignores further ones, which would format only part of a text. */
 const maximumEntities = 100
 
 type Style = "b" | "i" | "s"
 
-/** Code, links and emphasis, the longest marker first. Emphasis is bounded by letters or marks, never by spaces. */
+/**
+ * Code, links and emphasis, the longest marker first. Emphasis is adjacent to letters or punctuation, never to spaces.
+ */
 const inline =
   /(`+)(?!`)([^\n]*?[^`\n])\1(?!`)|\[([^\][\n]{1,500})\]\((https?:\/\/[^\s()<>"]{1,1000})\)|(\*\*|__)(?=\S)([^\n]*?\S)\5|(~~)(?=\S)([^\n]*?\S)\7|(?<![\w*])(\*)(?=[^\s*])([^\n*]*?[^\s*])\9(?![\w*])|(?<![\w_])(_)(?=[^\s_])([^\n_]*?[^\s_])\11(?![\w_])/g
 
@@ -49,10 +51,10 @@ const codeBlock = (lines: ReadonlyArray<string>, language: string): string => {
     : `<pre>${code}</pre>`
 }
 
-/** Whether a reader would see nothing. */
+/** Whether the text is invisible. */
 const isBlank = (html: string): boolean => html.replaceAll(/<[^>]*>/g, "").trim() === ""
 
-/** Translates Markdown to Telegram's HTML. Never longer in visible text; everything that is no known markup is escaped. */
+/** Translates Markdown to Telegram's HTML. Never lengthens the visible text; escapes unknown markup. */
 export const translateMarkdown = (markdown: string): string => {
   const html: Array<string> = []
   const lines = markdown.split("\n")

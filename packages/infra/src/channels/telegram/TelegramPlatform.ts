@@ -19,22 +19,22 @@ const FilePath = Schema.Struct({ file_path: Schema.String })
 const Updates = Schema.Array(TelegramUpdate)
 const decodeUpdate = Schema.decodeUnknownEither(Schema.parseJson(TelegramUpdate))
 
-/** Seconds that Telegram holds a request for updates. */
+/** Maximum seconds of a long poll for updates. */
 const pollSeconds = 25
 const pollLimits = { timeout: Duration.seconds(pollSeconds + 10), maximumBytes: 8 * 1024 * 1024 }
 const updatesPerPoll = 100
-/** Telegram itself serves files up to 20 MB. */
+/** Telegram serves files of up to 20 MB. */
 const maximumFileBytes = 10 * 1024 * 1024
 
 const secretHeader = "x-telegram-bot-api-secret-token"
 
-/** A chat, with the topic behind a slash where it has topics. */
+/** Parses a chat id, with the topic after a slash if there are topics. */
 const parseChat = (chatId: string) => {
   const [chat = "", thread] = chatId.split("/")
   return { chat_id: chat, ...(thread === undefined ? {} : { message_thread_id: Number(thread) }) }
 }
 
-/** Only readers conflict; elsewhere it is a refusal like others. */
+/** Only readers conflict; elsewhere a conflict is an ordinary rejection. */
 const withoutConflict = <A>(call: Effect.Effect<A, TelegramFailure>) =>
   Effect.catchTag(call, "ChannelReaderConflict", ({ reason }) => new PlatformRequestRefused({ reason }))
 

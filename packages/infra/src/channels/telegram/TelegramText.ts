@@ -2,10 +2,10 @@ import type { OutgoingPart } from "@berth/domain/channels/ChannelPlatform"
 import { splitMarkdown } from "../MarkdownSplit.ts"
 import { translateMarkdown } from "./TelegramHtml.ts"
 
-/** UTF-16 units of one message: https://core.telegram.org/bots/api#sendmessage */
+/** Maximum UTF-16 units of a message: https://core.telegram.org/bots/api#sendmessage */
 export const maximumTextLength = 4096
 
-/** The messages of a Markdown text. Blank ones are left out, since Telegram refuses them. */
+/** Splits a Markdown text into messages. Omits blank ones, which Telegram rejects. */
 export const splitForTelegram = (markdown: string): ReadonlyArray<OutgoingPart> =>
   splitMarkdown(markdown, maximumTextLength)
     .map(({ prefix, suffix, text }) => `${prefix}${text}${suffix}`)

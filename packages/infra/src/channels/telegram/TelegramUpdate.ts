@@ -23,7 +23,7 @@ const File = Schema.Struct({
   duration: Schema.optional(Schema.Number)
 })
 
-/** The members of a message that an answer needs: https://core.telegram.org/bots/api#message */
+/** Members of a message required for an answer: https://core.telegram.org/bots/api#message */
 const Message = Schema.Struct({
   message_id: Schema.Int,
   date: Schema.Number,
@@ -47,7 +47,7 @@ const Message = Schema.Struct({
 })
 type Message = typeof Message.Type
 
-/** Kinds of updates that Berth subscribes to; any other is ignored. */
+/** Subscribed kinds of updates; others are ignored. */
 export const allowedUpdates = ["message", "edited_message"] as const
 
 export const TelegramUpdate = Schema.Struct({
@@ -57,7 +57,7 @@ export const TelegramUpdate = Schema.Struct({
 })
 export type TelegramUpdate = typeof TelegramUpdate.Type
 
-/** A later edit is not answered as a new message. */
+/** Time after which an edit is not answered as a new message. */
 const editWindowSeconds = 10 * 60
 
 const decodeMessage = Schema.decodeUnknownOption(Message)
@@ -77,7 +77,7 @@ const fileOf = (kind: InboundFile["kind"], file: typeof File.Type | undefined): 
       ]
 
 const filesOf = (message: Message): ReadonlyArray<InboundFile> => [
-  // Sizes of one photo, the largest last.
+  // Sizes of a photo, the largest last.
   ...fileOf("photo", message.photo?.at(-1)),
   ...fileOf("document", message.document),
   ...fileOf("voice", message.voice),
@@ -92,7 +92,7 @@ interface Addressing {
   readonly text: string
 }
 
-/** Entities count UTF-16 units, as strings of this language do. */
+/** Entities count UTF-16 units, like JavaScript strings. */
 const findAddressing = (message: Message, bot: BotIdentity): Addressing => {
   const text = message.text ?? message.caption ?? ""
   const entities = message.entities ?? message.caption_entities ?? []
@@ -107,7 +107,7 @@ const findAddressing = (message: Message, bot: BotIdentity): Addressing => {
       (entity.type === "text_mention" && String(entity.user?.id) === bot.id)
   )
   const isReply = String(message.reply_to_message?.from?.id) === bot.id
-  // A mention at the beginning only addresses.
+  // A mention at the beginning is only an address.
   const rest = mention?.offset === 0 ? text.slice(mention.length).trimStart() : text
   return {
     isAddressed: message.chat.type === "private" || isOurs || mention !== undefined || isReply,
@@ -144,7 +144,7 @@ const toReceived = (message: Message, bot: BotIdentity): Option.Option<ReceivedM
   })
 }
 
-/** The messages of updates that the bot answers. Unknown kinds and shapes have none. */
+/** Parses the messages that the bot answers. Unknown kinds and formats contain none. */
 export const parseTelegramUpdates = (
   updates: ReadonlyArray<TelegramUpdate>,
   bot: BotIdentity

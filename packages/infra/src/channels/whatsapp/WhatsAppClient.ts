@@ -17,7 +17,7 @@ import {
   TokenInspection
 } from "./WhatsAppObjects.ts"
 
-/** Where the platform sends the notifications of a phone number. */
+/** Receiver of the notifications for a phone number. */
 export interface WebhookCallback {
   readonly url: URL
   readonly verifyToken: Redacted.Redacted
@@ -27,7 +27,7 @@ export interface WhatsAppText {
   readonly phoneNumberId: string
   /** The recipient's phone number, digits only. */
   readonly to: string
-  /** At most 4,096 characters. */
+  /** Maximum 4,096 characters. */
   readonly text: string
   /** The message that this one replies to. */
   readonly replyTo: Option.Option<string>
@@ -36,7 +36,7 @@ export interface WhatsAppText {
 const phoneFields = "id,display_phone_number,verified_name"
 const maximumNumbers = 100
 
-/** Hosts of Meta's media, beside the API's own. */
+/** Hosts of Meta's media, in addition to the API's host. */
 const mediaHosts = /(?:^|\.)(?:fbsbx\.com|fbcdn\.net|whatsapp\.net|facebook\.com)$/
 
 /** Whether the access token may be sent to the address of a media file. */
@@ -45,7 +45,7 @@ export const isMediaAddress = (address: URL, apiUrl: URL): boolean =>
 
 const segment = encodeURIComponent
 
-/** The parts of the WhatsApp Cloud API that the adapter uses, one function per endpoint. `apiUrl` contains the version. */
+/** Client of the required parts of the WhatsApp Cloud API, one function per endpoint. `apiUrl` includes the version. */
 export const makeWhatsAppClient = (apiUrl: URL) =>
   Effect.map(makePlatformHttp, (exchange) => {
     const base = apiUrl.href.replace(/\/$/, "")
@@ -104,7 +104,10 @@ export const makeWhatsAppClient = (apiUrl: URL) =>
           call(token, Acknowledgment, "subscribed_apps", post(`${segment(businessAccountId)}/subscribed_apps`, {}))
         ),
 
-      /** Sends the messages of one number to this callback, which the platform verifies first; none restores the application's. */
+      /**
+       * Directs the messages of a phone number to this callback, which the platform verifies first; none restores the
+       * application's callback.
+       */
       setCallback: (token: Redacted.Redacted, phoneNumberId: string, callback: Option.Option<WebhookCallback>) =>
         Effect.asVoid(
           call(
@@ -141,7 +144,7 @@ export const makeWhatsAppClient = (apiUrl: URL) =>
           ({ messages }) => messages[0].id
         ),
 
-      /** Marks a message as read and shows that a reply is being written, for at most 25 seconds. */
+      /** Marks a message as read and shows the typing indicator for at most 25 seconds. */
       showTyping: (token: Redacted.Redacted, phoneNumberId: string, messageId: string) =>
         Effect.asVoid(
           call(
@@ -159,7 +162,7 @@ export const makeWhatsAppClient = (apiUrl: URL) =>
       findMedia: (token: Redacted.Redacted, mediaId: string) =>
         call(token, MediaDetails, "media", get(segment(mediaId))),
 
-      /** The bytes of a file. The token is sent to Meta's own hosts only. */
+      /** Downloads a file. Sends the token to Meta's hosts only. */
       downloadMedia: (
         token: Redacted.Redacted,
         { url }: MediaDetails,

@@ -1,10 +1,10 @@
 import { Data } from "effect"
 import type { PlatformAnswerMalformed, PlatformConnectionFailed } from "../PlatformHttp.ts"
 
-/** The Cloud API refused a request. The text of the API is left out: it can quote phone numbers and tokens. */
+/** The Cloud API rejected a request. Excludes the API's text, which can quote phone numbers and tokens. */
 export class WhatsAppRequestRejected extends Data.TaggedError("WhatsAppRequestRejected")<{
   readonly status: number
-  /** Zero where the answer has no code. */
+  /** Zero without a code. */
   readonly code: number
 }> {}
 
@@ -57,7 +57,7 @@ const kindsByCode: ReadonlyMap<number, WhatsAppRejection> = new Map([
   [133004, "unavailable"]
 ])
 
-/** By the code; by the status where the code is absent or not listed. */
+/** Classifies by the code; by the status if the code is absent or unknown. */
 export const classifyWhatsAppRejection = ({
   code,
   status

@@ -2,10 +2,10 @@ import type { OutgoingPart } from "@berth/domain/channels/ChannelPlatform"
 import { fenceTables, mapInline, mapProse } from "../MarkdownProse.ts"
 import { splitMarkdown } from "../MarkdownSplit.ts"
 
-/** Of a text message, in characters. */
+/** Maximum characters of a text message. */
 export const longestWhatsAppText = 4_096
 
-// Marks of bold text, until single asterisks have become italics.
+// Marks bold text until single asterisks have become italics.
 const boldMark = "\u0001"
 
 const formatInline = (text: string): string =>
@@ -26,13 +26,13 @@ const formatLine = (line: string): string => {
   return mapInline(line.replace(/^(\s*)[*+]\s+/, "$1- "), formatInline)
 }
 
-/** WhatsApp's own marks in place of those of Markdown. Never longer than the text, which has no tables. */
+/** Replaces Markdown's marks with those of WhatsApp. Never lengthens the text, which has no tables. */
 const formatText = (markdown: string): string =>
   mapProse(markdown, (prose) => prose.split("\n").map(formatLine).join("\n"))
-    // WhatsApp shows the language of a code block as code.
+    // WhatsApp would display the language of a code block as code.
     .replaceAll(/^ {0,3}(?:`{3,}|~{3,})[\w+#.-]{0,32}\s*$/gm, "```")
 
-/** Tables become code, which has fixed-width letters. */
+/** Tables become code, which has a fixed-width font. */
 export const splitForWhatsApp = (markdown: string): ReadonlyArray<OutgoingPart> =>
   splitMarkdown(mapProse(markdown, fenceTables), longestWhatsAppText)
     .map(({ prefix, suffix, text }) => formatText(`${prefix}${text}${suffix}`))

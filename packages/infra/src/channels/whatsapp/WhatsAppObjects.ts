@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { optionalNullable } from "../../ai/vendor/VendorBodies.ts"
 
 /*
- * Objects of the WhatsApp Cloud API that the adapter reads.
+ * Objects of the WhatsApp Cloud API, limited to the required members.
  * https://developers.facebook.com/documentation/business-messaging/whatsapp
  */
 
@@ -66,7 +66,7 @@ const messageFields = {
   context: optionalNullable(Schema.Struct({ id: optionalNullable(Schema.String) }))
 }
 
-/** A message that a person sent. Types that are not listed have no text and no media. */
+/** A message of a person. Unlisted types have no text or media. */
 export const WhatsAppMessage = Schema.Union(
   Schema.Struct({ ...messageFields, type: Schema.Literal("text"), text: Schema.Struct({ body: Schema.String }) }),
   Schema.Struct({ ...messageFields, type: Schema.Literal("image"), image: Media }),
@@ -97,7 +97,7 @@ export const WhatsAppMessage = Schema.Union(
 )
 export type WhatsAppMessage = typeof WhatsAppMessage.Type
 
-/** One delivery: several entries, changes and messages. Messages are decoded one by one. */
+/** A delivery of several entries, changes and messages. Messages are decoded one by one. */
 export const WhatsAppNotification = Schema.Struct({
   object: Schema.Literal("whatsapp_business_account"),
   entry: Schema.Array(
@@ -108,7 +108,7 @@ export const WhatsAppNotification = Schema.Struct({
   )
 })
 
-/** The value of a change of the field `messages`; statuses are not read. */
+/** Value of a change of the field `messages`; statuses are ignored. */
 export const MessagesValue = Schema.Struct({
   metadata: Schema.Struct({ phone_number_id: Schema.String }),
   contacts: Schema.optionalWith(

@@ -31,9 +31,9 @@ import {
 import { isOversized, toTokenVerdict, toPlatformUnreachable } from "../PlatformVerdict.ts"
 
 export interface WhatsAppOptions {
-  /** Address of the Graph API, with the version. */
+  /** Address of the Graph API, including the version. */
   readonly apiUrl: URL
-  /** For agents without their own. */
+  /** Secret for agents without one. */
   readonly appSecret: Option.Option<Redacted.Redacted>
   readonly verifyToken: Option.Option<Redacted.Redacted>
 }
@@ -71,7 +71,7 @@ const toPlatformFailure = (failure: WhatsAppFailure): PlatformFailure => {
   }
 }
 
-/** The business accounts that a token may use, most recent first. */
+/** Returns the business accounts that a token can access, the most recent first. */
 export const readBusinessAccounts = ({ granular_scopes }: TokenInspection["data"]): ReadonlyArray<string> => [
   ...new Set(
     granular_scopes.filter(({ scope }) => requiredScopes.includes(scope)).flatMap(({ target_ids }) => target_ids ?? [])
@@ -103,7 +103,7 @@ const toReceived = ({ from, id, media, senderName, sentAtSeconds, text }: Notifi
     chatId: from,
     externalId: id,
     version: 0,
-    // Seconds are the platform's finest order; within one, messages stay in the order of their delivery.
+    // The platform's times are in seconds; messages within one second stay in their order of delivery.
     sequence: sentAtSeconds * 1_000 + index,
     content: {
       messageId: id,
@@ -121,13 +121,16 @@ export const makeWhatsAppPlatform = ({ apiUrl, appSecret, verifyToken }: WhatsAp
   Effect.map(makeWhatsAppClient(apiUrl), (client): ChannelPlatform => {
     const appSecretOf = (secrets: ChannelSecrets) =>
       Option.orElse(Option.fromNullable(secrets.appSecret), () => appSecret)
-    /** Tokens that a subscription may show: the owner's or operator's, and the one that Berth registers. */
+    /** Accepted verify tokens of a subscription: the owner's or operator's, and the token registered by Berth. */
     const verifyTokensOf = (secrets: ChannelSecrets) => [
       ...Option.toArray(Option.orElse(Option.fromNullable(secrets.verifyToken), () => verifyToken)),
       secrets.webhookSecret
     ]
 
-    /** The named number, else the first one of the named account, else of the accounts that the token may use. */
+    /**
+     * Returns the named number, else the first number of the named account, else of the accounts that the token can
+     * access.
+     */
     const findNumber = ({ businessAccountId, phoneNumberId, token }: GivenSecrets, granted: ReadonlyArray<string>) =>
       Effect.gen(function* () {
         const accounts = businessAccountId === undefined ? granted : [businessAccountId]

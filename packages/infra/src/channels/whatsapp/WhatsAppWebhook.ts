@@ -15,7 +15,7 @@ export const isSignatureValid = (
   return timingSafeEqual(expected, Buffer.from(presented, "hex"))
 }
 
-/** The challenge to echo, when the verify token of a subscription is right. Constant-time. */
+/** Returns the challenge to echo if the verify token of a subscription is correct. Constant-time. */
 export const readChallenge = (verifyToken: Redacted.Redacted, query: URLSearchParams): Option.Option<string> => {
   const token = query.get("hub.verify_token")
   const isVerified =
@@ -26,7 +26,7 @@ export const readChallenge = (verifyToken: Redacted.Redacted, query: URLSearchPa
 export interface WhatsAppMedia {
   readonly kind: "image" | "audio" | "video" | "document" | "sticker"
   readonly id: string
-  /** Recorded in the app, rather than sent as a file. */
+  /** Whether the audio was recorded in the app, instead of sent as a file. */
   readonly isVoice: boolean
   readonly mimeType: Option.Option<string>
   readonly filename: Option.Option<string>
@@ -92,8 +92,8 @@ const decodeValue = Schema.decodeUnknownOption(MessagesValue)
 const decodeMessage = Schema.decodeUnknownOption(WhatsAppMessage)
 
 /**
- * Every message of a delivery to one phone number; none if the body is no notification. Statuses and unknown types are
- * ignored.
+ * Reads the messages of a delivery to a phone number; none if the body is not a notification. Ignores statuses and
+ * unknown types.
  */
 export const readNotification = (body: string, phoneNumberId: string): Option.Option<ReadonlyArray<NotifiedMessage>> =>
   Option.map(decodeNotification(body), ({ entry }) =>

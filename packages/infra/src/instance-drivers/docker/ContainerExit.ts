@@ -3,7 +3,7 @@ import { describeContainerEnd, findExitMessage } from "../ProcessExit.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
 import type { ContainerInspection, ContainerState } from "./EngineModels.ts"
 
-/** The line of the container's latest run that states why it exited. */
+/** Returns the line of the container's latest run that states the reason of its exit. */
 export const readExitMessage = (engine: DockerEngine, { Id, State: { StartedAt } }: ContainerInspection) =>
   Effect.map(engine.readLog(Id, Math.floor(StartedAt.epochMillis / 1000)), (log) =>
     findExitMessage(Option.getOrElse(log, () => ""))

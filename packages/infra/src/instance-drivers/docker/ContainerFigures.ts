@@ -6,7 +6,7 @@ import type { ContainerStats } from "./EngineModels.ts"
 export interface ContainerFigures {
   /** Processor time since the start, in milliseconds. */
   readonly cpuMs: number
-  /** Without the file cache, which the kernel gives back under pressure. */
+  /** Excludes the file cache, which the kernel releases under pressure. */
   readonly memoryBytes: number | null
   readonly networkReceivedBytes: number | null
   readonly networkSentBytes: number | null
@@ -15,11 +15,11 @@ export interface ContainerFigures {
 
 const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, one) => total + one, 0)
 
-/** The figures of a sample, as `docker stats` computes them; none of a container that is not running. */
+/** Computes figures of a sample like `docker stats`; none for a container that is not running. */
 export const toContainerFigures = (sample: ContainerStats): Option.Option<ContainerFigures> => {
   const { cpu_stats, memory_stats, networks, pids_stats } = sample
   if (pids_stats.current === undefined) return Option.none()
-  // The first name is of cgroup v1, the second of v2.
+  // Names in cgroup v1 and v2.
   const cache = memory_stats.stats?.["total_inactive_file"] ?? memory_stats.stats?.["inactive_file"] ?? 0
   const interfaces = networks === undefined ? null : Object.values(networks)
   return Option.some({

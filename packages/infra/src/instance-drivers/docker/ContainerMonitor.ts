@@ -22,7 +22,7 @@ export interface ContainerMonitorOptions {
   readonly intervals: ContainerMonitorIntervals
 }
 
-/** Detects instances that hang, fill their disk or come near their memory limit, for as long as the scope is open. */
+/** Detects instances that hang, fill their disk or approach their memory limit; runs until the scope closes. */
 export const make = ({ client, engine, intervals, running, volumes }: ContainerMonitorOptions) =>
   Effect.gen(function* () {
     const { list, endWithReason } = running
@@ -35,7 +35,7 @@ export const make = ({ client, engine, intervals, running, volumes }: ContainerM
         if (startedAt < (nextDiskCounts.get(container) ?? 0)) return
         const { diskAtStart, diskMb, names, pid } = container
         const tolerance = computeDiskTolerance(diskMb, diskAtStart)
-        // Of another host the process cannot be read, and has none.
+        // None if the process is on another host.
         const deleted = yield* measureDeletedFiles(pid)
         const { bytes, entries } = yield* volumes.measure(names.volume, tolerance - deleted)
         const endedAt = yield* Clock.currentTimeMillis

@@ -22,14 +22,16 @@ const diskLabel = "berth.disk-mb"
 
 const mib = 1024 * 1024
 const cpuPeriod = 100_000
-/** Processes and threads; Node.js itself has eleven. */
+/** Maximum processes and threads; Node.js alone has eleven. */
 const maximumPids = 64
 const maximumOpenFiles = 1024
 const maximumFileBytes = 64 * mib
-/** An address of documentation (RFC 5737): the engine's name server would forward queries out of the internal network. */
+/**
+ * A documentation address (RFC 5737), since the engine's name server would forward queries out of the internal network.
+ */
 const unreachableNameServer = "192.0.2.1"
 
-/** Identifies the containers and volumes of one installation on an engine. */
+/** Labels that identify the containers and volumes of one installation on an engine. */
 export const installationLabels = (installation: string): Readonly<Record<string, string>> => ({
   [installationLabel]: installation
 })
@@ -42,7 +44,7 @@ export const findLimits = (labels: Readonly<Record<string, string>>) => ({
   memoryMb: Number(labels[memoryLabel]),
   diskMb: Number(labels[diskLabel])
 })
-/** The version that the image announces. */
+/** Returns the version in the image's labels. */
 export const findRuntimeVersion = (labels: Readonly<Record<string, string>>): string =>
   labels["org.opencontainers.image.version"] ?? "unknown"
 
@@ -55,7 +57,7 @@ const makeHostConfig = (
   Privileged: false,
   CapAdd: [],
   CapDrop: ["ALL"],
-  // Without a seccomp option the engine's default profile applies.
+  // Without a seccomp option, the engine applies its default profile.
   SecurityOpt: ["no-new-privileges"],
   ReadonlyRootfs: true,
   NetworkMode: network,
@@ -67,16 +69,16 @@ const makeHostConfig = (
   Binds: [],
   VolumesFrom: [],
   Devices: [],
-  // The volume's root belongs to root, so that the instance cannot replace its home.
+  // Root owns the volume's root directory, so that the instance cannot replace its home.
   Mounts: [{ Type: "volume", Source: volume, Target: volumePath }],
   Tmpfs: { "/tmp": "rw,noexec,nosuid,nodev,size=16m" },
   ShmSize: mib,
   Dns: [unreachableNameServer],
   DnsOptions: ["timeout:1", "attempts:1"],
   Memory: memoryMb * mib,
-  // Equal to the memory: no swap.
+  // Equal to the memory, which disables swap.
   MemorySwap: memoryMb * mib,
-  // A quota may exceed the host's processors, unlike `NanoCpus`.
+  // Unlike `NanoCpus`, a quota may exceed the host's processors.
   CpuPeriod: cpuPeriod,
   CpuQuota: Math.round(cpus * cpuPeriod),
   PidsLimit: maximumPids,
@@ -87,7 +89,7 @@ const makeHostConfig = (
   ],
   OomScoreAdj: 500,
   PublishAllPorts: false,
-  // The reconciler restarts instances.
+  // Instances are restarted by the reconciler.
   RestartPolicy: { Name: "no", MaximumRetryCount: 0 },
   AutoRemove: false,
   LogConfig: { Type: "json-file", Config: { "max-size": "2m", "max-file": "2", mode: "non-blocking" } }
@@ -102,7 +104,7 @@ export interface ContainerPlacement {
 const nodeVersionOf = ({ Config: { Env } }: ImageInspection): string =>
   Env.find((line) => line.startsWith("NODE_VERSION="))?.slice("NODE_VERSION=".length) ?? ""
 
-/** The container of an instance. Its token is not part of it. */
+/** Profile of an instance's container, without its token. */
 export const makeContainerProfile = (
   spec: InstanceSpec,
   image: ImageInspection,
@@ -129,7 +131,7 @@ export const makeContainerProfile = (
   }
 }
 
-/** The container of a short task on an instance's files, as the instance itself, without its network. */
+/** Profile of a short task on an instance's files: as the instance, without its network. */
 export const makeTaskProfile = (
   { Id }: ImageInspection,
   { installation, volume }: Omit<ContainerPlacement, "network">,
@@ -149,7 +151,7 @@ export const makeTaskProfile = (
 const decodeHostConfig = Schema.decodeUnknownOption(HostConfig)
 const hostConfigFields = Struct.keys(HostConfig.fields)
 
-/** The settings in which a container differs from its profile. A container with any is not adopted. */
+/** Returns the settings in which a container differs from its profile. Such a container is not adopted. */
 export const findProfileDifferences = (
   wanted: ContainerCreation,
   actual: Pick<ContainerInspection, "Config" | "HostConfig">
@@ -158,7 +160,7 @@ export const findProfileDifferences = (
   const program = [
     Config.User === wanted.User ? "" : "User",
     isDeepStrictEqual(Config.Cmd, wanted.Cmd) && isDeepStrictEqual(Config.Entrypoint, wanted.Entrypoint) ? "" : "Cmd",
-    // The image adds its own variables.
+    // The image adds variables.
     wanted.Env.every((line) => Config.Env.includes(line)) ? "" : "Env"
   ]
   const limits = Option.match(decodeHostConfig(actual.HostConfig), {

@@ -35,7 +35,7 @@ const isHostProblem = (error: StartProblem): boolean => {
 const unconditionally = { fresh: false, accept: () => Effect.void }
 const toStartFailed = makeToStartFailed(isHostProblem)
 
-/** Starts, adopts and replaces the containers of instances. */
+/** Starts, adopts and replaces containers of instances. */
 export const make = ({ client, containers, engine, running, volumes }: ContainerStartOptions) => {
   const startSlots = StartSlots.make()
 
@@ -56,14 +56,15 @@ export const make = ({ client, containers, engine, running, volumes }: Container
         return yield* new RuntimeNotReady({ reason: describeContainerExit(State, spec.memoryMb, line) })
       })
       const endpoint = yield* Option.match(findEndpoint(started, running.network), {
-        // It has ended already, or the engine gave it no address.
+        // The container has already ended, or the engine gave it no address.
         onNone: () => ended,
         onSome: Effect.succeed
       })
       const lastLine = Effect.map(readExitMessage(engine, started), (line) =>
         line === "" ? "" : `; its last log line: ${line}`
       )
-      // The runtime logs that it listens: a poll as fast would cost more than the start when many start at once.
+      // The runtime logs that it listens. Polling at the same rate would cost more than the start when many instances
+      // start concurrently.
       const output = yield* Queue.sliding<void>(1)
       yield* engine.followLog(id, started.State.StartedAt).pipe(
         Stream.runForEach(() => Queue.offer(output, undefined)),
@@ -81,7 +82,10 @@ export const make = ({ client, containers, engine, running, volumes }: Container
       return { inspected: started, endpoint, runtimeVersion }
     }).pipe(Effect.scoped)
 
-  /** Starts an existing container and registers it once its runtime is ready. A failure or an interruption leaves it stopped. */
+  /**
+   * Starts an existing container and registers it after its runtime is ready. A failure or an interruption leaves it
+   * stopped.
+   */
   const launch = (spec: InstanceSpec, names: ContainerNames, id: string) =>
     Effect.gen(function* () {
       const { bytes: diskAtStart, directory } = yield* volumes.measure(names.volume, Number.MAX_SAFE_INTEGER)
@@ -104,8 +108,8 @@ export const make = ({ client, containers, engine, running, volumes }: Container
     }).pipe(Effect.uninterruptible)
 
   /**
-   * Starts a container of the image, which takes the current one's name once it is accepted: one step that no crash splits. Else
-   * it is removed, and the current container stays stopped.
+   * Starts a container of the image. If accepted, it takes the current container's name in one step, atomic under
+   * crashes; otherwise it is removed, and the current container stays stopped.
    */
   const replace = <E>(spec: InstanceSpec, names: ContainerNames, image: ImageInspection, options: Replacement<E>) =>
     Effect.gen(function* () {
@@ -134,11 +138,11 @@ export const make = ({ client, containers, engine, running, volumes }: Container
       return instance
     })
 
-  /** The container to continue with, or none for a new one of the image. */
+  /** Returns the container to continue with; none to create one from the image. */
   const inspectOwner = (spec: InstanceSpec, names: ContainerNames) =>
     Effect.gen(function* () {
       const { candidate, current } = yield* containers.find(names)
-      // A crashed backend left a version that was not accepted.
+      // A crashed backend left an unaccepted version.
       if (Option.isSome(candidate)) yield* containers.discard(names, candidate.value.Id)
       const image = yield* containers.imageOf(current)
       if (Option.isNone(current)) return { image, usable: current }
@@ -169,7 +173,7 @@ export const make = ({ client, containers, engine, running, volumes }: Container
         : yield* replace(spec, names, image, unconditionally)
     })
 
-  /** Registers a container that an earlier backend, or another driver, started. Idempotent. */
+  /** Registers a container started by an earlier backend or another driver. Idempotent. */
   const adopt = (
     names: ContainerNames,
     inspected: ContainerInspection

@@ -18,13 +18,13 @@ import {
 import * as Models from "./EngineModels.ts"
 import { joinLogFrames } from "./LogFrames.ts"
 
-/** The oldest API version with every member that the driver uses (Docker 20.10). */
+/** Oldest API version with every required member (Docker 20.10). */
 const oldestApiVersion = [1, 41] as const
 
 const callTimeout = Duration.seconds(10)
-/** Creating and starting a container can wait for the disk. */
+/** Creating and starting a container can be slow on a busy disk. */
 const slowCallTimeout = Duration.seconds(30)
-/** Measuring volumes walks their files. */
+/** Measuring volumes traverses their files. */
 const measureTimeout = Duration.minutes(2)
 const maximumTextBytes = 16 * 1024 * 1024
 
@@ -42,7 +42,7 @@ const labelFilter = (labels: Readonly<Record<string, string>>) => ({
   label: Object.entries(labels).map(([name, value]) => `${name}=${value}`)
 })
 
-/** Reads the client certificate that the `docker` command uses too. */
+/** Reads the same client certificate as the `docker` command. */
 const readCertificates = (directory: string, address: string) =>
   Effect.try({
     try: () => ({
@@ -53,7 +53,7 @@ const readCertificates = (directory: string, address: string) =>
     catch: (cause) => new EngineUnreachable({ address, reason: `DOCKER_CERT_PATH: ${String(cause)}` })
   })
 
-/** The HTTP client and the origin of an engine: a Unix socket, or TCP with optional client certificates. */
+/** Returns the HTTP client and the origin of an engine: a Unix socket, or TCP with optional client certificates. */
 const connectTo = (address: EngineAddress) =>
   Effect.gen(function* () {
     if (address._tag === "Socket")
@@ -79,11 +79,11 @@ const describeFirstIssue = (error: ParseResult.ParseError): string => {
     : [issue.path.join("."), issue.message].filter((part) => part !== "").join(": ")
 }
 
-/** The parts of the Docker Engine API that the driver uses, one function per endpoint. Every call has a timeout. */
+/** Client of the required parts of the Docker Engine API, one function per endpoint. Every call has a timeout. */
 export const make = (address: EngineAddress) =>
   Effect.gen(function* () {
     const shownAddress = formatEngineAddress(address)
-    // Traces stay inside the platform.
+    // Trace headers stay inside of the platform.
     const { client, origin } = yield* connectTo(address)
     const http = Context.get(yield* Layer.build(client), HttpClient.HttpClient).pipe(
       HttpClient.withTracerPropagation(false)
@@ -111,7 +111,7 @@ export const make = (address: EngineAddress) =>
       )
     }
 
-    /** Sends a call and reads its whole answer. The timeout also fires in uninterruptible regions. */
+    /** Sends a call and reads the complete response. The timeout applies in uninterruptible regions too. */
     const send = <A>(
       prefix: string,
       call: Call,
@@ -188,7 +188,7 @@ export const make = (address: EngineAddress) =>
       inspectImage: (name: string) =>
         optional(json(Models.ImageInspection, { method: "GET", path: `/images/${encodeURIComponent(name)}/json` })),
 
-      /** All networks of a name: the engine makes two when two are created at once. */
+      /** Lists all networks of a name; concurrent creations can make two. */
       listNetworks: (name: string) =>
         Effect.map(
           json(Schema.Array(Models.NetworkInspection), {
@@ -236,7 +236,7 @@ export const make = (address: EngineAddress) =>
         Effect.asVoid(
           optional(done({ method: "DELETE", path: `/volumes/${encodeURIComponent(name)}`, within: slowCallTimeout }))
         ),
-      /** Bytes of all volumes, by name. */
+      /** Returns the bytes of all volumes, by name. */
       measureVolumes: Effect.map(
         json(Models.DiskUsage, {
           method: "GET",
@@ -288,7 +288,7 @@ export const make = (address: EngineAddress) =>
         ),
       renameContainer: (id: string, name: string) =>
         done({ method: "POST", path: `${container(id)}/rename`, query: { name } }),
-      /** The exit code, once the container has ended. */
+      /** Returns the exit code after the end of the container. */
       waitForExit: (id: string, within: Duration.Duration) =>
         Effect.map(
           json(Models.ContainerExited, { method: "POST", path: `${container(id)}/wait`, within }),
@@ -302,7 +302,7 @@ export const make = (address: EngineAddress) =>
           query: { path },
           body: HttpBody.uint8Array(archive, "application/x-tar")
         }),
-      /** The log since the time in seconds; none for a container that is gone. */
+      /** Reads the log since a time in seconds; none for an absent container. */
       readLog: (id: string, since = 0) =>
         optional(
           Effect.map(
@@ -314,14 +314,14 @@ export const make = (address: EngineAddress) =>
             joinLogFrames
           )
         ),
-      /** Chunks of the log since a time. Ends with the container or the connection, which has no timeout. */
+      /** Streams the log since a time. Ends with the container or the connection; without a timeout. */
       followLog: (id: string, since: DateTime.Utc): Stream.Stream<Uint8Array, EngineError> =>
         open(prefix, {
           method: "GET",
           path: `${container(id)}/logs`,
           query: { stdout: true, stderr: true, follow: true, since: Math.floor(since.epochMillis / 1000) }
         }).pipe(Effect.map(readChunks), Stream.unwrap),
-      /** One sample; none for a container that is gone or not running. */
+      /** Reads one sample; none for an absent or stopped container. */
       readStats: (id: string) =>
         optional(
           json(Models.ContainerStats, {
@@ -330,7 +330,10 @@ export const make = (address: EngineAddress) =>
             query: { stream: false, "one-shot": true }
           })
         ),
-      /** None once the subscription has begun, then the ends of containers. Ends with the connection, which has no timeout. */
+      /**
+       * Emits none at the start of the subscription, then the ends of containers. Ends with the connection; without a
+       * timeout.
+       */
       containerEnds: (
         labels: Readonly<Record<string, string>>
       ): Stream.Stream<Option.Option<Models.EngineEvent>, EngineError> =>

@@ -17,7 +17,7 @@ import * as VolumeUsage from "./VolumeUsage.ts"
 
 export interface DockerInstanceDriverOptions {
   readonly engine: DockerEngine
-  /** Separates this installation's containers from those of others on the engine. */
+  /** Distinguishes this installation's containers from others on the engine. */
   readonly installation: string
   /** Name of the network of instances. */
   readonly network: string
@@ -30,7 +30,7 @@ export interface DockerInstanceDriverOptions {
   readonly intervals?: Partial<ContainerMonitor.ContainerMonitorIntervals>
 }
 
-/** Refuses an engine that would run instances without system call filters. */
+/** Rejects an engine that would run instances without system call filters. */
 const requireSeccomp = (engine: DockerEngine) =>
   Effect.filterOrFail(
     engine.info,
@@ -43,7 +43,7 @@ const requireSeccomp = (engine: DockerEngine) =>
       })
   )
 
-/** Instances as hardened containers on a Docker Engine, which outlive the backend. */
+/** Instances as hardened containers on a Docker Engine. They outlive the backend. */
 export const make = (
   options: DockerInstanceDriverOptions
 ): Effect.Effect<

@@ -1,6 +1,6 @@
 import { Data, Either } from "effect"
 
-/** The Docker Engine's address, from the variables that the `docker` command reads too. */
+/** Address of the Docker Engine, from the same variables as for the `docker` command. */
 export type EngineAddress = Data.TaggedEnum<{
   Socket: { readonly path: string }
   Tcp: { readonly origin: string; readonly certificates: string | null }

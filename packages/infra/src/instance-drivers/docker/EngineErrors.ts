@@ -11,7 +11,7 @@ export class EngineUnreachable extends Data.TaggedError("EngineUnreachable")<{
   }
 }
 
-/** The engine accepted a request and did not answer it in time. */
+/** The engine accepted a request but did not respond in time. */
 export class EngineUnresponsive extends Data.TaggedError("EngineUnresponsive")<{
   readonly address: string
   readonly operation: string
@@ -22,7 +22,7 @@ export class EngineUnresponsive extends Data.TaggedError("EngineUnresponsive")<{
   }
 }
 
-/** The engine answered with an error status. */
+/** The engine responded with an error status. */
 export class EngineRequestRejected extends Data.TaggedError("EngineRequestRejected")<{
   readonly operation: string
   readonly status: number
@@ -35,7 +35,7 @@ export class EngineRequestRejected extends Data.TaggedError("EngineRequestReject
   }
 }
 
-/** A response that is not the declared one: the peer is no Docker Engine, or of an unsupported version. */
+/** The response violates the API: the peer is not a Docker Engine, or of an unsupported version. */
 export class EngineResponseMalformed extends Data.TaggedError("EngineResponseMalformed")<{
   readonly operation: string
   readonly reason: string
@@ -53,13 +53,13 @@ export class RuntimeImageMissing extends Data.TaggedError("RuntimeImageMissing")
   }
 }
 
-/** Instances would not be isolated. */
+/** The engine would not isolate instances. */
 export class EngineUnsafe extends Data.TaggedError("EngineUnsafe")<{ readonly reason: string }> {
   override get message() {
     return this.reason
   }
 }
 
-/** Whether the engine itself fails, independent of the request. */
+/** Whether the engine itself fails, regardless of the request. */
 export const isEngineFault = (error: EngineError | RuntimeImageMissing): boolean =>
   error._tag !== "EngineRequestRejected" || error.status >= 500

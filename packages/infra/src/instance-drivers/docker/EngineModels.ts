@@ -1,10 +1,8 @@
 import { Schema } from "effect"
 
-/*
- * The parts of the Docker Engine API that the driver uses, under the engine's own names (Engine API 1.41 and later).
- */
+/* Required members of the Docker Engine API, with the engine's names (Engine API 1.41 and later). */
 
-/** The engine answers null for an empty list. */
+/** The engine returns null for an empty list. */
 const listOf = <A, I>(item: Schema.Schema<A, I>) =>
   Schema.optionalWith(Schema.Array(item), { nullable: true, default: () => [] })
 const StringMap = Schema.Record({ key: Schema.String, value: Schema.String })
@@ -55,7 +53,7 @@ export type VolumeInspection = typeof VolumeInspection.Type
 export const VolumeList = Schema.Struct({ Volumes: Schema.NullOr(Schema.Array(VolumeInspection)) })
 export const VolumeCreation = Schema.Struct({ Name: Schema.String, Labels: StringMap })
 
-/** Sizes of all volumes, in bytes; -1 where the engine has none. */
+/** Sizes of all volumes in bytes; -1 if unknown to the engine. */
 export const DiskUsage = Schema.Struct({
   Volumes: Schema.NullOr(
     Schema.Array(
@@ -67,7 +65,7 @@ export const DiskUsage = Schema.Struct({
   )
 })
 
-/** The settings of a container that bound and isolate it. */
+/** Settings of a container that limit and isolate it. */
 export const HostConfig = Schema.Struct({
   Privileged: Schema.Boolean,
   CapAdd: listOf(Schema.String),
@@ -139,7 +137,7 @@ export const ContainerInspection = Schema.Struct({
     Env: listOf(Schema.String),
     Labels
   }),
-  /** Undecoded: settings that the driver did not make may have other types. */
+  /** Not decoded, since settings of other programs may have other types. */
   HostConfig: Schema.Unknown,
   NetworkSettings: Schema.Struct({
     Networks: Schema.Record({ key: Schema.String, value: Schema.Struct({ IPAddress: Schema.String }) })
@@ -154,7 +152,7 @@ export const ContainerSummary = Schema.Struct({
   Labels
 })
 
-/** A sample; absent members where the engine or the cgroup version has none. */
+/** A sample; members can be absent, by engine and cgroup version. */
 export const ContainerStats = Schema.Struct({
   pids_stats: Schema.Struct({ current: Schema.optional(Schema.Int) }),
   cpu_stats: Schema.Struct({ cpu_usage: Schema.Struct({ total_usage: Schema.Number }) }),

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process"
 export interface HostFirewallOptions {
   /** The host's interface on the network of instances. */
   readonly bridge: string
-  /** The address and port that instances may reach. */
+  /** Address and port that instances may access. */
   readonly host: string
   readonly port: number
 }
@@ -13,13 +13,13 @@ type Rule = readonly [chain: string, ...match: ReadonlyArray<string>]
 
 export interface FirewallPlan {
   readonly chain: string
-  /** The last rule of the chain. */
+  /** Last rule of the chain. */
   readonly last: Rule
-  /** Rules that come before the others of their chain. */
+  /** Rules before all others of their chain. */
   readonly first: ReadonlyArray<Rule>
 }
 
-/** Closes every port of the host to a bridge but one. Several installations on one network add a port each. */
+/** Blocks all ports of the host except one for a bridge. Several installations on a network add one port each. */
 export const makeFirewallPlan = ({ bridge, host, port }: HostFirewallOptions): FirewallPlan => {
   const chain = `BERTH-${bridge}`
   return {
@@ -45,11 +45,14 @@ const iptables = (...args: ReadonlyArray<string>): Effect.Effect<void, string> =
 const ensure = (command: "-A" | "-I", [chain, ...match]: Rule): Effect.Effect<void, string> =>
   Effect.orElse(iptables("-C", chain, ...match), () => iptables(command, chain, ...match))
 
-/** Adds the rules where this process may. Elsewhere listeners on all addresses of the host stay reachable, which is logged. */
+/**
+ * Adds the rules if this process has permission. Otherwise listeners on all addresses of the host stay accessible,
+ * which is logged.
+ */
 export const closeHostPorts = (options: HostFirewallOptions): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { chain, first, last } = makeFirewallPlan(options)
-    // It exists after the first start; another failure comes again with its rules.
+    // The chain exists after the first start; any other failure recurs with its rules.
     yield* Effect.ignore(iptables("-N", chain))
     yield* Effect.forEach([last, ...first], (rule) => ensure(rule === last ? "-A" : "-I", rule), { discard: true })
   }).pipe(

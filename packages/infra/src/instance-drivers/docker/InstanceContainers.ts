@@ -24,11 +24,11 @@ import { makeStartFiles, writeToken } from "./StartFiles.ts"
 import { makeTarArchive } from "./TarArchive.ts"
 import { isReadable } from "./VolumeUsage.ts"
 
-/** The names of an owner's objects on the engine, and the files of its log on the host. */
+/** Names of an owner's objects on the engine, and the files of its log on the host. */
 export interface ContainerNames extends InstanceNames {
   readonly volume: string
   readonly container: string
-  /** A container that replaces the current one once it is accepted. */
+  /** A container that replaces the current one if accepted. */
   readonly candidate: string
   readonly task: string
 }
@@ -55,9 +55,9 @@ const taskTimeout = Duration.minutes(1)
 const ownersOf = (labeled: ReadonlyArray<{ readonly Labels: Readonly<Record<string, string>> }>) =>
   [...new Set(labeled.flatMap(({ Labels }) => findOwner(Labels) ?? []))].map((owner) => UserId.make(owner))
 
-/** The containers and volumes of instances on an engine. Their names and labels are the driver's whole state. */
+/** Containers and volumes of instances on an engine. Their names and labels are the driver's complete state. */
 export const make = ({ directory, engine, image, installation, network }: InstanceContainersOptions) => {
-  /** None for an id that cannot be part of a name. */
+  /** None for an id that is not valid in a name. */
   const namesOf = (owner: UserId): Option.Option<ContainerNames> => {
     if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(owner)) return Option.none()
     const container = `berth-${installation}-${owner}`
@@ -79,7 +79,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
     Effect.mapError(() => new RuntimeImageMissing({ image }))
   )
 
-  /** The owner's containers. A candidate without a current one was accepted, and is renamed. */
+  /** Finds the owner's containers. A candidate without a current container was accepted, so it is renamed. */
   const find = (names: ContainerNames): Effect.Effect<OwnerContainers, EngineError> =>
     Effect.gen(function* () {
       const [current, candidate] = yield* Effect.all(
@@ -105,7 +105,10 @@ export const make = ({ directory, engine, image, installation, network }: Instan
       return yield* engine.createContainer(name, makeProfile(spec, names, from))
     })
 
-  /** Puts the home and the token into the volume: directly where it has a home on this host, else by the engine, which takes 70 ms. */
+  /**
+   * Writes the home and the token into the volume: directly if the volume's home is on this host, else through the
+   * engine, which takes 70 ms.
+   */
   const putStartFiles = (id: string, token: Redacted.Redacted, volumeDirectory: Option.Option<string>) =>
     Option.match(volumeDirectory, {
       onNone: () => Effect.succeed(false),
@@ -121,7 +124,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
 
   const stop = (id: string) => engine.stopContainer(id, terminationGrace)
 
-  /** Removes a container; its log goes to the host's file. */
+  /** Removes a container after saving its log to the host's file. */
   const discard = (names: ContainerNames, id: string) =>
     Effect.gen(function* () {
       const log = Option.getOrElse(yield* engine.readLog(id), () => "")
@@ -129,7 +132,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
       yield* engine.removeContainer(id)
     })
 
-  /** The image of a container while the engine has it, else the newest. */
+  /** Returns the image of a container if the engine still has it, else the newest image. */
   const imageOf = (current: Option.Option<ContainerInspection>) =>
     Effect.gen(function* () {
       const pinned = Option.isSome(current) ? yield* engine.inspectImage(current.value.Image) : Option.none()
@@ -141,7 +144,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
       if (Option.isNone(yield* engine.inspectVolume(names.volume))) return
       const image = yield* imageOf(yield* engine.inspectContainer(names.container))
       const profile = makeTaskProfile(image, { installation, volume: names.volume }, command)
-      // A killed backend may have left one.
+      // A killed backend may have left a task.
       yield* engine.removeContainer(names.task)
       yield* Effect.acquireUseRelease(
         engine.createContainer(names.task, profile),
@@ -164,7 +167,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
   const removeEntries = (names: ContainerNames, path: string, kept: ReadonlyArray<string>) =>
     runTask(names, makeRemovalCommand(path, kept))
 
-  /** True where this process cannot read the volume. */
+  /** True if this process cannot read the volume. */
   const mayHoldOtherAgents = (names: ContainerNames, kept: ReadonlyArray<AgentId>) =>
     Effect.gen(function* () {
       const volume = yield* engine.inspectVolume(names.volume)
@@ -185,14 +188,14 @@ export const make = ({ directory, engine, image, installation, network }: Instan
     start,
     stop,
     discard,
-    /** Called before every start: a task, which takes half a second, only where there is an entry to remove. */
+    /** Called before every start, so the task, which takes half a second, runs only if there is an entry to remove. */
     removeOtherAgents: (names: ContainerNames, kept: ReadonlyArray<AgentId>) =>
       Effect.if(mayHoldOtherAgents(names, kept), {
         onTrue: () => removeEntries(names, `${instanceHome}/${runtimeAgentsDirectory}`, kept),
-        // A killed backend may have left one that had ended.
+        // A killed backend may have left an ended task.
         onFalse: () => engine.removeContainer(names.task)
       }),
-    /** Removes everything but the files of the agents. */
+    /** Removes all files except those of the agents. */
     resetFiles: (names: ContainerNames) => removeEntries(names, instanceHome, [runtimeAgentsDirectory]),
     /** Removes every object of the owner. Idempotent. */
     removeAll: (names: ContainerNames) =>
@@ -204,7 +207,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
       const labels = installationLabels(installation)
       return ownersOf([...(yield* engine.listContainers(labels)), ...(yield* engine.listVolumes(labels))])
     }),
-    /** A container in creation is about to run; a candidate was not accepted. */
+    /** Includes containers in creation, which are about to run; excludes unaccepted candidates. */
     listRunning: Effect.map(engine.listContainers(installationLabels(installation)), (found) =>
       ownersOf(
         found.filter(({ Names, State }) => State !== "exited" || Names.some((name) => name.endsWith(candidateSuffix)))

@@ -5,7 +5,7 @@ import type { NetworkCreation, NetworkInspection } from "./EngineModels.ts"
 
 const isolationOption = "com.docker.network.bridge.enable_icc"
 
-/** A network whose containers reach the host's gateway address and nothing else, and that only the host reaches. */
+/** Network on which containers can access only the host's gateway address, and only the host can access them. */
 export const makeNetworkCreation = (name: string): NetworkCreation => ({
   Name: name,
   CheckDuplicate: true,
@@ -15,7 +15,7 @@ export const makeNetworkCreation = (name: string): NetworkCreation => ({
   Options: { [isolationOption]: "false" }
 })
 
-/** The properties that isolate instances and that a network lacks. */
+/** Returns the missing isolation properties of a network. */
 export const findNetworkWeaknesses = (
   network: Pick<NetworkInspection, "Driver" | "EnableIPv6" | "Internal" | "Options">
 ): ReadonlyArray<string> =>
@@ -28,9 +28,9 @@ export const findNetworkWeaknesses = (
 
 export interface InstanceNetwork {
   readonly name: string
-  /** The host's address on the network. */
+  /** Address of the host on the network. */
   readonly gateway: string
-  /** The host's interface. */
+  /** Interface of the host. */
   readonly bridge: string
 }
 
@@ -38,7 +38,7 @@ const electionLabel = "berth.network"
 
 const isUnused = ({ Containers }: NetworkInspection) => Object.keys(Containers).length === 0
 
-/** Networks in use before unused ones, older before younger ones. */
+/** Networks in use first, then older networks. */
 const candidateOrder = Order.combineAll([
   Order.mapInput(Order.boolean, isUnused),
   Order.mapInput(DateTime.Order, ({ Created }: NetworkInspection) => Created),
@@ -48,8 +48,8 @@ const candidateOrder = Order.combineAll([
 const hasId = (id: string | undefined) => (network: NetworkInspection) => network.Id === id
 
 /**
- * The network of a name that all programs use, made when it is missing. The engine can make several at once, and starts no container
- * while there are; but it makes one volume of a name, whose label is the id of the network that was proposed first.
+ * Elects one network of a name for all programs; creates it if absent. Concurrent creations can make several, and then
+ * the engine starts no container. Volume names are unique, so a volume records in its label the network proposed first.
  */
 const electNetwork = (engine: DockerEngine, name: string) =>
   Effect.gen(function* () {
@@ -61,14 +61,14 @@ const electNetwork = (engine: DockerEngine, name: string) =>
       Effect.map((found) => Array.sort(Array.getSomes(found), candidateOrder))
     )
     if ((yield* engine.listNetworks(name)).length === 0)
-      // Another program may have made it in between.
+      // Another program may have created it concurrently.
       yield* Effect.catchTag(engine.createNetwork(makeNetworkCreation(name)), "EngineRequestRejected", (error) =>
         error.status === 409 ? Effect.void : error
       )
     const candidate = yield* Array.head(yield* listCandidates)
     const first = yield* propose(candidate)
     const found = yield* listCandidates
-    // The elected network was removed by hand.
+    // The elected network was removed manually.
     const isGone = !found.some(hasId(first))
     if (isGone) yield* engine.removeVolume(volume)
     const elected = isGone ? yield* propose(candidate) : first
@@ -80,7 +80,7 @@ const electNetwork = (engine: DockerEngine, name: string) =>
     return yield* Array.findFirst(found, hasId(elected))
   })
 
-/** The network of instances, made when it is missing. A weaker one of the same name is refused. */
+/** Returns the network of instances; creates it if absent. Rejects an existing network without isolation. */
 export const ensureNetwork = (
   engine: DockerEngine,
   name: string

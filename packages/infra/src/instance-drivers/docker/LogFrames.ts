@@ -1,6 +1,9 @@
 const headerBytes = 8
 
-/** The text of a container's log: frames of a header (stream, three zeros, length) and a payload. An unfinished frame is dropped. */
+/**
+ * Joins the frames of a container's log: a header (stream, three zeros, length) and a payload. Drops an incomplete
+ * frame.
+ */
 export const joinLogFrames = (bytes: Uint8Array): string => {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const parts: Array<Buffer> = []

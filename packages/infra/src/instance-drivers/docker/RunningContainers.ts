@@ -13,11 +13,11 @@ export interface RunningContainer {
   readonly instance: RunningInstance
   readonly names: ContainerNames
   readonly id: string
-  /** Process id on the engine's host. */
+  /** Process id on the host of the engine. */
   readonly pid: number
   readonly memoryMb: number
   readonly diskMb: number
-  /** Bytes of the volume before the start; of an adopted container, at its adoption. */
+  /** Bytes of the volume before the start; for an adopted container, at the adoption. */
   readonly diskAtStart: number
 }
 
@@ -28,7 +28,7 @@ export interface RunningContainersOptions {
   readonly network: string
 }
 
-/** The address of a container's runtime; none while it has no address. */
+/** Returns the address of a container's runtime; none before it has an address. */
 export const findEndpoint = (
   { NetworkSettings: { Networks } }: ContainerInspection,
   network: string
@@ -40,7 +40,7 @@ export const findEndpoint = (
 
 const reconnectInterval = Duration.seconds(1)
 
-/** The containers of this driver, their exits, and one lock per owner. */
+/** Containers of this driver, their exits, and one lock per owner. */
 export const make = ({ containers, engine, installation, network }: RunningContainersOptions) =>
   Effect.gen(function* () {
     const registry = yield* InstanceRegistry.make<RunningContainer>(({ names }) => names)
@@ -59,7 +59,8 @@ export const make = ({ containers, engine, installation, network }: RunningConta
       })
 
     const checkAll = Effect.suspend(() => Effect.forEach(registry.list(), checkExit, { concurrency: 4, discard: true }))
-    // The events wake the driver; the containers' states are the truth, read again after each connection.
+    // Events only wake the driver; the states of containers are authoritative, and are read again after each
+    // connection.
     yield* engine.containerEnds(installationLabels(installation)).pipe(
       Stream.runForEach(
         Option.match({
@@ -102,7 +103,7 @@ export const make = ({ containers, engine, installation, network }: RunningConta
       ...registry,
       network,
       register,
-      /** A container that has exited is ended with the reason of its exit. */
+      /** Ends an exited container with the reason of its exit. */
       endWithReason: (container: RunningContainer, reason: string) =>
         checkExit(container).pipe(
           Effect.catchAll(({ message }) =>

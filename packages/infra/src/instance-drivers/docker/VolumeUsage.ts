@@ -7,18 +7,18 @@ import type { EngineError } from "./EngineErrors.ts"
 
 export interface VolumeUsage {
   /**
-   * The size of a volume, counted up to `enough` bytes where this process can read it. Elsewhere the engine measures it, which
-   * counts neither entries nor the size of an empty file.
+   * Returns the size of a volume, counted up to `enough` bytes if this process can read it. Otherwise the engine
+   * measures it, without entries and the size of empty files.
    */
   readonly measure: (volume: string, enough: number) => Effect.Effect<MeasuredVolume, EngineError | FileOperationFailed>
 }
 
 export interface MeasuredVolume extends Pick<DiskCount, "bytes" | "entries"> {
-  /** On this host; none where this process cannot read it. */
+  /** Directory on this host; none if unreadable by this process. */
   readonly directory: Option.Option<string>
 }
 
-/** Whether a volume's directory is on this host, and open to this process. */
+/** Whether a volume's directory is on this host and readable by this process. */
 export const isReadable = (directory: string) =>
   Effect.promise(() =>
     access(directory, constants.R_OK | constants.X_OK).then(
@@ -27,7 +27,7 @@ export const isReadable = (directory: string) =>
     )
   )
 
-/** The engine measures all volumes at once, so its sizes are shared for the interval. */
+/** The engine measures all volumes at once, so its sizes are cached for the interval. */
 export const make = (
   engine: Pick<DockerEngine, "inspectVolume" | "measureVolumes">,
   interval: Duration.DurationInput

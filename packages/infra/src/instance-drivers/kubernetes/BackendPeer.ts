@@ -4,11 +4,11 @@ import { backendLabels } from "./PodNames.ts"
 
 const namespaceLabel = "kubernetes.io/metadata.name"
 
-/** The backend as instances reach it: an address, or a Service `<name>[.<namespace>[.svc...]]`. */
+/** The backend as accessed by instances: an address, or a Service `<name>[.<namespace>[.svc...]]`. */
 export interface BackendPeer {
   readonly port: number
   readonly peer: V1NetworkPolicyPeer
-  /** Egress to the cluster's name server; none where the backend is an address. */
+  /** Egress to the cluster's name server; none if the backend is an address. */
   readonly names: ReadonlyArray<V1NetworkPolicyEgressRule>
 }
 

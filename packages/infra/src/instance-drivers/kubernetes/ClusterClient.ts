@@ -14,7 +14,7 @@ import {
 import * as Models from "./ClusterModels.ts"
 
 const callTimeout = Duration.seconds(10)
-/** The API server ends a watch after this time; the next one continues it. */
+/** Duration after which the API server ends a watch; the next watch continues it. */
 const watchSeconds = 240
 const watchTimeout = Duration.seconds(watchSeconds + 15)
 const maximumTextBytes = 16 * 1024 * 1024
@@ -23,7 +23,7 @@ const fieldManager = "berth"
 const pageSize = 500
 const longestRetryAfter = 5
 
-/** Plural names of the resources that the driver uses, with the prefix of their API group. */
+/** Plural names of the required resources, with the prefixes of their API groups. */
 const groups = {
   pods: "/api/v1",
   services: "/api/v1",
@@ -45,7 +45,7 @@ interface Call {
   readonly body?: { readonly type: string; readonly value: object }
 }
 
-/** An object with its own kind and name, as the API takes it. */
+/** An object with its kind and name, in the API's format. */
 export interface Manifest {
   readonly apiVersion?: string
   readonly kind?: string
@@ -62,7 +62,7 @@ const decodeStatus = Schema.decodeUnknown(Models.Status)
 const decodeWatchEvent = Schema.decodeUnknown(Schema.parseJson(Models.WatchEvent))
 const decodeWatched = Schema.decodeUnknown(Models.WatchedObject)
 
-/** The parts of the Kubernetes API that the driver uses. Every call has a timeout. */
+/** Client of the required parts of the Kubernetes API. Every call has a timeout. */
 export const make = ({ address, execute, namespace }: ClusterConnection) => {
   const operationOf = ({ method, path }: Call) => `${method} ${path}`
 
@@ -92,7 +92,7 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
   const unresponsive = (call: Call, within: Duration.Duration) =>
     new ClusterUnresponsive({ address, operation: operationOf(call), within })
 
-  /** Sends a call and reads its whole answer. The timeout also fires in uninterruptible regions. */
+  /** Sends a call and reads the complete response. The timeout applies in uninterruptible regions too. */
   const sendOnce = <A>(
     call: Call,
     read: (response: HttpClientResponse.HttpClientResponse) => Effect.Effect<A, ClusterError>
@@ -102,7 +102,7 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
       Effect.withTracerEnabled(false)
     )
 
-  /** Conflicts and overload pass. Every call but the creation of a pod is idempotent. */
+  /** Conflicts and overload are transient. Every call except the creation of a pod is idempotent. */
   const isTransient = (error: ClusterError): boolean =>
     error._tag === "ClusterRequestRejected" && (error.status === 409 || isClusterFault(error))
 
@@ -178,7 +178,7 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
   return {
     address,
     namespace,
-    /** Makes the object so, whatever others changed. Idempotent. */
+    /** Server-side apply that overrides changes of others. Idempotent. */
     apply: (resource: Resource, manifest: Manifest) =>
       done({
         method: "PATCH",
@@ -193,7 +193,7 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
         query: { fieldManager, fieldValidation: "Strict" },
         body: { type: "application/json", value: manifest }
       }),
-    /** False for a StatefulSet that does not exist. */
+    /** False for an absent StatefulSet. */
     scale: (name: string, replicas: number) =>
       Effect.map(
         optional(
@@ -206,7 +206,7 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
         ),
         Option.isSome
       ),
-    /** Idempotent. Returns before finalizers and dependents are done. */
+    /** Idempotent. Returns before finalizers and dependents are removed. */
     remove: (resource: Resource, name: string) =>
       Effect.asVoid(
         optional(done({ method: "DELETE", path: pathOf(resource, name), query: { propagationPolicy: "Background" } }))
@@ -217,7 +217,7 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
     listStatefulSets: (labelSelector: string) => list(Models.StatefulSet, "statefulsets", { labelSelector }),
     listPods: (labelSelector: string) => list(Models.Pod, "pods", { labelSelector }),
     listVolumeClaims: (labelSelector: string) => list(Models.VolumeClaim, "persistentvolumeclaims", { labelSelector }),
-    /** Warnings about an object of a kind. */
+    /** Lists warnings about an object. */
     listWarnings: (kind: string, name: string) =>
       Effect.map(
         list(Models.Event, "events", {
@@ -225,12 +225,12 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
         }),
         ({ items }) => items
       ),
-    /** The log of a container's current or previous run; none for one that has no log. */
+    /** Reads the log of a container's current or previous run; none without a log. */
     readLog: (pod: string, container: string, previous = false) =>
       text({
         method: "GET",
         path: pathOf("pods", pod, "log"),
-        // The limit of bytes cuts off the end, that of lines the beginning.
+        // The byte limit truncates the end, the line limit the beginning.
         query: { container, previous, tailLines: maximumLogLines, limitBytes: maximumTextBytes }
       }).pipe(
         Effect.asSome,
@@ -240,7 +240,7 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
           () => Effect.succeedNone
         )
       ),
-    /** None while the metrics server is absent, or has no sample yet. */
+    /** None without a metrics server, or before its first sample. */
     readMetrics: (pod: string) =>
       optional(
         json(Models.PodMetrics, {
@@ -248,7 +248,7 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
           path: `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods/${encodeURIComponent(pod)}`
         })
       ),
-    /** Of all pods that have a sample. */
+    /** Lists metrics of all pods with a sample. */
     listMetrics: (labelSelector: string) =>
       Effect.map(
         json(Models.listOf(Models.PodMetrics), {
@@ -258,7 +258,10 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
         }),
         ({ items }) => items
       ),
-    /** Changes of pods after a resource version. Ends with the connection. An expired version fails with status 410. */
+    /**
+     * Streams changes of pods after a resource version. Ends with the connection. An expired version fails with status
+     * 410.
+     */
     watchPods: (labelSelector: string, resourceVersion: string): Stream.Stream<WatchedChange, ClusterError> => {
       const call: Call = {
         method: "GET",
@@ -282,7 +285,7 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
         Stream.mapError((error) =>
           error._tag === "ResponseError" ? new ClusterUnreachable({ address, reason: error.message }) : error
         ),
-        // A connection that died silently.
+        // In case of a silently lost connection.
         Stream.interruptAfter(watchTimeout),
         Stream.decodeText(),
         Stream.splitLines,

@@ -10,9 +10,9 @@ import { delimiter } from "node:path"
 import { ClusterConfigurationInvalid, ClusterUnreachable } from "./ClusterErrors.ts"
 
 export interface ClusterConnectionOptions {
-  /** `KUBECONFIG`; none: the user's file, else the service account of the pod. */
+  /** `KUBECONFIG`. None: the user's file, else the pod's service account. */
   readonly kubeconfig: Option.Option<string>
-  /** `KUBE_NAMESPACE`; none: that of the context or of the pod, else `default`. */
+  /** `KUBE_NAMESPACE`. None: the namespace of the context or of the pod, else `default`. */
   readonly namespace: Option.Option<string>
 }
 
@@ -34,7 +34,7 @@ const causeOf = (error: unknown): string => {
 const toInvalid = (cause: unknown) =>
   new ClusterConfigurationInvalid({ reason: cause instanceof Error ? cause.message : String(cause) })
 
-/** Loaded on demand: the library needs half a second and 80 MB, which other drivers must not pay. */
+/** Loaded on demand: the library requires half a second and 80 MB, which other drivers must not pay. */
 const loadConfiguration = (kubeconfig: Option.Option<string>) =>
   Effect.tryPromise({
     try: async () => {
@@ -55,7 +55,7 @@ const loadConfiguration = (kubeconfig: Option.Option<string>) =>
     catch: toInvalid
   })
 
-/** Agent and headers of one call: credentials rotate, so the library makes them for each. */
+/** Returns agent and headers of one call; recreated for each call, since credentials rotate. */
 const authenticate = async (configuration: KubeConfig) => {
   const options: RequestOptions = {}
   await configuration.applyToHTTPSOptions(options)
@@ -67,7 +67,7 @@ const authenticate = async (configuration: KubeConfig) => {
   return { agent, headers: { ...Object.fromEntries(own), ...basic } }
 }
 
-/** The API server of a cluster, with credentials as `kubectl` reads them. */
+/** Connects to the API server of a cluster with the same credentials as `kubectl`. */
 export const make = ({ kubeconfig, namespace }: ClusterConnectionOptions) =>
   Effect.gen(function* () {
     const configuration = yield* loadConfiguration(kubeconfig)
@@ -94,7 +94,7 @@ export const make = ({ kubeconfig, namespace }: ClusterConnectionOptions) =>
           return yield* request.pipe(
             HttpClientRequest.prependUrl(address),
             HttpClientRequest.setHeaders(headers),
-            // Traces stay inside the platform.
+            // Trace headers stay inside of the platform.
             HttpClient.withTracerPropagation(client, false).execute
           )
         }).pipe(Effect.mapError((error) => new ClusterUnreachable({ address, reason: causeOf(error) })))

@@ -1,6 +1,6 @@
 import { Data, Duration } from "effect"
 
-/** There is no connection to the API server. */
+/** The API server is unreachable. */
 export class ClusterUnreachable extends Data.TaggedError("ClusterUnreachable")<{
   readonly address: string
   readonly reason: string
@@ -10,7 +10,7 @@ export class ClusterUnreachable extends Data.TaggedError("ClusterUnreachable")<{
   }
 }
 
-/** The API server accepted a request and did not answer it in time, or asked to send less. */
+/** The API server accepted a request but did not respond in time, or requested fewer calls. */
 export class ClusterUnresponsive extends Data.TaggedError("ClusterUnresponsive")<{
   readonly address: string
   readonly operation: string
@@ -21,7 +21,7 @@ export class ClusterUnresponsive extends Data.TaggedError("ClusterUnresponsive")
   }
 }
 
-/** The API server does not accept the backend's credentials. */
+/** The API server rejects the backend's credentials. */
 export class ClusterCredentialsRejected extends Data.TaggedError("ClusterCredentialsRejected")<{
   readonly operation: string
 }> {
@@ -30,7 +30,7 @@ export class ClusterCredentialsRejected extends Data.TaggedError("ClusterCredent
   }
 }
 
-/** RBAC does not allow the backend a request. */
+/** RBAC does not permit the request of the backend. */
 export class ClusterAccessForbidden extends Data.TaggedError("ClusterAccessForbidden")<{
   readonly operation: string
   readonly reason: string
@@ -40,7 +40,7 @@ export class ClusterAccessForbidden extends Data.TaggedError("ClusterAccessForbi
   }
 }
 
-/** A quota of the namespace is used up. */
+/** A quota of the namespace is exhausted. */
 export class ClusterQuotaExceeded extends Data.TaggedError("ClusterQuotaExceeded")<{ readonly reason: string }> {
   override get message() {
     return `A quota of the Kubernetes namespace is used up: ${this.reason}. Raise it, or remove instances.`
@@ -54,7 +54,7 @@ export class ClusterAdmissionDenied extends Data.TaggedError("ClusterAdmissionDe
   }
 }
 
-/** Nodes or volumes for an instance are missing for now. */
+/** Nodes or volumes for an instance are currently unavailable. */
 export class ClusterResourcesMissing extends Data.TaggedError("ClusterResourcesMissing")<{
   readonly reason: string
   readonly advice: string
@@ -64,7 +64,7 @@ export class ClusterResourcesMissing extends Data.TaggedError("ClusterResourcesM
   }
 }
 
-/** The API server answered with another error status. */
+/** The API server responded with another error status. */
 export class ClusterRequestRejected extends Data.TaggedError("ClusterRequestRejected")<{
   readonly operation: string
   readonly status: number
@@ -76,7 +76,7 @@ export class ClusterRequestRejected extends Data.TaggedError("ClusterRequestReje
   }
 }
 
-/** A response that is not the declared one: the peer is no API server, or of an unsupported version. */
+/** The response violates the API: the peer is not an API server, or of an unsupported version. */
 export class ClusterResponseMalformed extends Data.TaggedError("ClusterResponseMalformed")<{
   readonly operation: string
   readonly reason: string
@@ -116,14 +116,14 @@ const hostErrors = new Set([
   "ClusterResourcesMissing"
 ])
 
-/** Whether the cluster, not the instance, is at fault. */
+/** Whether the cluster instead of the instance causes the failure. */
 export const isClusterFault = (error: { readonly _tag: string; readonly status?: number }): boolean =>
   hostErrors.has(error._tag) ||
   (error._tag === "ClusterRequestRejected" &&
     error.status !== undefined &&
     (error.status === 429 || error.status >= 500))
 
-/** The error of a response with an error status, from its `Status` object. */
+/** Converts an error status and its `Status` object. */
 export const toClusterError = (operation: string, status: number, reason: string, retryAfter: number): ClusterError => {
   if (status === 401) return new ClusterCredentialsRejected({ operation })
   if (status !== 403 && status !== 400 && status !== 422)

@@ -7,7 +7,7 @@ const optionalInt = Schema.optionalWith(Schema.Int, { default: () => 0 })
 const optionalList = <A, I>(item: Schema.Schema<A, I>) =>
   Schema.optionalWith(Schema.Array(item), { default: () => [], nullable: true })
 
-/* The members of the API's objects that the driver reads. */
+/* Required members of the API's objects. */
 
 const Metadata = Schema.Struct({
   name: Schema.String,
@@ -87,7 +87,7 @@ export const listOf = <A, I>(item: Schema.Schema<A, I>) =>
     items: Schema.Array(item)
   })
 
-/** The body of an error, and of the error event of a watch. */
+/** Body of an error, and of the error event of a watch. */
 export const Status = Schema.Struct({
   message: optionalString,
   reason: optionalString,
@@ -99,7 +99,7 @@ export const WatchEvent = Schema.Struct({
   object: Schema.Unknown
 })
 
-/** The object of every event but an error; a bookmark has the resource version alone. */
+/** Object of every event except errors; a bookmark has only the resource version. */
 export const WatchedObject = Schema.Struct({
   metadata: Schema.Struct({ name: optionalString, resourceVersion: Schema.String })
 })

@@ -35,10 +35,10 @@ const tokenKey = "token"
 const dataVolume = "data"
 const temporaryVolume = "tmp"
 
-/** The image that the next start runs: the last one that was accepted. */
+/** Image of the next start: the last accepted one. */
 export const acceptedImageAnnotation = "berth.accepted-image"
 export const runtimeVersionAnnotation = "berth.runtime-version"
-/** Digest of the pod template. A running pod with another one is replaced, not adopted. */
+/** Digest of the pod template. A running pod with another digest is replaced instead of adopted. */
 export const profileAnnotation = "berth.profile"
 const memoryAnnotation = "berth.memory-mb"
 export const findMemoryMb = (annotations: Readonly<Record<string, string>>): number =>
@@ -47,14 +47,14 @@ export const findMemoryMb = (annotations: Readonly<Record<string, string>>): num
 export const terminationGraceSeconds = runtimeDrainSeconds + 1
 const taskSeconds = 60
 
-/** Logs and files outside of the volume, of which the profile allows none. */
+/** For logs and files outside of the volume; the profile allows no such files. */
 const ephemeralStorage = "256Mi"
-/** Share of the memory limit that the scheduler reserves: most instances are idle. */
+/** Share of the memory limit that the scheduler reserves; low, since most instances are idle. */
 const requestedMemoryShare = 1 / 8
 const minimumRequestedMemoryMb = 96
 const requestedCpus = "50m"
 
-/** Rights and limits of every container. */
+/** Permissions and limits of every container. */
 const containerProfile = (limits: { readonly memoryMb: number; readonly cpus: number }) =>
   ({
     imagePullPolicy: "IfNotPresent",
@@ -78,13 +78,13 @@ const containerProfile = (limits: { readonly memoryMb: number; readonly cpus: nu
       }
     },
     volumeMounts: [
-      // The volume's root stays out of reach, so the instance cannot replace its home.
+      // The volume's root is not mounted, so that the instance cannot replace its home.
       { name: dataVolume, mountPath: instanceHome, subPath: homeName },
       { name: temporaryVolume, mountPath: "/tmp" }
     ]
   }) satisfies Partial<V1Container>
 
-/** Rights of every pod. */
+/** Permissions of every pod. */
 const podProfile = (claim: string) =>
   ({
     automountServiceAccountToken: false,
@@ -135,7 +135,7 @@ const makePodTemplate = (
           ...Object.entries(environment).map(([name, value]) => ({ name, value }))
         ],
         ports: [{ name: "http", containerPort: runtimePort, protocol: "TCP" }],
-        // The runtime answers HTTP only with its token, which a probe of the kubelet does not have.
+        // The runtime requires its token over HTTP, which the kubelet does not have.
         readinessProbe: { tcpSocket: { port: "http" }, periodSeconds: 5 }
       }
     ]
@@ -153,13 +153,13 @@ const makePodTemplate = (
 export interface StatefulSetOptions {
   readonly namespace: string
   readonly image: string
-  /** Null before the first image is accepted. */
+  /** Null before an image is accepted. */
   readonly accepted: { readonly image: string; readonly runtimeVersion: string } | null
   readonly replicas: 0 | 1
   readonly permission: PermissionFlags
 }
 
-/** The pod of an instance is replaced by scaling to zero and back, never by a change of the template. */
+/** StatefulSet of an instance. Its pod is replaced by scaling to zero and back, never by a change of the template. */
 export const makeStatefulSet = (
   spec: InstanceSpec,
   names: PodNames,
@@ -197,7 +197,7 @@ export const makeSecret = (spec: InstanceSpec, names: PodNames, namespace: strin
   data: { [tokenKey]: Buffer.from(Redacted.value(spec.token)).toString("base64") }
 })
 
-/** Gives the pod its name in DNS; a StatefulSet requires one. */
+/** Service that names the pod in DNS; required by a StatefulSet. */
 export const makeService = (names: PodNames, namespace: string): V1Service => ({
   apiVersion: "v1",
   kind: "Service",
@@ -209,7 +209,7 @@ export const makeService = (names: PodNames, namespace: string): V1Service => ({
   }
 })
 
-/** On the wire; the client's model renames `from`. */
+/** API format; the client's model renames `from`. */
 export interface NetworkPolicyManifest extends Omit<V1NetworkPolicy, "spec"> {
   readonly spec: {
     readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> }
@@ -222,7 +222,7 @@ export interface NetworkPolicyManifest extends Omit<V1NetworkPolicy, "spec"> {
   }
 }
 
-/** Ingress from the backend alone, egress to the backend's runtime routes and to the name server that finds them. */
+/** Ingress only from the backend; egress to the backend's runtime routes, and to the name server that resolves them. */
 export const makeNetworkPolicy = (
   names: PodNames,
   namespace: string,
@@ -250,7 +250,10 @@ export const makeVolumeClaim = (
   spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: `${diskMb}Mi` } } }
 })
 
-/** Drains of a node wait until the instance sleeps, so no turn is cut off. One that is not ready never delays them. */
+/**
+ * Node drains wait until the instance sleeps, so that no turn is interrupted. A pod that is not ready never delays
+ * them.
+ */
 export const makeDisruptionBudget = (names: PodNames, namespace: string): V1PodDisruptionBudget => ({
   apiVersion: "policy/v1",
   kind: "PodDisruptionBudget",
@@ -266,11 +269,11 @@ export interface TaskPodOptions {
   readonly namespace: string
   readonly image: string
   readonly command: ReadonlyArray<string>
-  /** Whether the instance runs: then only its node can mount the volume. */
+  /** Whether the instance runs; then only its node can mount the volume. */
   readonly isRunning: boolean
 }
 
-/** A short task on the instance's files, as the instance itself and without its token. */
+/** Pod of a short task on the instance's files, as the instance but without its token. */
 export const makeTaskPod = (names: PodNames, { command, image, isRunning, namespace }: TaskPodOptions): V1Pod => ({
   apiVersion: "v1",
   kind: "Pod",

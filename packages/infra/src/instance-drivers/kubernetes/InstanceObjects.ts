@@ -54,7 +54,7 @@ export interface AcceptedVersion {
   readonly runtimeVersion: string
 }
 
-/** A change of a pod that the watch does not report is found by this time. */
+/** Maximum delay to detect a change of a pod that the watch does not report. */
 const longestUnnoticed = Duration.seconds(1)
 const mib = 1024 * 1024
 const removalTimeout = Duration.seconds(terminationGraceSeconds + 30)
@@ -78,11 +78,11 @@ const ownersOf = (objects: ReadonlyArray<Pick<StatefulSet, "metadata">>) =>
     UserId.make(owner)
   )
 
-/** The objects of instances in the namespace. Their names, labels and annotations are the driver's whole state. */
+/** Objects of instances in the namespace. Their names, labels and annotations are the driver's complete state. */
 export const make = ({ backend, client, directory, image, permission, watch }: InstanceObjectsOptions) => {
   const { namespace } = client
 
-  /** Reads a pod until the decision on it is made: at once, after each change, and at least every second. */
+  /** Reads a pod until a decision is possible: at once, after each change, and at least every second. */
   const awaitPod = <A, E>(
     name: string,
     decide: (pod: Option.Option<Pod>) => Effect.Effect<Option.Option<A>, E>
@@ -113,7 +113,7 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
     options: Omit<StatefulSetOptions, "namespace" | "permission">
   ) => makeStatefulSet(spec, names, { ...options, namespace, permission })
 
-  /** A claim grows where its storage class allows it, and never shrinks. */
+  /** Applies a claim, which can grow if its storage class allows it, but never shrink. */
   const applyClaim = ({ diskMb }: InstanceSpec, names: PodNames) =>
     Effect.gen(function* () {
       const found = yield* client.getVolumeClaim(names.name)
@@ -131,7 +131,7 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
       )
     })
 
-  /** Makes every object of the instance so. The StatefulSet is last: it needs the others. */
+  /** Applies every object of the instance, the StatefulSet last, since it requires the others. */
   const apply = (spec: InstanceSpec, names: PodNames, options: Omit<StatefulSetOptions, "namespace" | "permission">) =>
     Effect.gen(function* () {
       yield* Effect.orDie(
@@ -150,7 +150,7 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
       yield* client.apply("statefulsets", makeManifest(spec, names, options))
     })
 
-  /** Saves the log of the pod on the backend's disk: it goes with the pod. */
+  /** Saves the log of the pod on the backend's disk, since the cluster deletes it with the pod. */
   const saveLog = (names: PodNames, isPrevious: boolean) =>
     Effect.gen(function* () {
       const log = Option.getOrElse(yield* client.readLog(names.pod, containerName, isPrevious), () => "")
@@ -158,7 +158,7 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
         yield* InstanceLogFile.append(names, `${log.slice(-InstanceLogFile.maximumLogBytes).replace(/\n$/, "")}\n`)
     })
 
-  /** Ends the pod by force after a grace period, and keeps its log. Idempotent. */
+  /** Ends the pod, by force after a grace period, and saves its log. Idempotent. */
   const stop = (names: PodNames) =>
     Effect.gen(function* () {
       const pod = yield* client.getPod(names.pod)
@@ -184,7 +184,7 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
         isRunning: Option.isSome(pod)
       })
       const removeTask = Effect.zipRight(client.remove("pods", names.task), awaitPodGone(names.task))
-      // A killed backend may have left one.
+      // A killed backend may have left a task.
       yield* removeTask
       yield* Effect.acquireUseRelease(
         client.createPod(manifest),
@@ -224,10 +224,10 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
     namesOf: (owner: UserId) => makePodNames(owner, directory),
     image,
     apply,
-    /** Makes the StatefulSet alone so; its other objects stay. */
+    /** Applies only the StatefulSet. */
     applySet: (spec: InstanceSpec, names: PodNames, options: Omit<StatefulSetOptions, "namespace" | "permission">) =>
       client.apply("statefulsets", makeManifest(spec, names, options)),
-    /** Whether a pod was made by the manifest of these settings. */
+    /** Whether a pod was created from the manifest of these settings. */
     hasProfile: (pod: Pod, spec: InstanceSpec, names: PodNames, from: string): boolean => {
       const { spec: wanted } = makeManifest(spec, names, { image: from, accepted: null, replicas: 1 })
       return pod.metadata.annotations[profileAnnotation] === wanted?.template.metadata?.annotations?.[profileAnnotation]
@@ -236,9 +236,9 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
     stop,
     removeOtherAgents: (names: PodNames, kept: ReadonlyArray<AgentId>) =>
       removeEntries(names, `${instanceHome}/${runtimeAgentsDirectory}`, kept),
-    /** Removes everything but the files of the agents. */
+    /** Removes all files except those of the agents. */
     resetFiles: (names: PodNames) => removeEntries(names, instanceHome, [runtimeAgentsDirectory]),
-    /** Removes every object of the owner, its claim last, by which `listOwners` finds it. Idempotent. */
+    /** Removes every object of the owner; the claim last, since `listOwners` finds the owner by it. Idempotent. */
     removeAll: (names: PodNames) =>
       Effect.gen(function* () {
         yield* client.remove("pods", names.task)
@@ -252,7 +252,7 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
           yield* client.remove(resource, names.name)
         yield* Effect.all([awaitPodGone(names.pod), awaitPodGone(names.task)], { concurrency: 2 })
         yield* client.remove("persistentvolumeclaims", names.name)
-        // A start would apply to a claim that is about to go.
+        // A start would use a claim that is being deleted.
         yield* client
           .getVolumeClaim(names.name)
           .pipe(
@@ -261,13 +261,13 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
             Effect.timeoutFail({ duration: removalTimeout, onTimeout: () => stuck(`The claim ${names.name}`) })
           )
       }),
-    /** Versions of the controller's warnings so far; they stay for an hour. */
+    /** Returns the versions of the controller's warnings so far, which are stored for an hour. */
     listWarningVersions: (names: PodNames) =>
       Effect.map(
         client.listWarnings("StatefulSet", names.name),
         (warnings) => new Set(warnings.map(({ metadata }) => metadata.resourceVersion))
       ),
-    /** The reason for which the controller may not create the pod, from a warning that is not known yet. */
+    /** Returns the reason why the controller cannot create the pod, from a new warning. */
     findDenial: (names: PodNames, known: ReadonlySet<string>) =>
       Effect.map(client.listWarnings("StatefulSet", names.name), (warnings) =>
         Option.map(
@@ -288,7 +288,9 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
     listOwners: Effect.map(client.listVolumeClaims(instanceSelector), ({ items }) =>
       ownersOf(items.filter(({ metadata: { deletionTimestamp } }) => deletionTimestamp === undefined))
     ),
-    /** A pod ends when its set has no replica; one that the cluster cannot create yet has no pod. */
+    /**
+     * Counts sets with a replica: a pod ends without one, and a pod that the cluster cannot yet create does not exist.
+     */
     listRunning: Effect.map(client.listStatefulSets(instanceSelector), ({ items }) =>
       ownersOf(items.filter(({ spec: { replicas } }) => replicas > 0))
     )

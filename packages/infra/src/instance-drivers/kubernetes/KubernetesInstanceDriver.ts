@@ -22,7 +22,7 @@ import * as RunningPods from "./RunningPods.ts"
 
 export interface KubernetesInstanceDriverOptions {
   readonly connection: ClusterConnection
-  /** The backend's runtime routes as instances reach them. */
+  /** Runtime routes of the backend, as accessed by instances. */
   readonly backendUrl: URL
   /** Name of the newest runtime image. */
   readonly image: string
@@ -36,7 +36,7 @@ export interface KubernetesInstanceDriverOptions {
   readonly podTimeout?: Duration.Duration
 }
 
-/** Without a metrics server, or the right to read it, there are no figures; the metrics API has none of the last three. */
+/** Without a metrics server, or permission to read it, there are no figures. The metrics API lacks the last three. */
 const readFigures = (client: ClusterClient.ClusterClient, { pod }: PodNames) =>
   client.readMetrics(pod).pipe(
     Effect.map(Option.flatMap(readPodFigures)),
@@ -47,7 +47,7 @@ const readFigures = (client: ClusterClient.ClusterClient, { pod }: PodNames) =>
     Effect.map(Option.getOrElse(() => ({})))
   )
 
-/** Instances as hardened pods in a namespace of a Kubernetes cluster, which outlive the backend. */
+/** Instances as hardened pods in a namespace of a Kubernetes cluster. They outlive the backend. */
 export const make = (
   options: KubernetesInstanceDriverOptions
 ): Effect.Effect<InstanceDriver["Type"], ClusterError | FileOperationFailed, HttpClient.HttpClient | Scope.Scope> =>
@@ -85,7 +85,7 @@ export const make = (
       intervals: { ...PodMonitor.defaultPodMonitorIntervals, ...options.intervals }
     })
 
-    // A wrong address, missing rights and a missing namespace are reported at the start.
+    // Fails at the start for a wrong address, missing permissions and a missing namespace.
     yield* objects.listOwners
     return yield* ContainerDriver.make(
       {

@@ -19,7 +19,7 @@ export interface PodMonitorOptions {
   readonly intervals: PodMonitorIntervals
 }
 
-/** Ends instances that hang, and warns of those near their memory limit, for as long as the scope is open. */
+/** Ends instances that hang, and warns about those near their memory limit; runs until the scope closes. */
 export const make = ({ client, intervals, running, runtime }: PodMonitorOptions) =>
   Effect.gen(function* () {
     const checks = yield* InstanceChecks.make<RunningPod>({
@@ -29,7 +29,7 @@ export const make = ({ client, intervals, running, runtime }: PodMonitorOptions)
       client: runtime
     })
 
-    /** One request for all pods. Without a metrics server, or the right to read it, nothing is warned of. */
+    /** One request for all pods. Without a metrics server, or permission to read it, there are no warnings. */
     const checkMemory = client.listMetrics(instanceSelector).pipe(
       Effect.flatMap((metrics) => {
         const figures = new Map(metrics.map((one) => [one.metadata.name, Option.getOrNull(readPodFigures(one))]))

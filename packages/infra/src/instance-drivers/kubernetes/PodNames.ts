@@ -4,12 +4,12 @@ import { createHash } from "node:crypto"
 import { join } from "node:path"
 import type { InstanceNames } from "../ContainerDriver.ts"
 
-/** The name of an owner's objects in the namespace, and the files of its log on the backend's disk. */
+/** Name of an owner's objects in the namespace, and the files of its log on the backend's disk. */
 export interface PodNames extends InstanceNames {
-  /** Of every object but the pods. */
+  /** Name of every object except the pods. */
   readonly name: string
   readonly pod: string
-  /** The pod of a short task on the instance's files. */
+  /** Pod of a short task on the instance's files. */
   readonly task: string
 }
 
@@ -17,9 +17,9 @@ export const ownerLabel = "berth.owner"
 const componentLabel = "app.kubernetes.io/component"
 const commonLabels = { "app.kubernetes.io/managed-by": "berth", "app.kubernetes.io/part-of": "berth" }
 
-/** The backend's pods, which alone exchange messages with instances. */
+/** Labels of the backend's pods; only these may communicate with instances. */
 export const backendLabels = { "app.kubernetes.io/part-of": "berth", [componentLabel]: "backend" }
-/** Of everything that belongs to instances, whatever their owner. */
+/** Selects the objects of all instances. */
 export const instanceSelector = Object.entries({ ...commonLabels, [componentLabel]: "instance" })
   .map(([name, value]) => `${name}=${value}`)
   .join(",")
@@ -32,18 +32,18 @@ export const makeLabels = ({ name, owner }: PodNames, component: "instance" | "t
   [ownerLabel]: owner
 })
 
-/** The labels by which a StatefulSet and a Service find the instance's pod. */
+/** Labels by which a StatefulSet and a Service select the instance's pod. */
 export const makePodSelector = ({ name }: PodNames) => ({
   "app.kubernetes.io/instance": name,
   [componentLabel]: "instance"
 })
 
-/** Characters of the owner's id in names, for people. */
+/** Readable characters of the owner's id in names. */
 const readableLength = 24
 
 /**
- * None for an id that is no label value. The hash separates ids that differ in case or punctuation. At most 47 characters:
- * a StatefulSet's name becomes part of labels of 63.
+ * None for an id that is not a valid label value. The hash separates ids that differ in case or punctuation. At most 47
+ * characters, since a StatefulSet's name becomes part of labels of 63.
  */
 export const makePodNames = (owner: UserId, directory: string): Option.Option<PodNames> => {
   if (!/^[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?$/.test(owner)) return Option.none()

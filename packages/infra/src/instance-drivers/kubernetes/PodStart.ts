@@ -19,7 +19,7 @@ export interface PodStartOptions {
   readonly objects: InstanceObjects
   readonly running: RunningPods
   readonly runtime: RuntimeClient
-  /** For a node that must be found, a volume that must be mounted and an image that must be pulled. */
+  /** Time to schedule a pod, mount its volume and pull its image. */
   readonly podTimeout: Duration.Duration
 }
 
@@ -30,9 +30,9 @@ const toStartFailed = makeToStartFailed<ClusterError | RuntimeNotReady | Instanc
 
 type RunningState = Extract<PodState, { readonly _tag: "Running" }>
 
-/** Starts, adopts and replaces the pods of instances. */
+/** Starts, adopts and replaces pods of instances. */
 export const make = ({ client, objects, podTimeout, running, runtime }: PodStartOptions) => {
-  /** The reason for which a pod is still not running after its time. */
+  /** Explains why a pod is not running in time. */
   const explainDelay = (names: PodNames, pod: Option.Option<Pod>) =>
     Effect.gen(function* () {
       const claim = yield* objects.findClaimProblem(names)
@@ -54,7 +54,7 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
   const failEnded = (spec: InstanceSpec, names: PodNames, state: Extract<PodState, { readonly _tag: "Ended" }>) =>
     Effect.flatMap(describePodEnd(client, names, spec.memoryMb, state), (reason) => notReady(reason))
 
-  /** Waits until the container runs. A pod that the controller may not create is explained as soon as it says so. */
+  /** Waits until the container runs. Fails as soon as the controller reports that it cannot create the pod. */
   const awaitRunning = (spec: InstanceSpec, names: PodNames, warnings: ReadonlySet<string>) => {
     let latest = Option.none<Pod>()
     return objects
@@ -79,7 +79,7 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
       )
   }
 
-  /** Fails when the container that ran ends. */
+  /** Fails when the running container ends. */
   const awaitEnd = (spec: InstanceSpec, names: PodNames, { containerId }: RunningState) =>
     objects.awaitPod<never, ClusterError | RuntimeNotReady>(names.pod, (pod) =>
       Effect.gen(function* () {
@@ -113,7 +113,10 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
       return objects.stop(names)
     }).pipe(Effect.uninterruptible)
 
-  /** Starts a pod of the image, which becomes the accepted one. A failure or an interruption leaves the one before, stopped. */
+  /**
+   * Starts a pod of the image, which is accepted on success. A failure or an interruption keeps the previous version,
+   * stopped.
+   */
   const replace = <E>(
     spec: InstanceSpec,
     names: PodNames,
@@ -155,7 +158,7 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
       return instance
     })
 
-  /** Registers a pod that an earlier backend, or another driver, started. Idempotent. */
+  /** Registers a pod started by an earlier backend or another driver. Idempotent. */
   const adopt = (names: PodNames, pod: Pod, state: RunningState, runtimeVersion: string) =>
     Effect.gen(function* () {
       const registered = running.get(names.owner)
@@ -165,7 +168,7 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
       return running.register(names, pod, state, runtimeVersion)
     })
 
-  /** The accepted version, and the pod where it runs. */
+  /** Returns the accepted version, and its running pod. */
   const readPod = (names: PodNames) =>
     Effect.map(
       Effect.all([client.getStatefulSet(names.name), client.getPod(names.pod)], { concurrency: 2 }),

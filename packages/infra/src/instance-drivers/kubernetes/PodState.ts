@@ -4,16 +4,16 @@ import { runtimePort } from "../RuntimeImage.ts"
 import type { ContainerTerminated, Pod, PodMetrics } from "./ClusterModels.ts"
 import { containerName } from "./InstanceManifests.ts"
 
-/** A pod of an instance, as the driver decides by it. */
+/** State of an instance's pod for the driver's decisions. */
 export type PodState = Data.TaggedEnum<{
-  /** Scheduled, pulled or mounted at present. */
+  /** Scheduling, pulling or mounting is in progress. */
   Starting: { readonly problem: string }
-  /** It does not start until something outside of it changes. */
+  /** The pod cannot start until an external change. */
   Blocked: { readonly problem: string }
   Running: { readonly endpoint: string; readonly startedAt: string; readonly containerId: string }
-  /** `isPrevious`: the kubelet has begun another run, so the log of the ended one is the previous. */
+  /** `isPrevious`: the kubelet has started another run, so the log of the ended run is the previous one. */
   Ended: { readonly end: ContainerEnd; readonly isPrevious: boolean }
-  /** Deleted, and within its grace period. */
+  /** Deleted, within its grace period. */
   Terminating: {}
 }>
 export const PodState = Data.taggedEnum<PodState>()
@@ -51,7 +51,7 @@ export const readPodState = ({ metadata, status }: Pod): PodState => {
       end: toContainerEnd(terminated),
       isPrevious: found?.state.terminated === undefined
     })
-  // Evicted, or rejected by the kubelet, before or after its container ran.
+  // Evicted or rejected by the kubelet, before or after its container ran.
   if (status.phase === "Failed")
     return PodState.Ended({
       end: { exitCode: -1, isOutOfMemory: false, error: describeWaiting(status.reason, status.message) },
@@ -80,14 +80,14 @@ export const byteScales: Readonly<Record<string, number>> = {
   Gi: 1024 ** 3
 }
 
-/** A quantity of the API in the unit of the scales; null for an unknown unit. */
+/** Parses a quantity of the API in the unit of the scales; null for an unknown unit. */
 export const parseQuantity = (text: string, scales: Readonly<Record<string, number>>): number | null => {
   const [, number, unit = ""] = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(text) ?? []
   const scale = scales[unit]
   return number === undefined || scale === undefined ? null : Number(number) * scale
 }
 
-/** The figures of an instance's container, as the metrics server measured them last. */
+/** Returns the latest figures of an instance's container from the metrics server. */
 export const readPodFigures = ({ containers }: Pick<PodMetrics, "containers">) =>
   Option.map(Option.fromNullable(containers.find(({ name }) => name === containerName)), ({ usage }) => {
     const bytes = parseQuantity(usage.memory, byteScales)

@@ -6,8 +6,8 @@ const reconnectInterval = Duration.seconds(1)
 const goneStatus = 410
 
 /**
- * Names of pods that may have changed, from one watch of all instances. It resumes at the last version it has, bookmarks
- * included; when that has expired, a list begins it anew. `onListed` runs after each list: changes before it can be missed.
+ * Names of possibly changed pods, from one watch of all instances. It resumes at its last version, including bookmarks;
+ * if that has expired, it lists again. `onListed` runs after each list, since earlier changes can be missed.
  */
 export const make = (client: ClusterClient, onListed: Effect.Effect<void>) =>
   Effect.gen(function* () {

@@ -14,7 +14,7 @@ import type { PodWatch } from "./PodWatch.ts"
 export interface RunningPod {
   readonly instance: RunningInstance
   readonly names: PodNames
-  /** Of this run: a pod that the cluster replaced or restarted is another. */
+  /** Uid of this run; a pod that the cluster replaced or restarted has another one. */
   readonly uid: string
   readonly containerId: string
   readonly memoryMb: number
@@ -26,7 +26,7 @@ export interface RunningPodsOptions {
   readonly watch: PodWatch
 }
 
-/** Describes the end of a pod, with the line of its log that states why. */
+/** Describes the end of a pod, with the line of its log that states the reason. */
 export const describePodEnd = (
   client: ClusterClient,
   { pod }: PodNames,
@@ -37,12 +37,14 @@ export const describePodEnd = (
     describeContainerEnd(end, memoryMb, findExitMessage(Option.getOrElse(log, () => "")))
   )
 
-/** The pods of this driver, their exits, and one lock per owner. */
+/** Pods of this driver, their exits, and one lock per owner. */
 export const make = ({ client, objects, watch }: RunningPodsOptions) =>
   Effect.gen(function* () {
     const registry = yield* InstanceRegistry.make<RunningPod>(({ names }) => names)
 
-    /** Scaled away before its exit is published: the reconciler decides about the next start, not the kubelet. */
+    /**
+     * Scaled down before its exit is published, since the reconciler instead of the kubelet decides on the next start.
+     */
     const stop = ({ instance: { owner }, names }: RunningPod) =>
       Effect.catchAll(objects.stop(names), ({ message }) =>
         Effect.logWarning("Pod of an ended instance not removed").pipe(
@@ -57,7 +59,7 @@ export const make = ({ client, objects, watch }: RunningPodsOptions) =>
         const state = readPodState(found.value)
         if (state._tag === "Running" && state.containerId === pod.containerId) return Option.none<string>()
         if (state._tag === "Terminating") return Option.some("the cluster is removing its pod")
-        // Restarted by the kubelet in the meantime.
+        // The kubelet has restarted it concurrently.
         const last = readPodState({ ...found.value, status: { ...found.value.status, podIP: "" } })
         return last._tag === "Ended"
           ? Option.some(
@@ -81,7 +83,7 @@ export const make = ({ client, objects, watch }: RunningPodsOptions) =>
 
     const checkAll = Effect.suspend(() => Effect.forEach(registry.list(), checkExit, { concurrency: 4, discard: true }))
 
-    // The changes wake the driver; the pod as it is read then is the truth.
+    // Changes only wake the driver; the pod read afterwards is authoritative.
     yield* watch.changes.pipe(
       Stream.mapEffect(
         (name) =>
@@ -122,7 +124,7 @@ export const make = ({ client, objects, watch }: RunningPodsOptions) =>
       ...registry,
       register,
       checkAll,
-      /** A pod that has exited is ended with the reason of its exit. */
+      /** Ends an exited pod with the reason of its exit. */
       endWithReason: (pod: RunningPod, reason: string) =>
         Effect.zipRight(checkExit(pod), registry.endWithReason(pod, stop(pod), reason))
     }

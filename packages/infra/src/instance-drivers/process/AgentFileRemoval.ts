@@ -12,8 +12,8 @@ const run = promisify(execFile)
 const pathsPerCommand = 200
 
 /**
- * Deletes the folders of all agents but these. The instance controls the folders and could put links there, so they are
- * deleted with its rights.
+ * Deletes the folders of all other agents. The instance controls the folders and can create links in them, so they are
+ * deleted with the instance's permissions.
  */
 export const removeOtherAgents = (
   { agents, home }: InstanceDirectory,

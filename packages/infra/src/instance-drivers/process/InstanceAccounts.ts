@@ -17,7 +17,7 @@ const ownerOf = (path: string): Promise<number | undefined> =>
     () => undefined
   )
 
-/** The accounts in use. An instance's directory belongs to its account, so the directories are the register. */
+/** Returns the accounts in use. An instance's directory belongs to its account, so the directories are the register. */
 const readTakenUids = (root: string): Effect.Effect<ReadonlySet<number>, FileOperationFailed> =>
   tryFileOperation("reading the accounts of the instances", async () => {
     const owners = await readdir(root)
@@ -34,7 +34,7 @@ const changeOwner = async (path: string, uid: number): Promise<void> => {
 }
 
 export interface InstanceAccounts {
-  /** Creates the owner's directories and returns the instance's account; none without accounts. */
+  /** Creates the owner's directories and returns the instance's account; none without separate accounts. */
   readonly prepare: (
     owner: string,
     directory: InstanceDirectory
@@ -48,7 +48,7 @@ export const make = (root: string, uids: Option.Option<UidRange>): Effect.Effect
         await mkdir(path, { recursive: true, mode })
         await chmod(path, mode)
         await mkdir(home, { recursive: true, mode: 0o700 })
-        // Only while the backend owns it: afterwards the instance may change its mode.
+        // Only while the backend owns it; afterwards the instance may change its mode.
         if ((await ownerOf(home)) === process.getuid?.()) await chmod(home, 0o700)
       })
 
@@ -58,7 +58,7 @@ export const make = (root: string, uids: Option.Option<UidRange>): Effect.Effect
         const current = yield* tryFileOperation(`reading the owner of ${directory.home}`, () => ownerOf(directory.home))
         if (current !== undefined && isInUidRange(range, current)) return current
         const uid = yield* Effect.mapError(
-          // The path keeps two installations on one host apart.
+          // The path distinguishes two installations on a host.
           allocateUid(range, join(root, owner), yield* readTakenUids(root)),
           () => new InstanceAccountsExhausted()
         )
@@ -66,7 +66,7 @@ export const make = (root: string, uids: Option.Option<UidRange>): Effect.Effect
         return uid
       })
 
-    /** Empty: an earlier process may have left its socket. */
+    /** Creates an empty directory, since an earlier process may have left its socket. */
     const makeSocketDirectory = ({ sockets }: InstanceDirectory, uid: Option.Option<number>) =>
       tryFileOperation(`making ${sockets}`, async () => {
         await ensureOwnDirectory(dirname(sockets))
@@ -79,7 +79,7 @@ export const make = (root: string, uids: Option.Option<UidRange>): Effect.Effect
       prepare: (owner, directory) =>
         Option.match(uids, {
           onNone: () => Effect.as(makeDirectories(directory, 0o700), Option.none()),
-          // Serialized, so that two new owners do not get the same account.
+          // Serialized, so that two new owners receive different accounts.
           onSome: (range) => lock.withPermits(1)(Effect.asSome(assignAccount(owner, directory, range)))
         }).pipe(Effect.tap((uid) => makeSocketDirectory(directory, uid)))
     }

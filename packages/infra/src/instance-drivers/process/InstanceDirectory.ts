@@ -12,8 +12,8 @@ const ownerDigits = 16
 const socketName = "s"
 
 /**
- * The directory of the sockets of the instances below `root`. It lies in the temporary directory, because data directories
- * can have longer paths than sockets.
+ * Returns the directory of sockets for the instances below `root`. It is in the temporary directory, since paths of
+ * data directories can exceed the limit of sockets.
  */
 export const resolveSocketRoot = (root: string): string => {
   const name = `berth-${digest(root, 16)}`
@@ -26,24 +26,24 @@ export const resolveSocketRoot = (root: string): string => {
 
 /** An owner's directory on the host. */
 export interface InstanceDirectory {
-  /** Owned by the driver: record and logs, out of the instance's reach. */
+  /** Owned by the driver: record and logs, inaccessible to the instance. */
   readonly path: string
-  /** Owned by the instance, its only writable directory. */
+  /** Owned by the instance; its only writable directory. */
   readonly home: string
   readonly address: string
-  /** Owned by the instance; holds its socket only. */
+  /** Owned by the instance; contains only its socket. */
   readonly sockets: string
   readonly socket: string
-  /** The files of the agents. */
+  /** Files of the agents. */
   readonly agents: string
   readonly record: string
   readonly log: string
   readonly rotatedLog: string
-  /** The runtime version that the owner's instance runs. */
+  /** Pinned runtime version of the owner's instance. */
   readonly bundlePin: string
 }
 
-/** None for an id that cannot be the name of a directory. */
+/** None for an id that is not a valid directory name. */
 export const resolveInstanceDirectory = (root: string, owner: string): Option.Option<InstanceDirectory> => {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(owner)) return Option.none()
   const path = join(root, owner)

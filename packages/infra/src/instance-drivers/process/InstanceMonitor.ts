@@ -19,7 +19,7 @@ import type { RunningProcess } from "./RunningProcess.ts"
 import type { RunningProcesses } from "./RunningProcesses.ts"
 
 export interface MonitorIntervals {
-  /** Of the exit of adopted processes, and of the memory of all. */
+  /** Interval for the exits of adopted processes, and for the memory of all. */
   readonly liveness: Duration.DurationInput
   readonly logs: Duration.DurationInput
   readonly disk: Duration.DurationInput
@@ -33,15 +33,15 @@ export const defaultMonitorIntervals: MonitorIntervals = {
   health: "10 seconds"
 }
 
-/** An instance ends itself at its memory limit; the monitor ends one at this multiple. */
+/** An instance ends itself at its memory limit; the monitor ends it at this multiple. */
 const memoryTolerance = 1.25
-/** Entries that one check of a disk counts: six checks, every five seconds, count as many as an instance may have. */
+/** Maximum entries per disk check: six checks, every five seconds, cover the maximum of an instance. */
 const entriesPerDiskCheck = Math.ceil(maximumEntries / 6)
-/** The log and the disk of an instance between two checks. */
+/** Log and disk of an instance between two checks. */
 interface Observations {
   log: { readonly size: number; readonly allowance: LogAllowance }
   nextDiskCountAt: number
-  /** An unfinished count of the directory, and the time spent on it. */
+  /** An incomplete count of the directory, and the time spent on it. */
   diskCount: DiskCount | null
   diskCountMs: number
 }
@@ -59,7 +59,7 @@ export interface InstanceMonitor {
   readonly withLogLock: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
-/** Detects instances that exited, hang, fill their disk or flood their log, for as long as the scope is open. */
+/** Detects instances that exited, hang, fill their disk or flood their log; runs until the scope closes. */
 export const make = ({ client, intervals, processes }: InstanceMonitorOptions) =>
   Effect.gen(function* () {
     const { endWithReason, list } = processes

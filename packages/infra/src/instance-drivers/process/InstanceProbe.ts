@@ -13,7 +13,7 @@ import { makeWriteFlag } from "../NodeFlags.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 export interface InstanceProbe extends InstanceFindings {
-  /** None when the process is gone or another one has its number. */
+  /** None if the process has ended or another process has its pid. */
   readonly pid: Option.Option<number>
   readonly record: Option.Option<ProcessRecord.ProcessRecord>
   readonly address: Option.Option<RuntimeAddress>
@@ -30,7 +30,7 @@ export const toRunningInstance = (
   runtimeVersion
 })
 
-/** The instance writes the address file, so only a process with the directory on its command line is taken. */
+/** The instance writes the address file, so a process is accepted only with the directory on its command line. */
 const matchUnrecordedProcess = ({ home }: InstanceDirectory, { pid }: RuntimeAddress): ProcessMatch => {
   if (!isProcessAlive(pid)) return "gone"
   return readCommandLine(pid).includes(makeWriteFlag(home)) ? "same" : "different"
@@ -46,13 +46,13 @@ const findProcess = (
     onNone: (): ProcessMatch => "gone"
   })
   if (process !== "gone" && process !== "different") return { process, record: recorded }
-  // After a crash between spawning and recording, the record is missing or of the process before.
+  // After a crash between spawn and record, the record is missing or belongs to the previous process.
   return Option.exists(published, (address) => matchUnrecordedProcess(directory, address) === "same")
     ? { process: "same", record: Option.none() }
     : { process, record: recorded }
 }
 
-/** Inspects an owner's instance, whichever backend started it. Without a token a live instance is `rejected`. */
+/** Inspects an owner's instance, started by any backend. Without a token, a live instance is `rejected`. */
 export const probeInstance = (
   client: RuntimeClient,
   directory: InstanceDirectory,

@@ -19,7 +19,7 @@ export interface InstanceReportsOptions {
   readonly monitor: InstanceMonitor
 }
 
-/** The state, the logs and the figures of instances. */
+/** State, logs and figures of instances. */
 export const make = ({ client, monitor, processes, root }: InstanceReportsOptions) => {
   const findInstance = (owner: UserId, directory: InstanceDirectory) =>
     Effect.gen(function* () {
@@ -61,7 +61,7 @@ export const make = ({ client, monitor, processes, root }: InstanceReportsOption
       cpuPercent,
       memoryBytes: figures?.residentBytes ?? null,
       memoryLimitBytes: Option.getOrNull(Option.map(process.startedWith, ({ memoryMb }) => memoryMb * 1024 * 1024)),
-      // A process has no network of its own to count.
+      // A process has no separate network to measure.
       networkReceivedBytes: null,
       networkSentBytes: null,
       pids: figures?.threads ?? null,

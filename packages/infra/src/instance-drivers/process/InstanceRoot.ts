@@ -18,7 +18,7 @@ export class BundleUnreadable extends Data.TaggedError("BundleUnreadable")<{
   }
 }
 
-/** Instances cannot have accounts of their own, which the settings ask for. */
+/** Separate accounts for instances, required by the settings, are unavailable. */
 export class InstanceAccountsUnavailable extends Data.TaggedError("InstanceAccountsUnavailable")<{
   readonly reason: string
 }> {
@@ -27,12 +27,12 @@ export class InstanceAccountsUnavailable extends Data.TaggedError("InstanceAccou
   }
 }
 
-/** The directory of this backend's instances and their accounts. */
+/** Directory of this backend's instances, and their accounts. */
 export interface InstanceRoot {
   readonly path: string
-  /** The runtime's program, readable for every instance. */
+  /** Program of the runtime, readable for every instance. */
   readonly bundle: string
-  /** The range of the instances' own accounts; none: they share the backend's account. */
+  /** Range of the instances' accounts; none: instances share the backend's account. */
   readonly uids: Option.Option<UidRange>
 }
 
@@ -40,9 +40,9 @@ export interface InstanceRootOptions {
   readonly directory: string
   readonly bundle: string
   readonly node: string
-  /** Absent: the first default range that this user namespace maps. */
+  /** Absent: the first default range mapped in this user namespace. */
   readonly uids: Option.Option<UidRange>
-  /** Whether instances without accounts of their own are refused. */
+  /** Whether to reject instances without separate accounts. */
   readonly requiresAccounts: boolean
 }
 
@@ -51,7 +51,7 @@ interface BundleFile {
   readonly content: Buffer
 }
 
-/** The files in the folder of a program: its entry, and what that reads. */
+/** Reads the files in the folder of a program: its entry, and the files that the entry reads. */
 const readBundle = (bundle: string): Effect.Effect<ReadonlyArray<BundleFile>, BundleUnreadable> =>
   tryFileOperation("reading", async () => {
     const folder = dirname(bundle)
@@ -60,14 +60,14 @@ const readBundle = (bundle: string): Effect.Effect<ReadonlyArray<BundleFile>, Bu
     return Promise.all(names.map(async (name) => ({ name, content: await readFile(join(folder, name)) })))
   }).pipe(Effect.mapError(({ message }) => new BundleUnreadable({ bundle, reason: message })))
 
-/** Of the program. A compile cache differs between builds of the same program. */
+/** Digest of the program, without its compile cache, which differs between builds. */
 const digestBundle = (files: ReadonlyArray<BundleFile>): string => {
   const hash = createHash("sha256")
   for (const { content, name } of files) if (!name.endsWith(".cache")) hash.update(`${name}\0`).update(content)
   return hash.digest("hex").slice(0, 16)
 }
 
-/** Named by its digest: instances of an older version may still run. Instances can read the files only. */
+/** Named by its digest, since instances of an older version may still run. Instances can only read the files. */
 const installBundle = (root: string, bundle: string, files: ReadonlyArray<BundleFile>) =>
   tryFileOperation(`copying ${bundle}`, async () => {
     const directory = join(root, ".bundle", digestBundle(files))
@@ -89,7 +89,10 @@ const prepareTemporaryDirectory = (name: string): Effect.Effect<string, FileOper
 
 const accessCheckScript = `const fs = require("node:fs"); fs.readFileSync(process.argv[1]); fs.writeFileSync(process.argv[2], "")`
 
-/** Whether the account can run the program there. Tried, because it depends on every parent directory and on Node.js's own. */
+/**
+ * Whether the account can run the program there. Tested by execution, since it depends on all parent directories,
+ * including those of Node.js.
+ */
 const canRunAs = (root: string, bundle: string, node: string, uid: number): Effect.Effect<boolean> =>
   Effect.acquireUseRelease(
     tryFileOperation("trying an account", async () => {
@@ -107,7 +110,7 @@ const canRunAs = (root: string, bundle: string, node: string, uid: number): Effe
             resume(Effect.succeed(error === null))
           )
         } catch {
-          // Some systems fail synchronously.
+          // Some systems throw synchronously.
           resume(Effect.succeed(false))
         }
       }),
@@ -124,14 +127,14 @@ const installIn = (
 const temporaryName = (root: string) =>
   `berth-instances-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`
 
-/** The possible directories of instances: the data directory's, and one outside that other accounts can reach. */
+/** Candidate directories of instances: in the data directory, and one outside of it that other accounts can access. */
 export const instanceRoots = (directory: string): ReadonlyArray<string> => {
   if (!existsSync(directory)) return []
   const root = realpathSync(directory)
   return [root, join(realpathSync(tmpdir()), temporaryName(root))]
 }
 
-/** Finds a directory in which instances can run under their own accounts; falls back to the backend's account. */
+/** Finds a directory in which instances can run under separate accounts; falls back to the backend's account. */
 export const prepareInstanceRoot = (
   options: InstanceRootOptions
 ): Effect.Effect<InstanceRoot, BundleUnreadable | FileOperationFailed | InstanceAccountsUnavailable> =>

@@ -1,4 +1,4 @@
-/** The token bucket of an instance's log, in bytes. */
+/** Token bucket of an instance's log, in bytes. */
 const burst = 32 * 1024 * 1024
 const perSecond = 1024 * 1024
 
@@ -10,7 +10,7 @@ export interface LogAllowance {
 
 export const makeFullAllowance = (now: number): LogAllowance => ({ remainingBytes: burst, at: now })
 
-/** The allowance after `written` more bytes; negative is a flood. */
+/** Returns the allowance after `written` more bytes; negative for a flood. */
 export const consumeAllowance = ({ at, remainingBytes }: LogAllowance, written: number, now: number): LogAllowance => ({
   remainingBytes: Math.min(burst, remainingBytes + (Math.max(0, now - at) / 1000) * perSecond) - Math.max(0, written),
   at: now

@@ -7,7 +7,7 @@ import { instanceRoots } from "./InstanceRoot.ts"
 import * as ProcessRecord from "./ProcessRecord.ts"
 import { terminateProcessOrLog } from "./ProcessTermination.ts"
 
-/** The recorded processes of a directory of instances that still run. */
+/** Lists the running recorded processes in a directory of instances. */
 const listRecorded = (root: string) =>
   tryFileOperation(`listing ${root}`, () => readdir(root)).pipe(
     Effect.catchIf(isFileMissing, () => Effect.succeed<ReadonlyArray<string>>([])),
@@ -32,7 +32,7 @@ const listOrphans = (directory: string) =>
     (found) => found.flat()
   )
 
-/** Terminates the instances of a server that was killed. */
+/** Terminates the instances of a killed server. */
 export const end = Effect.fn("OrphanedInstances.end")(function* (directory: string) {
   yield* Effect.forEach(
     yield* listOrphans(directory),

@@ -24,20 +24,20 @@ import type { UidRange } from "./UidAllocation.ts"
 export interface ProcessInstanceDriverOptions {
   /** One directory per owner: `DATA_DIR/instances`. */
   readonly directory: string
-  /** Path of `runtime.mjs`, the entry of the newest version of the runtime, in a folder of its own. */
+  /** Path of `runtime.mjs`, the entry of the newest runtime version, in a separate folder. */
   readonly bundle: string
   /** Whether the processes outlive this layer; a later backend adopts them. */
   readonly onClose: "leave" | "stop"
-  /** The accounts of instances; absent: a default range, where the host permits it. */
+  /** Accounts of instances. Absent: a default range, if the host permits it. */
   readonly uids?: UidRange | undefined
-  /** Whether instances without accounts of their own are refused. */
+  /** Whether to reject instances without separate accounts. */
   readonly requiresAccounts?: boolean
   readonly intervals?: Partial<InstanceMonitor.MonitorIntervals>
 }
 
 /**
- * Instances as child processes of this host, which outlive the backend. Isolation: an account (where the host permits
- * one), a directory and an environment of their own, and the permission model of Node.js; weaker than a container's.
+ * Instances as child processes of this host. They outlive the backend. Isolation: separate account (if the host permits
+ * it), directory and environment, and the permission model of Node.js; weaker than a container's.
  */
 export const layer = (
   options: ProcessInstanceDriverOptions

@@ -34,7 +34,7 @@ const readEntries = (directory: string) =>
     })
   )
 
-/** Removes everything from the instance's own directory but the files of its agents. */
+/** Removes everything from the instance's home except the files of its agents. */
 const resetDirectory = ({ agents, home }: InstanceDirectory) =>
   Effect.gen(function* () {
     for (const entry of yield* readEntries(home)) {
@@ -45,11 +45,11 @@ const resetDirectory = ({ agents, home }: InstanceDirectory) =>
 
 type StartProblem = ProcessStartFailure | ProcessStillRunning
 
-/** A program that does not come up, or files that the instance made, are no fault of the host. */
+/** A failed program, or unexpected files of the instance, are not failures of the host. */
 const isHostProblem = (error: StartProblem): boolean =>
   error._tag === "FileOperationFailed" ? isHostFault(error) : error._tag !== "RuntimeNotReady"
 
-/** Starts, replaces and ends the processes of instances. */
+/** Starts, replaces and ends processes of instances. */
 export const make = ({ bundles, processes, root, settings }: ProcessLaunchOptions) => {
   const startSlots = StartSlots.make()
 
@@ -127,7 +127,10 @@ export const make = ({ bundles, processes, root, settings }: ProcessLaunchOption
     return yield* processes.withOwnerLock(owner, startLocked(spec, directory)).pipe(toStartFailed(owner))
   })
 
-  /** A crash on the way leaves the old version pinned: the next backend starts that, or adopts the running process. */
+  /**
+   * After a crash in between, the old version is still pinned: the next backend starts it, or adopts the running
+   * process.
+   */
   const update = <E>(
     spec: InstanceSpec,
     { fresh }: { readonly fresh: boolean },

@@ -2,21 +2,21 @@ import { Effect, Option } from "effect"
 import { execFile } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 
-/** The longest file of an instance, its log included, in blocks of 512 bytes as POSIX `ulimit` counts. */
+/** Maximum file size of an instance, including its log, in blocks of 512 bytes as in POSIX `ulimit`. */
 const maximumFileBlocks = (64 * 1024 * 1024) / 512
 
 const maximumOpenFiles = 1024
-/** Processes and threads of an account; a runtime has about ten. */
+/** Maximum processes and threads of an account; a runtime has about ten. */
 const maximumProcesses = 64
-/** The backend keeps the processor when the host is busy, and survives when it is out of memory. */
+/** Gives the backend priority on a busy host, and protects it when memory is exhausted. */
 const niceness = 5
 const outOfMemoryScore = 500
 
-/** The protections that this host permits. */
+/** Protections that this host permits. */
 export interface ProcessLauncher {
-  /** Whether `setpriv` changes the account, which also empties the capability bounding set. */
+  /** Whether `setpriv` can change the account and empty the capability bounding set. */
   readonly dropsCapabilities: boolean
-  /** Descriptors that this process would pass on. */
+  /** Descriptors that this process would pass to children. */
   readonly inherited: ReadonlyArray<number>
 }
 
@@ -24,14 +24,15 @@ const dropPrivileges = (uid: number) =>
   `setpriv --reuid ${uid} --regid ${uid} --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs --`
 
 /**
- * Limits that the kernel enforces. Node.js cannot set them, so a shell sets them and executes the program, without the
- * variables that shells add. No core dump, which would hold secrets. Host tools that are missing are skipped.
+ * Limits enforced by the kernel. Node.js cannot set them, so a shell sets them and executes the program, without the
+ * variables that shells add. Core dumps are disabled, since they would contain secrets. Missing host tools are skipped.
  */
 export const makeLaunchScript = ({ dropsCapabilities }: ProcessLauncher, uid: Option.Option<number>): string =>
   [
     `umask 077`,
     `ulimit -c 0; ulimit -f ${maximumFileBlocks}; ulimit -n ${maximumOpenFiles} 2>/dev/null`,
-    // The kernel counts the processes of an account: only for one that nothing else uses. Shells differ in the letter.
+    // The kernel counts the processes of an account, so the limit requires a separate account. Shells differ in the
+    // letter.
     ...(Option.isSome(uid) ? [`ulimit -u ${maximumProcesses} 2>/dev/null || ulimit -p ${maximumProcesses}`] : []),
     `echo ${outOfMemoryScore} 2>/dev/null >/proc/self/oom_score_adj`,
     Option.isSome(uid) && dropsCapabilities
@@ -44,8 +45,8 @@ export const makeLaunchScript = ({ dropsCapabilities }: ProcessLauncher, uid: Op
 const closeOnExec = 0o2000000
 
 /**
- * Descriptors that this process inherited and would pass on. Node.js marks its own and the first inherited ones as closed on
- * execution, but none after a gap above 15.
+ * Lists inherited descriptors that this process would pass to children. Node.js marks its own and the first inherited
+ * ones as close-on-exec, but none after a gap above 15.
  */
 const listInherited = (): ReadonlyArray<number> => {
   try {
@@ -54,12 +55,12 @@ const listInherited = (): ReadonlyArray<number> => {
         const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${name}`, "utf8"))?.[1] ?? ""
         return Number(name) > 2 && (Number.parseInt(flags, 8) & closeOnExec) === 0 ? [Number(name)] : []
       } catch {
-        // The descriptor of the listing itself is closed by now.
+        // The descriptor of the listing itself is already closed.
         return []
       }
     })
   } catch {
-    // Only Linux passes descriptors on.
+    // Only Linux passes descriptors to children.
     return []
   }
 }
@@ -71,7 +72,7 @@ const canDropCapabilities = (uid: number): Effect.Effect<boolean> =>
     )
   })
 
-/** Tries with the first account what this host permits; one log line names what is skipped. */
+/** Tests with the first account which protections this host permits; logs the skipped ones in one line. */
 export const detect = (uid: Option.Option<number>): Effect.Effect<ProcessLauncher> =>
   Effect.gen(function* () {
     const dropsCapabilities = Option.isSome(uid) && (yield* canDropCapabilities(uid.value))

@@ -2,18 +2,18 @@ import { Effect, Option } from "effect"
 import { readFile } from "node:fs/promises"
 
 export interface ProcessFigures {
-  /** CPU time since the start, in milliseconds. */
+  /** Processor time since the start, in milliseconds. */
   readonly cpuMs: number
   readonly residentBytes: number
   readonly threads: number
 }
 
-/** The unit of times in `/proc` (USER_HZ), the same on every Linux. */
+/** Unit of times in `/proc` (USER_HZ), equal on every Linux. */
 const tickMs = 10
 
 const field = (status: string, name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1])
 
-/** Parses `/proc/<pid>/stat` and `/proc/<pid>/status`. None when they are malformed. */
+/** Parses `/proc/<pid>/stat` and `/proc/<pid>/status`. None if malformed. */
 export const parseProcessMetrics = (stat: string, status: string): Option.Option<ProcessFigures> => {
   const [user, system] = (stat.split(") ").at(-1)?.split(" ").slice(11, 13) ?? []).map(Number)
   const figures = {
@@ -24,7 +24,7 @@ export const parseProcessMetrics = (stat: string, status: string): Option.Option
   return Object.values(figures).every(Number.isFinite) ? Option.some(figures) : Option.none()
 }
 
-/** None when the process is gone, and on systems without `/proc`. */
+/** None for an ended process, and on systems without `/proc`. */
 export const readProcessMetrics = (pid: number): Effect.Effect<Option.Option<ProcessFigures>> =>
   Effect.tryPromise(() =>
     Promise.all([readFile(`/proc/${pid}/stat`, "utf8"), readFile(`/proc/${pid}/status`, "utf8")])

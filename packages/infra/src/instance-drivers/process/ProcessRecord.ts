@@ -4,16 +4,16 @@ import { writeFileAtomically } from "../../files/AtomicFile.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import { type FileOperationFailed, tryFileOperation, readRegularFile } from "../HostFiles.ts"
 
-/** The file by which a later backend finds a running instance. */
+/** File by which a later backend finds a running instance. */
 export const ProcessRecord = Schema.Struct({
   pid: Schema.Int,
   /** Null on a system without start times. */
   startMark: Schema.NullOr(Schema.String),
-  /** The instance's own account; null when it shares the backend's. */
+  /** Separate account of the instance; null if it shares the backend's account. */
   uid: Schema.NullOr(Schema.Int),
   memoryMb: Schema.Number,
   diskMb: Schema.Number,
-  /** Bytes in its directory when it was started. */
+  /** Bytes in its directory before the start. */
   diskAtStart: Schema.Number,
   /** Digest of the runtime's program. */
   bundle: Schema.String,
@@ -21,7 +21,9 @@ export const ProcessRecord = Schema.Struct({
 })
 export type ProcessRecord = typeof ProcessRecord.Type
 
-/** The account that only this instance uses; none when it shares the backend's, or its record is missing. */
+/**
+ * Returns the account used only by this instance; none if it shares the backend's account, or its record is missing.
+ */
 export const accountOf = (record: Option.Option<Pick<ProcessRecord, "uid">>): Option.Option<number> =>
   Option.flatMapNullable(record, ({ uid }) => uid)
 
@@ -29,7 +31,7 @@ const ProcessRecordText = Schema.parseJson(ProcessRecord)
 const decodeRecord = Schema.decodeOption(ProcessRecordText)
 const decodeAddress = Schema.decodeOption(Schema.parseJson(RuntimeAddress))
 
-/** None when the file is missing or malformed. */
+/** None if the file is missing or malformed. */
 export const readProcessRecord = ({
   record
 }: InstanceDirectory): Effect.Effect<Option.Option<ProcessRecord>, FileOperationFailed> =>
@@ -41,7 +43,7 @@ export const writeProcessRecord = (
 ): Effect.Effect<void, FileOperationFailed> =>
   tryFileOperation(`writing ${record}`, () => writeFileAtomically(record, Schema.encodeSync(ProcessRecordText)(value)))
 
-/** The address that the instance published. The instance writes the file, so it proves nothing. */
+/** Reads the address published by the instance. The file is written by the instance, so it proves nothing. */
 export const readRuntimeAddress = ({
   address
 }: InstanceDirectory): Effect.Effect<Option.Option<RuntimeAddress>, FileOperationFailed> =>

@@ -35,7 +35,7 @@ export interface StartedProcess {
   readonly instance: RunningInstance
   readonly child: SpawnedProcess
   readonly startMark: Option.Option<string>
-  /** The instance's own account. */
+  /** Separate account of the instance. */
   readonly uid: Option.Option<number>
   /** Bytes in its directory before the start. */
   readonly diskAtStart: number
@@ -44,10 +44,10 @@ export interface StartedProcess {
 }
 
 const readyTimeout = Duration.seconds(15)
-/** For a file system that reports no changes. */
+/** For file systems without change notifications. */
 const pollInterval = Duration.millis(200)
 
-/** Waits for the next change in a directory, from this call on. */
+/** Waits for the next change in a directory since this call. */
 const watchDirectory = (path: string) =>
   Effect.gen(function* () {
     const changes = yield* Queue.sliding<void>(1)
@@ -62,7 +62,7 @@ const watchDirectory = (path: string) =>
     return Queue.take(changes)
   })
 
-/** Waits until the child publishes its address, and proves it by a health request with the token. */
+/** Waits until the child publishes its address, and verifies it by a health request with the token. */
 const waitForRuntime = (
   settings: ProcessStartSettings,
   spec: InstanceSpec,

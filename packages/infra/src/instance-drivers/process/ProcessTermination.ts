@@ -3,12 +3,12 @@ import { Data, Duration, Effect, Option, Schedule } from "effect"
 import { execFile } from "node:child_process"
 import { isProcessAlive, matchProcess, sendSignal } from "../../process/ProcessIdentity.ts"
 
-/** The drain of a runtime's turns, and one second to close. */
+/** Drain time of a runtime's turns, plus one second to close. */
 const terminationGrace = Duration.seconds(runtimeDrainSeconds + 1)
 const killTimeout = Duration.seconds(5)
 const pollInterval = Duration.millis(20)
 
-/** Counted in polls: a timeout does not fire in an uninterruptible region, as when layers close. */
+/** Counted in polls, since a timeout does not interrupt an uninterruptible region, for example when layers close. */
 const waitUntilGone = (pid: number, within: Duration.Duration): Effect.Effect<boolean> =>
   Effect.sync(() => isProcessAlive(pid)).pipe(
     Effect.repeat({
@@ -22,8 +22,7 @@ const waitUntilGone = (pid: number, within: Duration.Duration): Effect.Effect<bo
   )
 
 /**
- * Kills all processes of an instance's own account. One system call signals all of them, so that none can fork in
- * between.
+ * Kills all processes of an instance's account. One system call signals all of them, so that none can fork in between.
  */
 export const killAccount = (account: Option.Option<number>): Effect.Effect<void> =>
   Option.match(account, {
@@ -34,7 +33,7 @@ export const killAccount = (account: Option.Option<number>): Effect.Effect<void>
       })
   })
 
-/** It waits in the kernel, for example for a disk. */
+/** The process is blocked in the kernel, for example by a disk. */
 export class ProcessStillRunning extends Data.TaggedError("ProcessStillRunning")<{ readonly pid: number }> {
   override get message() {
     return `Process ${this.pid} still runs after SIGKILL. Check the disks of the host, which such a process waits for.`
@@ -45,7 +44,7 @@ const terminateMain = (pid: number, startMark: Option.Option<string>): Effect.Ef
   Effect.gen(function* () {
     sendSignal(pid, "SIGTERM")
     if (yield* waitUntilGone(pid, terminationGrace)) return
-    // It may have ended after the last poll, and another process may have its number.
+    // The process may have ended after the last poll, and its pid may be reused.
     if (matchProcess(pid, startMark) === "different") return
     yield* Effect.logWarning("Instance did not end in time and is killed").pipe(Effect.annotateLogs({ pid }))
     sendSignal(pid, "SIGKILL")
@@ -54,8 +53,8 @@ const terminateMain = (pid: number, startMark: Option.Option<string>): Effect.Ef
   })
 
 /**
- * Terminates a process of this driver: SIGTERM, then SIGKILL after the grace. Then kills what it left of an account of its
- * own.
+ * Terminates a process of this driver: SIGTERM, then SIGKILL after the grace period. Then kills remaining processes of
+ * its separate account.
  */
 export const terminateProcess = (
   pid: number,
@@ -64,7 +63,7 @@ export const terminateProcess = (
 ): Effect.Effect<void, ProcessStillRunning> =>
   Effect.uninterruptible(Effect.ensuring(terminateMain(pid, startMark), killAccount(account)))
 
-/** The same where another failure is reported, or none can be. */
+/** As `terminateProcess`, where another failure is reported or no failure is possible. */
 export const terminateProcessOrLog = (
   ...[pid, startMark, account]: Parameters<typeof terminateProcess>
 ): Effect.Effect<void> =>

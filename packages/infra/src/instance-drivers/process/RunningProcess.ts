@@ -10,9 +10,9 @@ export interface RunningProcess {
   readonly directory: InstanceDirectory
   readonly pid: number
   readonly startMark: Option.Option<string>
-  /** None for an adopted process, whose exit must be polled for. */
+  /** None for an adopted process, whose exit must be polled. */
   readonly child: Option.Option<SpawnedProcess>
   readonly logOffset: number
-  /** None where the record is missing. */
+  /** None if the record is missing. */
   readonly startedWith: Option.Option<Pick<ProcessRecord, "uid" | "memoryMb" | "diskMb" | "diskAtStart">>
 }

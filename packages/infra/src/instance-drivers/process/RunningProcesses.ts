@@ -16,18 +16,18 @@ import type { RunningProcess } from "./RunningProcess.ts"
 export const terminateRegistered = ({ pid, startMark, startedWith }: RunningProcess) =>
   terminateProcess(pid, startMark, accountOf(startedWith))
 
-/** Of an instance that has ended or did not start. The caller holds the owner's lock. */
+/** Removes the sockets of an instance that has ended or did not start. The caller holds the owner's lock. */
 export const removeSocketsOrLog = ({ sockets }: InstanceDirectory) =>
   tryFileOperation(`removing ${sockets}`, () => rm(sockets, { recursive: true, force: true })).pipe(
     Effect.catchAll(({ message }) => Effect.logWarning("Sockets not removed", message))
   )
 
-/** The processes of this driver, their exits, and one lock per owner. */
+/** Processes of this driver, their exits, and one lock per owner. */
 export const make = Effect.gen(function* () {
   const scope = yield* Effect.scope
   const registry = yield* InstanceRegistry.make<RunningProcess>(({ directory }) => directory)
 
-  /** Under the owner's lock, so that the next process of the account is not killed. */
+  /** Under the owner's lock, so that the account's next process is not killed. */
   const removeLeft = ({ directory, instance: { owner }, startedWith }: RunningProcess) =>
     registry.withOwnerLock(
       owner,
@@ -59,7 +59,7 @@ export const make = Effect.gen(function* () {
       return process.instance
     })
 
-  /** Registers a process that an earlier backend, or another driver, started. Idempotent. */
+  /** Registers a process started by an earlier backend or another driver. Idempotent. */
   const adopt = (owner: UserId, directory: InstanceDirectory, { address, pid, record }: InstanceProbe) =>
     Effect.gen(function* () {
       if (Option.isNone(address) || Option.isNone(pid)) return Option.none<RunningInstance>()
@@ -80,7 +80,7 @@ export const make = Effect.gen(function* () {
 
   return {
     ...registry,
-    /** Called before every turn: one check of the process. */
+    /** Called before every turn; a single check of the process. */
     findRunning: (owner: UserId) =>
       Effect.sync(() =>
         registry.get(owner).pipe(

@@ -13,12 +13,12 @@ export interface RuntimeBundle {
   readonly file: string
 }
 
-/** The version that an owner's instance runs. */
+/** Pinned version of an owner's instance. */
 const BundlePin = Schema.Struct({ bundle: Schema.String })
 const BundlePinText = Schema.parseJson(BundlePin)
 const decodePin = Schema.decodeOption(BundlePinText)
 
-/** A backend that is starting beside this one may have installed its program and not yet used it. */
+/** A concurrently starting backend may have installed its program without using it yet. */
 const unusedBundleGrace = 60 * 60 * 1000
 
 const readPin = ({ bundlePin }: InstanceDirectory): Effect.Effect<Option.Option<string>, FileOperationFailed> =>
@@ -28,10 +28,10 @@ const readPin = ({ bundlePin }: InstanceDirectory): Effect.Effect<Option.Option<
 
 export interface RuntimeBundles {
   readonly newest: RuntimeBundle
-  /** The owner's version while it is installed, else the newest. */
+  /** Returns the owner's version if installed, else the newest. */
   readonly findPinned: (directory: InstanceDirectory) => Effect.Effect<RuntimeBundle, FileOperationFailed>
   readonly pin: (directory: InstanceDirectory, bundle: RuntimeBundle) => Effect.Effect<void, FileOperationFailed>
-  /** Deletes the versions that no instance runs or is pinned to. */
+  /** Deletes versions that no instance runs or pins. */
   readonly removeUnused: Effect.Effect<void>
 }
 
@@ -82,7 +82,7 @@ export const make = (root: string, file: string): RuntimeBundles => {
     findPinned: (directory) =>
       Effect.gen(function* () {
         const pin = yield* readPin(directory)
-        // Only a digest may become part of a path.
+        // Only a digest may be part of a path.
         if (Option.isNone(pin) || !/^[0-9a-f]{8,64}$/.test(pin.value)) return newest
         const bundle = bundleOf(pin.value)
         return (yield* isInstalled(bundle)) ? bundle : newest

@@ -30,7 +30,7 @@ export interface ProcessSpawnOptions {
   readonly output: number
 }
 
-/** The whole environment of an instance. The backend's environment may hold keys and is not inherited. */
+/** Complete environment of an instance. The backend's environment may contain keys and is not inherited. */
 export const makeRuntimeEnvironment = (
   spec: InstanceSpec,
   { home, socket }: Pick<InstanceDirectory, "home" | "socket">
@@ -44,13 +44,13 @@ export const makeRuntimeEnvironment = (
   ...allocatorEnvironment
 })
 
-/** The log as output, and in place of each inherited descriptor. */
+/** Uses the log as output, and in place of each inherited descriptor. */
 const makeStdio = (output: number, inherited: ReadonlyArray<number>): Array<"ignore" | number> =>
   Array.from({ length: Math.max(3, ...inherited.map((fd) => fd + 1)) }, (_, fd) =>
     fd === 1 || fd === 2 || inherited.includes(fd) ? output : "ignore"
   )
 
-/** Spawns the process in its own session: Ctrl-C and the backend's end do not reach it. */
+/** Spawns the process in a new session, so that Ctrl-C and the backend's end do not affect it. */
 export const spawnProcess = (
   spec: InstanceSpec,
   options: ProcessSpawnOptions
@@ -75,7 +75,7 @@ export const spawnProcess = (
         )
         started.once("error", failed)
         started.once("spawn", () => resume(Effect.succeed(started)))
-        // Subscribed in the same tick as the spawn, so that no exit is missed.
+        // Subscribed in the tick of the spawn, so that no exit is missed.
         started.once("exit", (code, signal) => {
           Deferred.unsafeDone(exit, Effect.succeed({ code, signal }))
         })

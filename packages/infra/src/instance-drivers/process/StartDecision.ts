@@ -5,11 +5,11 @@ import type { HealthProbeResult } from "../HealthProbe.ts"
 export interface InstanceFindings {
   readonly process: ProcessMatch
   readonly health: HealthProbeResult
-  /** None where the record is missing. */
+  /** None if the record is missing. */
   readonly startedWith: Option.Option<LaunchTerms>
 }
 
-/** The settings that cannot change while an instance runs. */
+/** Settings that are fixed while an instance runs. */
 export interface LaunchTerms {
   readonly memoryMb: number
   readonly diskMb: number
@@ -26,7 +26,7 @@ export const StartDecision = Data.taggedEnum<StartDecision>()
 const isSameTerms = (one: LaunchTerms, other: LaunchTerms): boolean =>
   one.memoryMb === other.memoryMb && one.diskMb === other.diskMb && one.backendUrl === other.backendUrl
 
-/** Decides how to bring an instance up. A process that is not certainly the instance's is neither adopted nor ended. */
+/** Decides how to start an instance. A process that is not certainly the instance is neither adopted nor ended. */
 export const decideStart = ({ health, process, startedWith }: InstanceFindings, wanted: LaunchTerms): StartDecision => {
   if (process === "gone" || process === "different") return StartDecision.Start()
   if (process === "unknown" && health !== "healthy") return StartDecision.Start()

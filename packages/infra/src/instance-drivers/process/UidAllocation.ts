@@ -8,13 +8,13 @@ export interface UidRange {
 
 /** Above the ranges of distributions, subordinate ids and container managers. */
 const preferredRange: UidRange = { first: 1_900_000_000, size: 100_000 }
-/** For a user namespace that maps only lower ids. */
+/** For a user namespace that maps lower ids only. */
 const smallRange: UidRange = { first: 20_000, size: 20_000 }
 
-/** User ids that fit no account: 0 is root's, and the largest stands for none. */
+/** Valid user ids: 0 is root, and the largest value means none. */
 const [smallestUid, largestUid] = [1, 2 ** 32 - 2]
 
-/** Parses `first-last`. None when it is malformed. */
+/** Parses `first-last`. None if malformed. */
 export const parseUidRange = (text: string): Option.Option<UidRange> => {
   const [first = Number.NaN, last = Number.NaN] = (/^(\d+)-(\d+)$/.exec(text.trim()) ?? []).slice(1).map(Number)
   return first >= smallestUid && last >= first && last <= largestUid
@@ -22,7 +22,10 @@ export const parseUidRange = (text: string): Option.Option<UidRange> => {
     : Option.none()
 }
 
-/** The first range that this user namespace maps, by the text of `/proc/self/uid_map`. A null map covers everything. */
+/**
+ * Returns the first range mapped in this user namespace, by the text of `/proc/self/uid_map`. A null map includes every
+ * id.
+ */
 export const selectUidRange = (uidMap: string | null): Option.Option<UidRange> => {
   if (uidMap === null) return Option.some(preferredRange)
   const mapped = uidMap
@@ -36,7 +39,7 @@ export const selectUidRange = (uidMap: string | null): Option.Option<UidRange> =
 
 export const isInUidRange = ({ first, size }: UidRange, uid: number): boolean => uid >= first && uid < first + size
 
-/** A free id. Deterministic per owner, unless another owner has the id. */
+/** Returns a free id. Deterministic per owner, unless another owner has the id. */
 export const allocateUid = (range: UidRange, owner: string, taken: ReadonlySet<number>): Option.Option<number> => {
   const start = ((Hash.string(owner) % range.size) + range.size) % range.size
   for (let step = 0; step < range.size; step++) {
