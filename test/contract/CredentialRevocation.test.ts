@@ -3,21 +3,14 @@ import { Sessions } from "@berth/domain/sessions/Sessions"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer, Stream } from "effect"
-import { migratedDatabase } from "../support/MigratedDatabase.ts"
+import { Context, Deferred, Effect, Fiber, Stream } from "effect"
 import { connectSocket } from "../support/SocketClient.ts"
 import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey, expireApiKey, revokeApiKey } from "./ApiKeyFixtures.ts"
 import { gatewayCall, withPendingAnswer } from "./GatewayPayments.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
-
-/** Two processes over one database. */
-const processes = Effect.gen(function* () {
-  const databaseUrl = yield* migratedDatabase
-  const start = Layer.build(Layer.fresh(App.layer({ databaseUrl, secretsKey: Buffer.alloc(32, 7) })))
-  return { here: yield* start, there: yield* start }
-})
+import { twoProcesses } from "./TwoProcesses.ts"
 
 /** Opens a socket and a stream whose answer never ends. */
 const openConnections = (owner: OwnerWithAgent, headers: Readonly<Record<string, string>>) =>
@@ -103,7 +96,7 @@ describe("A revoked credential", () => {
 
   it.scopedLive("A credential that ends in one process closes its sockets and cuts off its streams in another", () =>
     Effect.gen(function* () {
-      const { here, there } = yield* processes
+      const { here, there } = yield* twoProcesses
       for (const [name, prepare] of revocations) {
         const owner = yield* Effect.provide(createOwnerWithAgent(), here)
         const { appUrl } = Context.get(there, App.TestApp)

@@ -16,14 +16,16 @@ import { Agents } from "@berth/domain/agents/Agents"
 import { Units } from "@berth/domain/shared/Money"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { assert, layer } from "@effect/vitest"
-import { Array, DateTime, Deferred, Effect, Fiber, Layer, Option, Ref, Schema, Stream } from "effect"
+import { assert, it, layer } from "@effect/vitest"
+import { Array, Context, DateTime, Deferred, Effect, Fiber, Layer, Option, Ref, Schema, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
+import { doneEvent, makeRuntimeCalls, platformModel } from "./TurnFixtures.ts"
+import { twoProcesses } from "./TwoProcesses.ts"
 
 const perSession = 16
 const perUser = 64
@@ -70,6 +72,15 @@ const waitingForLocks = Effect.gen(function* () {
   const waiting = yield* sql`
     select from pg_locks where locktype = 'advisory' and not granted
       and database = (select oid from pg_database where datname = current_database())`
+  return waiting.length
+})
+
+/** Connections that wait for locks of rows. */
+const waitingForRows = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const waiting = yield* sql`
+    select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and wait_event in ('transactionid', 'tuple')`
   return waiting.length
 })
 
@@ -179,17 +190,26 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
     })
   )
 
+  /** Half of the messages name an `Idempotency-Key`, so that each is stored together with it. */
   it.effect("Messages of one user at once wait in one connection, so that others are answered meanwhile", () =>
     Effect.gen(function* () {
       const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const sql = yield* SqlClient
-      const sessions = yield* Effect.replicateEffect(newSession(owner), 2)
+      const sessionId = yield* newSession(owner)
+      const complete = (key: number) =>
+        App.web({
+          method: "POST",
+          path: "/v1/chat/completions",
+          as: owner,
+          headers: { "idempotency-key": `key ${key}` },
+          json: { model: `agent/${owner.agent.id}`, messages: [{ role: "user", content: "hello" }] }
+        })
       const sent = yield* sql.withTransaction(
         Effect.gen(function* () {
           yield* lockMessages(owner)
           const begun = yield* Effect.forEach(
-            sessions.flatMap((sessionId) => Array.replicate({ sessionId, message: "hello" }, 12)),
-            (json) => Effect.forkDaemon(postMessage(owner, json))
+            Array.makeBy(12, (n) => [complete(n), postMessage(owner, { sessionId, message: "hello" })]).flat(),
+            Effect.forkDaemon
           )
           yield* eventually(waitingForLocks, (count) => count > 0)
           assert.strictEqual((yield* postMessage(other, { message: "hello" })).status, 200)
@@ -199,6 +219,47 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
       )
       for (const { status } of yield* Effect.forEach(sent, Fiber.join)) assert.strictEqual(status, 200)
       assert.strictEqual(yield* usedBy(owner), 24)
+    })
+  )
+
+  it.effect("Turns of one user above a unit wait in one connection, so that others are answered meanwhile", () =>
+    Effect.gen(function* () {
+      const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const sql = yield* SqlClient
+      const sessions = yield* Effect.replicateEffect(newSession(owner), 12)
+      const callModel = yield* makeRuntimeCalls(owner)
+      const { withBehavior } = yield* AgentManagerTest
+      const [begun, called] = [yield* counter, yield* counter]
+      const [mayCall, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const chat = (_userId: string, turn: Turn) => {
+        const call = called.counted(callModel(turn, { model: platformModel, maxTokens: 4_000 }))
+        const gates = begun
+          .counted(Effect.void)
+          .pipe(
+            Effect.zipRight(Deferred.await(mayCall)),
+            Effect.zipRight(call),
+            Effect.zipRight(Deferred.await(mayEnd))
+          )
+        return Stream.concat(Stream.execute(gates), Stream.make(doneEvent))
+      }
+      const waitForUnits = (gate: Deferred.Deferred<void>) =>
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`select from unit_days where user_id = ${owner.user.id} for update`
+            yield* Deferred.succeed(gate, undefined)
+            yield* eventually(waitingForRows, (count) => count > 0)
+            assert.strictEqual((yield* postMessage(other, { message: "hello" })).status, 200)
+            assert.strictEqual(yield* waitingForRows, 1)
+          })
+        )
+      const answers = yield* Effect.forEach(sessions, (sessionId) =>
+        Effect.forkDaemon(postMessage(owner, { sessionId, message: "hello" }))
+      ).pipe(Effect.tap(eventually(begun.answered, (count) => count === sessions.length)), withBehavior({ chat }))
+      yield* waitForUnits(mayCall)
+      yield* eventually(called.answered, (count) => count === sessions.length)
+      yield* waitForUnits(mayEnd)
+      for (const { status } of yield* Effect.forEach(answers, Fiber.join)) assert.strictEqual(status, 200)
+      assert.strictEqual(yield* usedBy(owner), sessions.length)
     })
   )
 })
@@ -263,54 +324,62 @@ layer(App.shared, { excludeTestServices: true })("Agent overviews", (it) => {
   )
 })
 
-layer(App.shared, { excludeTestServices: true })("A message of a channel", (it) => {
-  it.effect("A message of a channel that two workers deliver at the same time is answered once and charged once", () =>
+it.scopedLive(
+  "A message of a channel that two processes receive at the same time is answered once and charged once",
+  () =>
     Effect.gen(function* () {
-      const { internalKey } = yield* App.TestApp
-      const owner = yield* createOwnerWithAgent()
-      const sql = yield* SqlClient
-      const { asked, during, go } = yield* holdAnswers
-      yield* go
-      const deliver = App.backend({
-        method: "POST",
-        path: "/internal/channel-turns",
-        headers: { authorization: `Bearer ${internalKey}` },
-        json: {
-          userId: owner.user.id,
-          agentId: owner.agent.id,
-          platform: "platformA",
-          sessionId: `chs_of_${owner.user.id}`,
-          messageId: `msg_of_${owner.user.id}`,
-          fromOwner: false,
-          message: "hello"
-        }
-      })
-      yield* during(
-        Effect.gen(function* () {
-          const deliveries = yield* sql.withTransaction(
-            Effect.gen(function* () {
-              // Both deliveries have found no message yet.
-              yield* lockMessages(owner)
-              const begun = yield* Effect.replicateEffect(Effect.forkDaemon(deliver), 2)
-              yield* eventually(waitingForLocks, (count) => count === 2)
-              return begun
-            })
-          )
-          const outcomes = yield* Effect.forEach(deliveries, Fiber.join)
-          const answered = outcomes.filter(({ status }) => status === 200)
-          assert.isAtLeast(answered.length, 1)
-          for (const { body } of [...answered, yield* deliver])
-            assert.deepInclude(body, { type: "answered", reply: "Echo: hello" })
-        })
+      const { here, there } = yield* twoProcesses
+      yield* Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const sql = yield* SqlClient
+        const deliver = Effect.flatMap(App.TestApp, ({ internalKey }) =>
+          App.backend({
+            method: "POST",
+            path: "/internal/channel-turns",
+            headers: { authorization: `Bearer ${internalKey}` },
+            json: {
+              userId: owner.user.id,
+              agentId: owner.agent.id,
+              platform: "platformA",
+              sessionId: `chs_of_${owner.user.id}`,
+              messageId: `msg_of_${owner.user.id}`,
+              fromOwner: false,
+              message: "hello"
+            }
+          })
+        )
+        const deliveries = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            // Both deliveries have found no message yet.
+            yield* lockMessages(owner)
+            const begun = yield* Effect.forEach([here, there], (process) =>
+              Effect.forkDaemon(Effect.provide(deliver, process))
+            )
+            yield* eventually(waitingForLocks, (count) => count === 2)
+            return begun
+          })
+        )
+        const outcomes = yield* Effect.forEach(deliveries, Fiber.join)
+        const answered = outcomes.filter(({ status }) => status === 200)
+        assert.isAtLeast(answered.length, 1)
+        for (const { body } of [...answered, yield* deliver])
+          assert.deepInclude(body, { type: "answered", reply: "Echo: hello" })
+        assert.deepStrictEqual(yield* sql`select sender from messages where user_id = ${owner.user.id} order by seq`, [
+          { sender: "user" },
+          { sender: "agent" }
+        ])
+        assert.deepStrictEqual(yield* sql`select state from reservations where user_id = ${owner.user.id}`, [
+          { state: "settled" }
+        ])
+        assert.strictEqual(yield* usedBy(owner), 1)
+      }).pipe(Effect.provide(here))
+      const asked = yield* Effect.forEach([here, there], (process) => Context.get(process, AgentManagerTest).calls)
+      assert.deepStrictEqual(
+        asked.flat().flatMap(({ method, turn }) => (method === "chat" ? [turn?.message] : [])),
+        ["hello"]
       )
-      assert.deepStrictEqual(asked, ["hello"])
-      assert.deepStrictEqual(yield* sql`select state from reservations where user_id = ${owner.user.id}`, [
-        { state: "settled" }
-      ])
-      assert.strictEqual(yield* usedBy(owner), 1)
     })
-  )
-})
+)
 
 const WithConversations = Conversations.Default.pipe(
   Layer.provide(Layer.merge(ConversationTurns.Default, ChatSessions.Default)),

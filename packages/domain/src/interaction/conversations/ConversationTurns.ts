@@ -5,6 +5,7 @@ import { AgentManager } from "../../instances/AgentManager.ts"
 import type { ToolInvocation, TurnEvent } from "../../instances/AgentRuntime.ts"
 import { leaseDuration, makeSharedRenewal } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
+import * as OwnerLocks from "../../shared/OwnerLocks.ts"
 import { makeAttachmentPrompts } from "../attachments/Attachments.ts"
 import type { AnswerPublication } from "../answers/AnswerPublication.ts"
 import { AnswerStreams } from "../answers/AnswerStreams.ts"
@@ -64,6 +65,11 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     const stops = yield* TurnStops
     const queue = yield* TurnQueue.make
     const promptsOf = yield* makeAttachmentPrompts
+    const withOwnerLock = yield* OwnerLocks.make
+
+    /** Stores the end of a turn, one of a user at a time: concurrent ones would each hold a connection while they wait for the units. */
+    const storeEnd = <A, E>({ userId }: Message, end: Effect.Effect<A, E>) =>
+      withOwnerLock(userId, transaction.run(end))
 
     const holdLease = yield* makeSharedRenewal((held: ReadonlyArray<MessageId>) =>
       Effect.flatMap(DateTime.now, (now) => turns.renewLeases(held, DateTime.addDuration(now, leaseDuration)))
@@ -162,7 +168,8 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       // A conversation deleted during the answer is settled too. An abandoned turn has already ended.
       const answered = Option.isSome(completed)
         ? completed.value
-        : yield* transaction.run(
+        : yield* storeEnd(
+            message,
             Effect.flatMap(settlement.complete(message.id, stored.answeredBy?.model), (cost) =>
               repository.storeReply(message, { ...stored, cost: Option.getOrUndefined(cost) })
             )
@@ -192,7 +199,8 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       Effect.zipRight(
         awaitOpenCalls(message),
         Effect.flatMap(readPartialAnswer(message.id), (partial) =>
-          transaction.run(
+          storeEnd(
+            message,
             Effect.flatMap(settlement.fail(message.id), (ended) =>
               repository.markFailed(
                 message.id,

@@ -184,11 +184,14 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         )
       )
 
-    const accept = Effect.fnUntraced(function* <E>(user: User, toSend: MessageToStore, stored: Stored<E> | undefined) {
-      // One message of a user at a time: concurrent messages would each hold a connection while they wait for the lock.
-      const message = stored === undefined ? yield* withOwnerLock(user.id, storePaid(user, toSend)) : Option.none()
-      return Option.isSome(message) ? message.value : yield* acceptInSteps(user, toSend, stored)
-    })
+    // One message of a user at a time: concurrent messages would each hold a connection while they wait for the lock.
+    const accept = <E>(user: User, toSend: MessageToStore, stored: Stored<E> | undefined) =>
+      withOwnerLock(
+        user.id,
+        Effect.flatMap(stored === undefined ? storePaid(user, toSend) : Effect.succeedNone, (message) =>
+          Option.isSome(message) ? Effect.succeed(message.value) : acceptInSteps(user, toSend, stored)
+        )
+      )
 
     const validate = (message: string) => {
       if (message.trim() === "") return new MessageInvalid({ reason: "must not be empty" })

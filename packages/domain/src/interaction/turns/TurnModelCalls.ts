@@ -10,6 +10,7 @@ import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { RateLimiter, type RateLimitExceeded } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
+import * as OwnerLocks from "../../shared/OwnerLocks.ts"
 import { convertMicrosToUsd, noUsdMicros, toUsdMicros, Units, UsdMicros } from "../../shared/Money.ts"
 import { dropReferencedImages, listReferencedImages, makeImageLoading } from "../attachments/Attachments.ts"
 import { TurnBudgetExhausted, TurnNotInProgress } from "./TurnErrors.ts"
@@ -57,31 +58,33 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
     const settings = yield* TurnSettings
     const loadImages = yield* makeImageLoading
     const messageCostLimit = findCostLimit(settings, messageUnits)
+    const withOwnerLock = yield* OwnerLocks.make
 
     const begin = (turn: AgentTurn, cost: CallCost, { outputCost }: Quote) =>
       Effect.flatMap(turns.beginCall(turn, cost), (begun) =>
         begun ? Effect.succeed<AdmittedCall>({ cost, outputCost }) : new TurnNotInProgress()
       )
 
-    /** Extends the reservation to the call's upper bound as far as the balance allows, and limits the call to it. */
+    /**
+     * Extends the reservation to the call's upper bound, as far as the balance allows, and limits the call to it. One call of a
+     * user at a time: concurrent calls would each hold a connection while they wait for the user's units.
+     */
     const beginPaid = (turn: AgentTurn, quote: Quote) =>
-      transaction.run(
-        Effect.gen(function* () {
-          const record = yield* Effect.mapError(yield* turns.lock(turn), () => new TurnNotInProgress())
-          const wanted = computeCallUnits(settings, record, quote)
-          const limit = Units(Math.min(wanted, record.unitLimit ?? wanted))
-          const reserved = yield* Option.match(record.reservation, {
-            onNone: () => Effect.succeed(limit),
-            onSome: (id) => ledger.extend(id, limit)
-          })
-          const units = Units(Math.min(reserved, limit))
-          const { maxTokens, ...bounds } = yield* Effect.mapError(
-            boundCall(settings, record, quote, units),
-            () => new TurnBudgetExhausted({ limit: reserved < limit ? "balance" : "budget" })
-          )
-          return { ...(yield* begin(turn, { own: false, ...bounds }, quote)), maxTokens }
+      Effect.gen(function* () {
+        const record = yield* Effect.mapError(yield* turns.lock(turn), () => new TurnNotInProgress())
+        const wanted = computeCallUnits(settings, record, quote)
+        const limit = Units(Math.min(wanted, record.unitLimit ?? wanted))
+        const reserved = yield* Option.match(record.reservation, {
+          onNone: () => Effect.succeed(limit),
+          onSome: (id) => ledger.extend(id, limit)
         })
-      )
+        const units = Units(Math.min(reserved, limit))
+        const { maxTokens, ...bounds } = yield* Effect.mapError(
+          boundCall(settings, record, quote, units),
+          () => new TurnBudgetExhausted({ limit: reserved < limit ? "balance" : "budget" })
+        )
+        return { ...(yield* begin(turn, { own: false, ...bounds }, quote)), maxTokens }
+      }).pipe(transaction.run, (begun) => withOwnerLock(turn.userId, begun))
 
     /**
      * Admits a call covered by the unit of the message, regardless of earlier calls, in one statement. None for any
