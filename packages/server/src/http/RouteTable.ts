@@ -3,7 +3,7 @@ import { GroupErrorMembers } from "@berth/api/http/ErrorBody"
 import { RequiredScope } from "@berth/api/sessions/RequiredScope"
 import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { oncePerObject } from "@berth/domain/shared/ObjectMemo"
-import { HttpApi } from "@effect/platform"
+import { HttpApi, type HttpApiGroup } from "@effect/platform"
 import { Context, Option } from "effect"
 
 /** Properties of a route that apply before its handler. */
@@ -30,24 +30,28 @@ export interface KnownRoute {
 /**
  * Lists the endpoints of a contract; memoized, since it takes a twentieth of the processor time of loading the program.
  */
-export const listRoutes = oncePerObject((api: HttpApi.HttpApi.AnyWithProps): ReadonlyArray<KnownRoute> => {
-  const routes: Array<KnownRoute> = []
-  HttpApi.reflect(api, {
-    onGroup: () => undefined,
-    onEndpoint: ({ endpoint, mergedAnnotations, payloads, successes }) => {
-      routes.push({
-        method: endpoint.method,
-        path: endpoint.path,
-        bodyTypes: Option.isSome(endpoint.payloadSchema) ? [...payloads.keys()] : [],
-        errorMembers: Context.get(mergedAnnotations, GroupErrorMembers),
-        isGone: [...successes.keys()].every((status) => status === 410),
-        scope: Context.get(mergedAnnotations, RequiredScope),
-        crossOrigin: Context.get(mergedAnnotations, CrossOrigin)
-      })
-    }
-  })
-  return routes
-})
+export const listRoutes = oncePerObject(
+  <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
+    api: HttpApi.HttpApi<Id, Groups, E, R>
+  ): ReadonlyArray<KnownRoute> => {
+    const routes: Array<KnownRoute> = []
+    HttpApi.reflect(api, {
+      onGroup: () => undefined,
+      onEndpoint: ({ endpoint, mergedAnnotations, payloads, successes }) => {
+        routes.push({
+          method: endpoint.method,
+          path: endpoint.path,
+          bodyTypes: Option.isSome(endpoint.payloadSchema) ? [...payloads.keys()] : [],
+          errorMembers: Context.get(mergedAnnotations, GroupErrorMembers),
+          isGone: [...successes.keys()].every((status) => status === 410),
+          scope: Context.get(mergedAnnotations, RequiredScope),
+          crossOrigin: Context.get(mergedAnnotations, CrossOrigin)
+        })
+      }
+    })
+    return routes
+  }
+)
 
 export const makePlainRoute = (method: string, path: string): KnownRoute => ({
   method,
