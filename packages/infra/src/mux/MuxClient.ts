@@ -7,7 +7,7 @@ export interface MuxAccess {
   readonly apiUrl: URL
 }
 
-/** `status` is null when the API was not reached or its answer was not understood. */
+/** `status` is null if the API was unreachable or its response was invalid. */
 export class MuxCallFailed extends Data.TaggedError("MuxCallFailed")<{
   readonly status: number | null
   readonly reason: string
@@ -28,7 +28,7 @@ const Refusal = Schema.Struct({ error: Schema.Struct({ type: Schema.String, mess
 
 const timeout = Duration.seconds(10)
 
-/** The live-stream endpoints of the Mux Video API. Every call has a timeout. */
+/** Client of the live-stream endpoints in the Mux Video API. Every call has a timeout. */
 export const makeMuxClient = ({ apiUrl, tokenId, tokenSecret }: MuxAccess) =>
   Effect.map(HttpClient.HttpClient, (client) => {
     const http = client.pipe(
@@ -83,7 +83,7 @@ export const makeMuxClient = ({ apiUrl, tokenId, tokenSecret }: MuxAccess) =>
         ),
       resetKey: (id: string) => send(HttpClientRequest.post(`/${encodeURIComponent(id)}/reset-stream-key`), readStream),
       find: (id: string) => send(HttpClientRequest.get(`/${encodeURIComponent(id)}`), readStream),
-      /** Ids of the streams in broadcast, by pages from 1 on. */
+      /** Lists the ids of streams in broadcast, by pages from 1. */
       listActive: (page: number) =>
         send(
           HttpClientRequest.get("").pipe(HttpClientRequest.setUrlParams({ status: "active", limit: pageSize, page })),

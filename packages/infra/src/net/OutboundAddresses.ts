@@ -18,7 +18,7 @@ const listOf = (networks: ReadonlyArray<string>): BlockList => {
   return list
 }
 
-/** IANA special-purpose IPv4 networks, and multicast. IPv4-mapped IPv6 addresses match them too. */
+/** IANA special-purpose IPv4 networks, and multicast. They match IPv4-mapped IPv6 addresses too. */
 const specialIpv4 = listOf([
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -38,13 +38,13 @@ const specialIpv4 = listOf([
   "203.0.113.0/24",
   "224.0.0.0/4",
   "240.0.0.0/4",
-  // Azure's platform services, on every virtual machine.
+  // Azure's platform services on every virtual machine.
   "168.63.129.16/32"
 ])
 const ipv4Mapped = listOf(["::ffff:0:0/96"])
-/** Every public IPv6 address is global unicast: loopback, link-local, unique local, NAT64 and multicast are outside. */
+/** Public IPv6 addresses are global unicast, which excludes loopback, link-local, unique local, NAT64 and multicast. */
 const globalUnicast = listOf(["2000::/3"])
-/** Teredo, ORCHID and the like, documentation, 6to4. */
+/** Teredo, ORCHID and similar networks, documentation, 6to4. */
 const specialIpv6 = listOf(["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"])
 
 const isPublic = (address: string): boolean => {
@@ -54,7 +54,7 @@ const isPublic = (address: string): boolean => {
 }
 
 /**
- * Decides whether this service may connect to an IP address on behalf of a user: public ones but this machine's, and those of
+ * Decides whether this service may connect to an IP address for a user: public addresses except this machine's, and
  * `allowed` networks.
  */
 export const makeAddressPolicy = (

@@ -6,14 +6,14 @@ import { isIP, type LookupFunction } from "node:net"
 import { networkInterfaces } from "node:os"
 import { type AddressPolicy, makeAddressPolicy } from "./OutboundAddresses.ts"
 
-/** The address, or every address of the name, is private and not in `OUTBOUND_ALLOW_CIDRS`. */
+/** All addresses of the host are private and not in `OUTBOUND_ALLOW_CIDRS`. */
 export class AddressNotAllowed extends Data.TaggedError("AddressNotAllowed")<{ readonly host: string }> {
   override get message() {
     return `${this.host} has no public address`
   }
 }
 
-/** No complete head of a response. `reason` quotes neither the request nor the response. */
+/** The response head is missing or incomplete. `reason` quotes neither the request nor the response. */
 export class OutboundRequestFailed extends Data.TaggedError("OutboundRequestFailed")<{ readonly reason: string }> {
   override get message() {
     return this.reason
@@ -28,9 +28,9 @@ export interface OutboundCall {
 }
 
 export interface OutboundRequest extends OutboundCall {
-  /** Limit of the whole exchange, body included. */
+  /** Timeout of the whole exchange, including the body. */
   readonly timeout: Duration.DurationInput
-  /** Bytes of the response's body that are read; the connection closes at the next one. */
+  /** Maximum bytes of the response body; the next byte closes the connection. */
   readonly maximumBytes: number
 }
 
@@ -38,7 +38,7 @@ export interface OutboundResponse {
   readonly status: number
   readonly headers: IncomingMessage["headers"]
   readonly body: Buffer
-  /** False when the limit of bytes or of time, or a lost connection, cut the body off. */
+  /** False if the limit of bytes or time, or a lost connection, truncated the body. */
   readonly isComplete: boolean
 }
 
@@ -53,11 +53,13 @@ const loopback: ReadonlyArray<LookupAddress> = [
   { address: "::1", family: 6 }
 ]
 
-/** By the name servers. Not by `lookup`, which holds one of the few threads that also hash passwords and read files. */
+/**
+ * Queries name servers. Avoids `lookup`, which occupies one of the few threads that also hash passwords and read files.
+ */
 export const makeResolver =
   (resolver: Resolver): ResolveName =>
   (hostname, done) => {
-    // No name server has these names (RFC 6761, 6.3).
+    // Names without a name server (RFC 6761, 6.3).
     if (/(^|\.)localhost\.?$/.test(hostname)) return done(null, loopback)
     const found: Array<LookupAddress> = []
     let [fault, left]: [Error | null, number] = [null, 2]
@@ -71,7 +73,7 @@ export const makeResolver =
     resolver.resolve6(hostname, receive(6))
   }
 
-/** Offers a connection the permitted addresses alone, so that no later answer of a name server can replace them. */
+/** Passes only the permitted addresses to a connection, so that a later DNS response cannot replace them. */
 const guardedLookup =
   (isAllowed: AddressPolicy, resolve: ResolveName): LookupFunction =>
   (hostname, options, done) =>
@@ -102,16 +104,16 @@ const readHead = (given: OutboundCall, lookup: LookupFunction) =>
           method: given.method,
           headers: { "user-agent": "Berth", ...given.headers },
           lookup,
-          // A connection of its own, which the guard has checked.
+          // A separate connection, checked by the guard.
           agent: false
         }),
-      // Node.js throws on values that HTTP does not permit in a header.
+      // Node.js throws for invalid header values.
       catch: toFailure
     })
     if (Either.isLeft(started)) return resume(Effect.fail(started.left))
     const request = started.right
     request.once("response", (response) => resume(Effect.succeed(response)))
-    // Later errors belong to the body.
+    // Later errors concern the body.
     request.on("error", (error) => resume(Effect.fail(toFailure(error))))
     request.end(given.body)
     return Effect.sync(() => request.destroy())
@@ -139,8 +141,8 @@ const readBody = (response: IncomingMessage, maximumBytes: number, timeout: Dura
 }
 
 /**
- * HTTP to addresses that users choose. Redirects are not followed and no trace headers are sent. The address is checked when
- * the connection is made.
+ * HTTP client for addresses chosen by users. Follows no redirects and sends no trace headers. The address is checked at
+ * the connection.
  */
 export class OutboundClient extends Context.Tag("@berth/OutboundClient")<
   OutboundClient,
@@ -148,7 +150,7 @@ export class OutboundClient extends Context.Tag("@berth/OutboundClient")<
     readonly send: (
       request: OutboundRequest
     ) => Effect.Effect<OutboundResponse, AddressNotAllowed | OutboundRequestFailed>
-    /** The response with an unread body, destroyed at the end of the scope. No time limit. */
+    /** Opens a response with an unread body, which is destroyed when the scope closes. No timeout. */
     readonly open: (
       call: OutboundCall
     ) => Effect.Effect<IncomingMessage, AddressNotAllowed | OutboundRequestFailed, Scope.Scope>
@@ -162,7 +164,7 @@ export const make = (
   const lookup = guardedLookup(isAllowed, resolve)
   const readAllowed = (call: OutboundCall) => {
     const host = call.url.hostname.replace(/^\[|\]$/g, "")
-    // Connections to literal addresses make no lookup.
+    // Connections to literal addresses cause no lookup.
     return isIP(host) !== 0 && !isAllowed(host) ? Effect.fail(new AddressNotAllowed({ host })) : readHead(call, lookup)
   }
   return OutboundClient.of({
@@ -193,6 +195,6 @@ export const make = (
 const listOwnAddresses = () =>
   Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
 
-/** `allowed`: networks besides the public ones, from `OUTBOUND_ALLOW_CIDRS`. */
+/** `allowed`: networks in addition to public ones, from `OUTBOUND_ALLOW_CIDRS`. */
 export const layer = ({ allowed }: { readonly allowed: ReadonlyArray<string> }) =>
   Layer.sync(OutboundClient, () => make(makeAddressPolicy(allowed, listOwnAddresses)))

@@ -1,7 +1,10 @@
 import { Effect, Option } from "effect"
 import { createServer } from "node:net"
 
-/** Can a listener be opened there now? Gives the port (for port 0 the one that the system picked), or none when it is taken. */
+/**
+ * Checks whether a listener can be opened. Returns its port, chosen by the system for port 0; none if the port is in
+ * use.
+ */
 export const findBindablePort = (port: number, host: string): Effect.Effect<Option.Option<number>> =>
   Effect.async((resume) => {
     const probe = createServer()

@@ -1,4 +1,4 @@
-/** In bytes, on macOS; Linux allows four more. */
+/** Maximum bytes on macOS; Linux allows four more. */
 const maximumLength = 103
 
 /** Whether a Unix socket can have the path. */

@@ -1,6 +1,6 @@
 import { Duration, Effect, Redacted, Schedule } from "effect"
 
-/** Host and port of a URL, without its password. */
+/** Returns host and port of a URL, without its password. */
 export const readHostPort = (url: Redacted.Redacted, defaultPort: number): string => {
   const value = Redacted.value(url)
   if (!URL.canParse(value)) return "an unreadable address"
@@ -11,8 +11,8 @@ export const readHostPort = (url: Redacted.Redacted, defaultPort: number): strin
 const maximumInterval = Duration.seconds(15)
 
 /**
- * Repeats a probe at start until the system responds, with one log line for each attempt, at growing intervals. Fails when a
- * repetition cannot help, or after `atMost`.
+ * Repeats a probe at start until the system responds, at increasing intervals with one log line per attempt. Fails for
+ * a permanent error, or after `atMost`.
  */
 export const waitUntilResponding = <A, E>(
   probe: Effect.Effect<A, E>,

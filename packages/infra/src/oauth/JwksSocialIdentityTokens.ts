@@ -14,13 +14,13 @@ export interface JwksSocialIdentityTokensOptions {
   readonly issuer: string
   /** Expected `aud`. */
   readonly audience: string
-  /** Limit of fetching the keys; default 5 s. */
+  /** Timeout of fetching the keys; default: 5 s. */
   readonly timeout?: Duration.Duration
 }
 
-/** Asymmetric only: an HMAC algorithm would make the published key a signing secret. */
+/** Asymmetric algorithms only, since an HMAC algorithm would make the published key a signing secret. */
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
-/** A usual token has about 400 characters. */
+/** Tokens usually have about 400 characters. */
 const maximumLength = 8192
 /** Minimum time between two fetches for an unknown key id. */
 const fetchInterval = Duration.seconds(30)
@@ -39,7 +39,7 @@ const decodeClaims = Schema.decodeUnknown(Claims)
 const rejected = (reason: string) => new SocialTokenRejected({ reason })
 const unavailable = (reason: string) => new SocialIdentityUnavailable({ reason })
 
-/** Errors of the token; all others concern the keys. */
+/** Errors caused by the token; all others concern the keys. */
 const isTokenError = (error: unknown) =>
   error instanceof errors.JWTClaimValidationFailed ||
   error instanceof errors.JWTExpired ||
@@ -58,7 +58,7 @@ const toFailure = (error: unknown) => {
   return isTokenError(error) ? rejected(code) : unavailable(code)
 }
 
-/** Keys are cached for ten minutes and fetched again for an unknown key id. */
+/** Keys are cached for ten minutes, and fetched again for an unknown key id. */
 export const layer = ({
   audience,
   issuer,

@@ -24,15 +24,15 @@ import {
 export interface OAuth2ProviderOptions {
   readonly authorizeUrl: URL
   readonly tokenUrl: URL
-  /** Profile of the token's user: `id`, `login`, `name`. */
+  /** Returns the profile of the token's user: `id`, `login`, `name`. */
   readonly userUrl: URL
-  /** Addresses of the token's user: a list of `email`, `primary`, `verified`. */
+  /** Returns the addresses of the token's user: a list of `email`, `primary`, `verified`. */
   readonly emailsUrl: URL
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
   readonly clientAuthentication: OAuthClientAuthentication
   readonly redirectUri: URL
-  /** Limit of one exchange; default 5 s. */
+  /** Timeout of one exchange; default: 5 s. */
   readonly timeout?: Duration.Duration
 }
 
@@ -45,17 +45,17 @@ const EmailAddresses = Schema.Array(
   Schema.Struct({ email: Schema.String, primary: Schema.optional(Schema.Boolean), verified: Schema.Boolean })
 )
 
-/** The primary address if verified, else the first verified one. */
+/** Returns the primary address if verified, else the first verified one. */
 const verifiedEmail = (addresses: typeof EmailAddresses.Type) => {
   const verified = addresses.filter((address) => address.verified)
   const chosen = verified.find(({ primary }) => primary === true) ?? verified[0]
   return Option.flatMap(Option.fromNullable(chosen), ({ email }) => parseEmail(email))
 }
 
-/** GitHub requires a user agent and selects its current format by `accept`. */
+/** GitHub requires a user agent, and selects its current format by `accept`. */
 const headers = { accept: "application/vnd.github+json, application/json", "user-agent": "berth" }
 
-/** OAuth 2 provider of GitHub's shape: the identity is read from its API with the access token. */
+/** OAuth 2 provider compatible with GitHub: reads the identity from its API with the access token. */
 export const makeOAuth2Provider = ({
   authorizeUrl,
   clientAuthentication,

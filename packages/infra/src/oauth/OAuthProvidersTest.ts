@@ -35,7 +35,9 @@ const makeProvider = (name: OAuthProviderName): OAuthProvider => ({
     })
 })
 
-/** Two providers where the code of a callback is the subject, without email and name, unless the behavior is replaced. */
+/**
+ * Two providers that use the code of a callback as subject, without email and name, unless the behavior is replaced.
+ */
 export const layer: Layer.Layer<OAuthProviders | OAuthProvidersTest> = Layer.effectContext(
   Effect.map(
     makeTestPort<OAuthCall, Record<OAuthProviderName, OAuthProvider>>({

@@ -32,11 +32,11 @@ export interface OpenIdConnectProviderOptions {
   readonly clientSecret: Redacted.Redacted
   readonly clientAuthentication: OAuthClientAuthentication
   readonly redirectUri: URL
-  /** Limit of one exchange; default 5 s. */
+  /** Timeout of one exchange; default: 5 s. */
   readonly timeout?: Duration.Duration
 }
 
-/** Of the metadata; the library caches the keys itself and fetches them again for an unknown key id. */
+/** Lifetime of the metadata. The library caches the keys, and fetches them again for an unknown key id. */
 const discoveryLifetime = Duration.hours(1)
 
 /** Some providers encode `email_verified` as text. */
@@ -59,7 +59,7 @@ const toIdentity = (claims: typeof Claims.Type, issuer: string): VerifiedIdentit
   }
 }
 
-/** OpenID Connect provider with discovery; ID tokens are validated with their signatures. */
+/** OpenID Connect provider with discovery. Validates ID tokens including their signatures. */
 export const makeOpenIdConnectProvider = ({
   clientAuthentication,
   clientId,
@@ -94,7 +94,7 @@ export const makeOpenIdConnectProvider = ({
       lookup: () => Effect.tryPromise({ try: discover, catch: toProviderUnavailable }),
       timeToLive: Exit.match({ onFailure: () => Duration.zero, onSuccess: () => discoveryLifetime })
     })
-    // Uninterruptible: other callers wait for the same lookup.
+    // Uninterruptible, since other callers wait for the same lookup.
     const configured = metadata.get("issuer").pipe(
       Effect.tapError(() => metadata.invalidate("issuer")),
       Effect.uninterruptible
@@ -142,7 +142,7 @@ export const makeOpenIdConnectProvider = ({
       })
       const claims = tokens.claims()
       if (claims === undefined) return yield* new OAuthResponseRejected({ reason: "no ID token" })
-      // Some providers put the email into the ID token, others only into the userinfo response.
+      // Some providers return the email in the ID token, others only in the userinfo response.
       const profile =
         claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
           ? yield* Effect.tryPromise({

@@ -11,14 +11,14 @@ import { isLoopback } from "../net/ListenHosts.ts"
 /** A provider gave no usable response. `reason` quotes neither the request nor the response. */
 export class ProviderRequestFailed extends Data.TaggedError("ProviderRequestFailed")<{ readonly reason: string }> {}
 
-/** Finds the failure inside the errors that libraries wrap around it. */
+/** Finds the failure in the cause chain of a library's error. */
 export const findRequestFailure = (error: unknown, depth = 0): ProviderRequestFailed | undefined => {
   if (error instanceof ProviderRequestFailed) return error
   if (!(error instanceof Error) || depth > 5) return undefined
   return findRequestFailure(error.cause, depth + 1)
 }
 
-/** Whether secrets may be sent to an address: over TLS or to this machine. */
+/** Whether secrets may be sent to an address: over TLS, or to this machine. */
 export const isSecureUrl = (url: URL): boolean =>
   url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname))
 
@@ -30,22 +30,25 @@ const readFully = async (response: Response): Promise<Uint8Array> => {
   const body: AsyncIterable<Uint8Array> | null = response.body
   for await (const chunk of body ?? []) {
     size += chunk.length
-    // Leaving the loop cancels the body.
+    // Exiting the loop cancels the body.
     if (size > maximumResponseBytes) throw new ProviderRequestFailed({ reason: "response too large" })
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
-/** Statuses that are no verdict on the request. */
+/** Statuses that are not a verdict on the request. */
 const isOutage = (status: number) => status >= 500 || status === 429 || status === 408
 
 export interface ProviderFetchOptions {
-  /** Limit of one exchange, body included. */
+  /** Timeout of one exchange, including the body. */
   readonly timeoutMillis: number
 }
 
-/** `fetch` for OAuth libraries: secure addresses only, size and time limited; redirects fail, since they could leak secrets. */
+/**
+ * `fetch` for OAuth libraries: secure addresses only, limited in size and time; redirects fail, since they could
+ * disclose secrets.
+ */
 export const makeProviderFetch =
   ({ timeoutMillis }: ProviderFetchOptions) =>
   async (
@@ -71,7 +74,10 @@ export const makeProviderFetch =
     }
   }
 
-/** For providers on this machine; `makeProviderFetch` still limits http to loopback. Not wrapped: the library compares the function by identity. */
+/**
+ * For providers on this machine; `makeProviderFetch` still restricts http to loopback. Not wrapped, since the library
+ * compares the function by identity.
+ */
 // oxlint-disable-next-line typescript/no-deprecated -- the library marks it deprecated as a warning
 export const allowHttp: (configuration: Configuration) => void = allowInsecureRequests
 

@@ -10,7 +10,7 @@ export class SocialIdentityTokensTest extends Context.Tag("@berth/test/SocialIde
   TestPortHandle<Redacted.Redacted, SocialIdentityTokens["Type"]>
 >() {}
 
-/** A token `fid:<sub>` is the user `sub`; every other one is rejected, unless the behavior is replaced. */
+/** Accepts tokens `fid:<sub>` for the user `sub` and rejects all others, unless the behavior is replaced. */
 export const layer: Layer.Layer<SocialIdentityTokens | SocialIdentityTokensTest> = Layer.effectContext(
   Effect.map(
     makeTestPort<Redacted.Redacted, SocialIdentityTokens["Type"]>({

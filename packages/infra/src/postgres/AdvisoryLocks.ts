@@ -3,19 +3,19 @@ import { Context, Effect, Layer, RcMap, RcRef, Schema, Scope } from "effect"
 import { openDedicatedConnection, type DatabaseConnectionLost } from "./DedicatedConnection.ts"
 
 /**
- * Locks by name, one holder at a time over all processes, for work that lasts longer than a transaction should.
- *
- * They are PostgreSQL's session locks, and all that a process holds hang on one connection of its own: a holder costs
- * the pool nothing however long it takes, a killed process releases them when its socket closes, and no clock decides
- * who holds what, as with a lease. A connection that breaks takes the locks with it, so its holders are interrupted.
- * Within a process callers queue in memory; only the first of a name asks the database. Not re-entrant.
+ * Named locks with one holder over all processes, for work that is too long for a transaction. Session locks of
+ * PostgreSQL, all on one dedicated connection per process: a holder occupies no pool connection, a killed process
+ * releases its locks when its socket closes, and unlike a lease no clock is involved. A lost connection releases the
+ * locks, so their holders are interrupted. Callers of a process queue in memory; only the first one of a name queries
+ * the database. Not re-entrant.
  */
 export class AdvisoryLocks extends Context.Tag("@berth/infra/AdvisoryLocks")<
   AdvisoryLocks,
   { readonly withLock: <A, E, R>(name: string, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> }
 >() {}
 
-// A host that vanishes sends no farewell: the holder finds out by its own pulse (10 s at most), before the server does (20 s at least) and frees the locks.
+// If a host disappears, its holder detects that by its own heartbeat (at most 10 s) before the server does (at least 20
+// s) and releases the locks.
 const heartbeatInterval = "5 seconds"
 const settings =
   "set tcp_keepalives_idle = 20; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3; set statement_timeout = 0; set idle_session_timeout = 0"
@@ -48,7 +48,10 @@ const openSession = Effect.gen(function* () {
 })
 type LockSession = Effect.Effect.Success<typeof openSession>
 
-/** Retries until the lock is acquired. Only the pauses are interruptible: an interrupted query could leave the lock acquired. */
+/**
+ * Retries until the lock is acquired. Only the pauses are interruptible, since an interrupted query could leave the
+ * lock acquired.
+ */
 const acquireLock = (
   session: LockSession,
   name: string,
@@ -58,7 +61,7 @@ const acquireLock = (
     taken ? Effect.void : Effect.zipRight(pause, acquireLock(session, name, pause))
   )
 
-// Ending the session is the sure way to let go of a lock that would not be given back.
+// If unlocking fails, ending the session releases the lock.
 const releaseLock = (session: LockSession, name: string): Effect.Effect<void> =>
   session.unlock(name).pipe(
     Effect.catchAll((error) =>

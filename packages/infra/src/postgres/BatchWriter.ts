@@ -2,34 +2,34 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { type Duration, Effect } from "effect"
 import { isRowRejected, readSqlErrorCode } from "./SqlErrors.ts"
 
-/** Rows of one statement, at most. */
+/** Maximum rows of a statement. */
 const maximumBatchRows = 500
 
 export interface BatchWriterOptions<Row> {
-  /** Names the rows in logs. */
+  /** Name of the rows in logs. */
   readonly rows: string
   readonly insert: (rows: ReadonlyArray<Row>) => Effect.Effect<unknown, SqlError>
-  /** Between the first row of a batch and its statement. */
+  /** Time from the first row of a batch to its statement. */
   readonly delay: Duration.DurationInput
   readonly retryDelay: Duration.DurationInput
-  /** Rows that wait; further ones are dropped. */
+  /** Maximum waiting rows; further rows are dropped. */
   readonly maximumWaiting: number
-  /** Runs before the waiting rows are written, which must not change from then on. */
+  /** Runs before the waiting rows are written; they must not change afterwards. */
   readonly onTaken?: () => void
 }
 
 export interface BatchWriter<Row> {
-  /** Returns false when the row is dropped. */
+  /** False if the row is dropped. */
   readonly add: (row: Row) => boolean
-  /** Writes all waiting rows. Exclusive: after waiting, a caller finds its rows written, or writes them. */
+  /** Writes all waiting rows. Exclusive: a caller that waited finds its rows written, or writes them. */
   readonly write: Effect.Effect<void, SqlError>
-  /** Whether a matching row is not written yet. */
+  /** Whether a matching row is not yet written. */
   readonly holds: (matches: (row: Row) => boolean) => boolean
 }
 
 /**
- * Writes rows in batches, and those that wait when the scope closes. A row that the database rejects is dropped alone; after any
- * other failure the rows wait for a retry.
+ * Writes rows in batches, and the waiting rows when the scope closes. Drops only rows that the database rejects; after
+ * any other failure the rows wait for a retry.
  */
 export const makeBatchWriter = <Row>({
   delay,
@@ -45,7 +45,7 @@ export const makeBatchWriter = <Row>({
     let waiting: Array<Row> = []
     let inWork: ReadonlyArray<Row> = []
 
-    // The error's detail can hold a row, which is part of a conversation.
+    // The error's detail can contain a row, which is part of a conversation.
     const annotate = (error: SqlError) =>
       Effect.annotateLogs({ rows: name, code: readSqlErrorCode(error.cause) ?? "none" })
 
@@ -115,7 +115,7 @@ export const makeBatchWriter = <Row>({
       Effect.withTracerEnabled(false),
       Effect.forever
     )
-    // The fiber ends before the finalizer writes the rest.
+    // The fiber ends before the finalizer writes the remaining rows.
     yield* Effect.addFinalizer(() =>
       Effect.catchAll(write, (error) =>
         Effect.logError("Rows lost").pipe(annotate(error), Effect.annotateLogs({ count: waiting.length }))

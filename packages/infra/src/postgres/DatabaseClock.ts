@@ -2,8 +2,8 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect } from "effect"
 
 /**
- * A moment of this process's clock as a moment of the database's. Leases are set by one process and looked at by another: on one
- * clock for all, hosts that do not agree on the time take nothing from each other.
+ * Converts a time of this process's clock to the database's clock. Leases are set and checked by different processes;
+ * with one clock for all, clock differences between hosts have no effect.
  */
 export const toDatabaseTime = (sql: SqlClient, moment: DateTime.Utc) =>
   Effect.map(DateTime.now, (now) => {

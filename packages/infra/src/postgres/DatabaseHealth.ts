@@ -3,7 +3,7 @@ import { Data, Effect } from "effect"
 
 export class DatabaseUnresponsive extends Data.TaggedError("DatabaseUnresponsive")<{ readonly cause: unknown }> {}
 
-/** Whether the database answers within two seconds, a free connection of the pool included. */
+/** Checks that the database responds within two seconds, including the wait for a pool connection. */
 export const pingDatabase: Effect.Effect<void, DatabaseUnresponsive, SqlClient> = Effect.flatMap(
   SqlClient,
   (sql) => sql`select 1`
@@ -17,5 +17,5 @@ export const pingDatabase: Effect.Effect<void, DatabaseUnresponsive, SqlClient> 
   Effect.withSpan("Postgres.ping")
 )
 
-/** The same check, on the pool of this program. */
+/** The same check on the pool of this program. */
 export const makeDatabaseCheck = Effect.map(SqlClient, (sql) => Effect.provideService(pingDatabase, SqlClient, sql))

@@ -18,7 +18,7 @@ const readTimeout = "2 seconds"
 const byStatus = (counts: typeof Counts.Type) =>
   AgentStatus.literals.map((status) => ({ labels: { status }, value: counts[status] ?? 0 }))
 
-/** In the Prometheus text format. */
+/** Formats in the Prometheus text format. */
 export const formatFigures = ({ agents, instances, lagSeconds, waitingRows }: typeof Figures.Type): string =>
   [
     formatGauge("berth_agents", "Agents by status", byStatus(agents)),
@@ -29,7 +29,10 @@ export const formatFigures = ({ agents, instances, lagSeconds, waitingRows }: ty
     formatGauge("berth_outbox_waiting_rows", "Outbox rows that are not published", [{ value: waitingRows }])
   ].join("")
 
-/** Figures of the database as text, read at most once in five seconds. Empty while PostgreSQL does not respond in time. */
+/**
+ * Reads figures of the database as text, at most once per five seconds. Empty while PostgreSQL does not respond in
+ * time.
+ */
 export const make: Effect.Effect<Effect.Effect<string>, never, SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient
   const read = Effect.gen(function* () {
@@ -44,7 +47,8 @@ export const make: Effect.Effect<Effect.Effect<string>, never, SqlClient> = Effe
         coalesce(greatest(extract(epoch from ${now}::timestamptz - min(created_at)), 0), 0)::float8 as lag_seconds
       from outbox where published_at is null`.pipe(decodeSingleRow(Figures))
   }).pipe(Effect.withTracerEnabled(false))
-  // A connection of the pool is awaited uninterruptibly, and a reader that leaves would end the read of the next one.
+  // The wait for a pool connection is uninterruptible, and an interrupted reader must not interrupt the read for the
+  // next one.
   const readInTime = read.pipe(
     Effect.disconnect,
     Effect.timeout(readTimeout),

@@ -3,7 +3,7 @@ import { Data, Deferred, Effect, Redacted, type Scope } from "effect"
 import { Socket } from "node:net"
 import { Client } from "pg"
 
-/** A connection outside the pool ended or could not be made. */
+/** A dedicated connection ended or could not be established. */
 export class DatabaseConnectionLost extends Data.TaggedError("DatabaseConnectionLost")<{
   readonly purpose: string
   readonly cause: unknown
@@ -11,12 +11,12 @@ export class DatabaseConnectionLost extends Data.TaggedError("DatabaseConnection
 
 export interface DedicatedConnection {
   readonly client: Client
-  /** Fails when either side has ended the connection. */
+  /** Fails after either side has ended the connection. */
   readonly lost: Effect.Effect<never, DatabaseConnectionLost>
   readonly isLost: Effect.Effect<boolean>
-  /** Ends it at once, on the owner's decision; pending requests fail. */
+  /** Ends the connection at once; pending requests fail. */
   readonly abort: (cause: unknown) => Effect.Effect<void>
-  /** One after the other. */
+  /** Serialized. */
   readonly query: (
     text: string,
     values?: ReadonlyArray<string>
@@ -24,8 +24,8 @@ export interface DedicatedConnection {
 }
 
 /**
- * A separate connection to the pool's database for session state: listening and session locks. A pooler in transaction
- * mode breaks both.
+ * Opens a dedicated connection to the pool's database for session state: LISTEN and session locks. A pooler in
+ * transaction mode breaks both.
  */
 export const openDedicatedConnection = (
   purpose: string

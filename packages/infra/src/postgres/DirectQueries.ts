@@ -7,7 +7,7 @@ import type { Pool } from "pg"
 
 type Query = (text: string, values: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<object>, SqlError>
 
-/** Queries on any connection of the pool, without the client's span and scope; none without a pool. */
+/** Queries on any pool connection, without the client's span and scope; none without a pool. */
 export class DirectQueries extends Context.Reference<DirectQueries>()("@berth/infra/DirectQueries", {
   defaultValue: (): Option.Option<Query> => Option.none()
 }) {}
@@ -43,8 +43,8 @@ const runDirectly = (
   })
 
 /**
- * Hot path: runs a statement directly, on the connection of the running transaction if there is one, unless its span is exported.
- * Outside of a transaction an interruption does not cancel it.
+ * Hot path: runs a statement directly, on the connection of the running transaction if any, unless its span is
+ * exported. Outside of a transaction, an interruption does not cancel the statement.
  */
 export const makeDirectly = Effect.map(
   DirectQueries,

@@ -1,19 +1,22 @@
 import { Socket } from "node:net"
 
-/** The peer sent nothing in time. */
+/** The peer sent no data in time. */
 class PeerTimedOut extends Error {
   readonly code = "ETIMEDOUT"
 }
 
 /** In milliseconds. */
 export interface SocketTimeouts {
-  /** From the attempt to connect to the first byte. */
+  /** Maximum time from the connection attempt to the first byte. */
   readonly connect: number
-  /** Later, after each write. */
+  /** Maximum time to a response after each later write. */
   readonly answer: number
 }
 
-/** A socket that fails when a write is followed by silence, as with a peer that vanished. Being idle is no failure. */
+/**
+ * A socket that fails if no data follows a write, for example when the peer has disappeared. An idle socket does not
+ * fail.
+ */
 export class IdleTimeoutSocket extends Socket {
   readonly #timeouts: SocketTimeouts
   #hasReceived = false
@@ -27,7 +30,7 @@ export class IdleTimeoutSocket extends Socket {
       this.#stopTimer()
     })
     this.on("close", () => this.#stopTimer())
-    // It connects immediately; the connection attempt counts as silence.
+    // The connection attempt starts immediately and counts as a write.
     this.#startTimer()
   }
 

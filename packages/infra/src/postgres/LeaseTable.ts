@@ -7,10 +7,10 @@ import { countAffectedRows } from "./Rows.ts"
 import { makeWakeups, type Wakeups } from "./Wakeups.ts"
 
 const channel = "berth_leases"
-// Bounds the wait for the lease of an ended process, which sends no notification.
+// Bounds the wait for the lease of a dead process, which sends no notification.
 const pollInterval = Duration.seconds(1)
 
-/** One connection per process for the leases of all tables. */
+/** One connection per process, for the leases of all tables. */
 export class LeaseWakeups extends Context.Tag("@berth/LeaseWakeups")<LeaseWakeups, Wakeups>() {}
 export const wakeupsLayer: Layer.Layer<LeaseWakeups, never, PgClient> = Layer.scoped(LeaseWakeups, makeWakeups(channel))
 
@@ -24,9 +24,9 @@ export const makeLeaseTable = (table: string, columns: { readonly key: string; r
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const wakeups = yield* LeaseWakeups
-    /** End of a lease that begins now. By the database's clock, since clocks of hosts differ. */
+    /** Expiry of a lease that begins now, by the database's clock, since clocks of hosts differ. */
     const leased = sql`now() + make_interval(secs => ${Duration.toSeconds(leaseDuration)})`
-    /** Condition of every write under a lease: the claim is the last one and the work is not complete. */
+    /** Condition of every write under a lease: the claim is the latest and the work is not complete. */
     const isHeld = ({ claimId, key }: HeldLease) =>
       sql`${sql(columns.key)} = ${key} and claim_id = ${claimId} and ${sql(columns.completed)} is null`
     const hasChanged = (statement: Statement<unknown>) => Effect.map(countAffectedRows(statement), (rows) => rows === 1)
@@ -35,10 +35,10 @@ export const makeLeaseTable = (table: string, columns: { readonly key: string; r
     return {
       leased,
       isHeld,
-      /** Extends the lease; false when the claim is lost. */
+      /** Extends the lease; false if the claim is lost. */
       renew: (lease: HeldLease) =>
         Effect.orDie(hasChanged(sql`update ${sql(table)} set lease_until = ${leased} where ${isHeld(lease)}`)),
-      /** Runs the statement that completes or releases a lease, then wakes its waiters. False when it changed no row. */
+      /** Runs the statement that completes or releases a lease, then wakes its waiters. False if it changed no row. */
       end: (lease: HeldLease, statement: Statement<unknown>) =>
         Effect.orDie(Effect.zipLeft(hasChanged(statement), sql`select pg_notify(${channel}, ${name(lease.key)})`)),
       subscribe: (key: string): LeaseSubscription => wakeups.subscribe(name(key), pollInterval)

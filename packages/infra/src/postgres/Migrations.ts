@@ -37,7 +37,7 @@ import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./Pos
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
 import { DatabaseEncodingUnsupported, type DatabaseRefused, SchemaOutdated } from "./SchemaErrors.ts"
 
-/** Every file of `migrations/`, in order. A file never changes once it is on the list; a change is a new file. */
+/** All files of `migrations/`, in order. Append-only: a listed file never changes. */
 export const migrations: ReadonlyArray<Migration> = [
   { id: 1, file: "0001_baseline.ts", sql: baseline },
   { id: 2, file: "0002_provisioning.ts", sql: provisioning },
@@ -78,7 +78,7 @@ const DatabaseRow = Schema.Struct({
 })
 const AppliedRow = Schema.Struct({ id: Schema.Int, file: Schema.String, sha256: Schema.String })
 
-/** Refuses a database that migrations cannot bring up to date. `effect_sql_migrations` is the table of unreleased versions. */
+/** Rejects a database that migrations cannot update. `effect_sql_migrations` is the table of unreleased versions. */
 const requireUsable = Effect.gen(function* () {
   const sql = yield* SqlClient
   const { database, encoding, isOutdated } = yield* sql`
@@ -100,7 +100,7 @@ const applyMigration = (migration: Migration) =>
     })}`
   })
 
-/** Brings the schema up to date in one transaction. Safe to run from any number of processes: an advisory lock orders them. */
+/** Updates the schema in one transaction. Safe in concurrent processes: an advisory lock serializes them. */
 export const migrate: Effect.Effect<void, DatabaseRefused | SqlError, SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient
   const applied = yield* sql.withTransaction(
@@ -126,10 +126,10 @@ export const migrate: Effect.Effect<void, DatabaseRefused | SqlError, SqlClient>
     )
 }).pipe(Effect.withSpan("Migrations.migrate"))
 
-/** Longer than any migration; its statements may be silent all the while. */
+/** Longer than any migration, whose statements may send no data during that time. */
 const migrationTimeout = Duration.days(1)
 
-/** The connection pool on an up-to-date schema. Migrations run on a connection of their own. */
+/** Connection pool with an up-to-date schema. Migrations use a dedicated connection. */
 export const layerMigrated = (
   options: PostgresPoolOptions
 ): Layer.Layer<PgClient | SqlClient, DatabaseUnreachable | DatabaseRefused | SqlError> =>

@@ -17,7 +17,7 @@ export interface AppliedMigration {
 
 export const sha256Of = ({ sql }: Migration): string => createHash("sha256").update(sql).digest("hex")
 
-/** Returns the known migrations that are not applied yet, or the first applied one that the program must refuse. */
+/** Returns the unapplied migrations, or the first applied migration that the program must reject. */
 export const pendingMigrations = (
   known: ReadonlyArray<Migration>,
   applied: ReadonlyArray<AppliedMigration>

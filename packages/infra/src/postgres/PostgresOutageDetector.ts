@@ -5,7 +5,7 @@ import { isDatabaseOutage } from "./SqlErrors.ts"
 
 const retryAfter = Duration.seconds(5)
 
-/** The database is behind nearly everything: whatever died of its absence did so as a `SqlError`. */
+/** Nearly everything uses the database, and its outage causes a `SqlError`. */
 export const layer: Layer.Layer<OutageDetector> = Layer.succeed(
   OutageDetector,
   OutageDetector.of({

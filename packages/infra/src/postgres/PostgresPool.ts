@@ -13,15 +13,18 @@ import { readSqlErrorCode } from "./SqlErrors.ts"
 
 export interface PostgresPoolOptions {
   readonly url: Redacted.Redacted
-  /** Connections of this process's pool. Dedicated ones come on top: one to listen, one for advisory locks. */
+  /**
+   * Maximum connections of this process's pool. Dedicated connections are additional: one for LISTEN, one for advisory
+   * locks.
+   */
   readonly maxConnections: number
   /** `application_name` in `pg_stat_activity`. */
   readonly applicationName: string
-  /** Time that a start waits for the database; without end when absent. */
+  /** Maximum wait for the database at start; default: unlimited. */
   readonly startTimeout?: Duration.DurationInput
-  /** Limit of a statement and of the wait for a connection; 30 s and 15 s when absent. */
+  /** Timeouts of a statement and of the wait for a connection; default: 30 s and 15 s. */
   readonly statementTimeout?: Duration.Duration
-  /** Time of silence after which a connection counts as lost; half a second more than a statement's limit when absent. */
+  /** Time without data after which a connection counts as lost; default: the statement timeout plus half a second. */
   readonly idleTimeout?: Duration.DurationInput
 }
 
@@ -32,16 +35,16 @@ export class DatabaseUnreachable extends Data.TaggedError("DatabaseUnreachable")
 }> {}
 
 const defaultStatementTimeout = Duration.seconds(30)
-// The server reports a slow statement before its connection counts as lost.
+// The server must report a slow statement before its connection counts as lost.
 const silenceMargin = Duration.millis(500)
-// The outbox relay waits for the queue inside a transaction.
+// Long, since the outbox relay waits for the queue inside of a transaction.
 const idleInTransactionTimeout = Duration.seconds(60)
-// The wait for a connection of the pool is uninterruptible.
+// Required, since the wait for a pool connection is uninterruptible.
 const defaultPoolTimeout = Duration.seconds(15)
 const connectTimeout = Duration.seconds(3)
 const defaultPort = 5432
 
-// Retries cannot succeed: wrong password, refused role, unknown database.
+// Permanent errors: wrong password, rejected role, unknown database.
 const permanentErrorCodes = new Set(["28P01", "28000", "3D000"])
 
 const connectionsByState = Metric.gauge("berth_database_pool_connections", {
@@ -74,7 +77,7 @@ const acquirePool = (options: PostgresPoolOptions): Effect.Effect<Pool, never, S
         statement_timeout: Duration.toMillis(statementTimeout),
         idle_in_transaction_session_timeout: Duration.toMillis(idleInTransactionTimeout)
       })
-      // Without a listener an idle connection that breaks would end the process.
+      // Without a listener, the failure of an idle connection would end the process.
       pool.on("error", (cause) =>
         Runtime.runFork(runtime)(
           Effect.logWarning("Idle database connection lost").pipe(
@@ -112,7 +115,10 @@ const waitUntilReachable = (pool: Pool, { startTimeout, url }: PostgresPoolOptio
     }
   )
 
-/** The shared connection pool. Columns are camelCase here and snake_case there; keys inside JSON are unchanged. */
+/**
+ * Shared connection pool. Column names are camelCase in code and snake_case in the database; keys inside of JSON are
+ * unchanged.
+ */
 export const layer = (
   options: PostgresPoolOptions
 ): Layer.Layer<PgClient.PgClient | SqlClient, DatabaseUnreachable | DatabaseAccessDenied> =>

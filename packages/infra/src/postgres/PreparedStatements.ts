@@ -2,16 +2,16 @@ import { createHash } from "node:crypto"
 import { Client, type ClientConfig } from "pg"
 import { readSqlErrorCode } from "./SqlErrors.ts"
 
-/** Prefix of statements that each connection prepares once. Their text is constant and names its columns. */
+/** Prefix of statements that each connection prepares once. Their text must be constant and must name its columns. */
 export const preparedMark = "/* prepared */"
 
 /**
- * "cached plan must not change result type", as the type of a column has changed since; and "prepared statement does not
- * exist", after `discard all` in a session. The next run prepares it again.
+ * "cached plan must not change result type", after a change of a column's type; and "prepared statement does not
+ * exist", after `discard all` in a session. The next execution prepares the statement again.
  */
 const stalePlanCodes = new Set(["0A000", "26000"])
 
-/** Names of marked statements by text, equal in every process; a stale plan gets a new name. */
+/** Names of marked statements by text, equal in all processes; a stale plan gets a new name. */
 class StatementNames {
   readonly #names = new Map<string, { readonly name: string; readonly version: number }>()
 
@@ -36,7 +36,7 @@ type Arguments = ReadonlyArray<unknown>
 
 const names = new StatementNames()
 
-/** A query's arguments with its statement named, and with a look at how it went. */
+/** Adds the statement's name to a query's arguments, and observes its result. */
 const nameStatement = (text: string, [values, callback, ...rest]: Arguments): Arguments => [
   { text, name: names.nameOf(text) },
   values,
@@ -50,8 +50,8 @@ const nameStatement = (text: string, [values, callback, ...rest]: Arguments): Ar
 ]
 
 /**
- * A connection that names marked statements: it parses and plans them once instead of every time, which costs the database
- * more than running a read by a key does.
+ * A connection that names marked statements: they are parsed and planned once, which otherwise costs the database more
+ * than a read by key.
  */
 export class PreparingClient extends Client {
   constructor(config?: ClientConfig) {

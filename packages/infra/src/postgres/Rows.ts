@@ -1,12 +1,15 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import { Array, Data, Effect, Either, Option, ParseResult, Schema, String } from "effect"
 
-/** A row that its schema does not fit. Names the columns and never their values, which may be secret. */
+/** A row does not match its schema. Names the columns without their values, which may be secret. */
 export class RowUnreadable extends Data.TaggedError("RowUnreadable")<{ readonly columns: ReadonlyArray<string> }> {}
-/** A statement that always answers a row answered none. */
+/** A statement that always returns a row returned none. */
 export class RowMissing extends Data.TaggedError("RowMissing")<object> {}
 
-/** The columns of `table` that a row's schema reads, for a statement that must not change when the table gets another one. */
+/**
+ * Lists the columns of `table` in a row's schema, for a statement that must not change when the table gets a new
+ * column.
+ */
 export const listColumns = (table: string, row: { readonly fields: Schema.Struct.Fields }): string =>
   Object.keys(row.fields)
     .map((field) => `${table}.${String.camelToSnake(field)}`)
@@ -20,8 +23,8 @@ const unreadable = (error: ParseResult.ParseError) =>
   })
 
 /**
- * Every row of a statement, decoded; a row that does not fit is a defect. Row by row: statements are written where they
- * run, and the parser of a schema is kept only as long as the schema is the same, which an array made here would not be.
+ * Decodes every row of a statement; an invalid row is a defect. Row by row, since the parser of a schema is cached by
+ * the identity of the schema, and an array schema would be created anew for each statement.
  */
 const decodeEach = <A, I, B>(schema: Schema.Schema<A, I>, select: (rows: ReadonlyArray<A>) => B) => {
   const decodeRow = Schema.decodeUnknownEither(schema)
@@ -48,7 +51,7 @@ export const decodeSingleRow = <A, I>(schema: Schema.Schema<A, I>) => {
 
 const Outcome = Schema.Struct({ rowCount: Schema.NullOr(Schema.Number) })
 
-/** How many rows a statement wrote. */
+/** Returns the number of rows that a statement wrote. */
 export const countAffectedRows = (statement: {
   readonly raw: Effect.Effect<unknown, SqlError>
 }): Effect.Effect<number, SqlError> =>

@@ -20,7 +20,7 @@ export class SchemaTooNew extends Data.TaggedError("SchemaTooNew")<{
   }
 }
 
-/** The schema was made before migrations had hashes. */
+/** The schema is from before migrations had hashes. */
 export class SchemaOutdated extends Data.TaggedError("SchemaOutdated")<{ readonly database: string }> {
   override get message() {
     return `The schema of the database "${this.database}" was made by an unreleased version and cannot be upgraded. Drop the database of DATABASE_URL and create it again; for the embedded database, remove the data directory given by DATA_DIR.`
@@ -36,12 +36,12 @@ export class DatabaseEncodingUnsupported extends Data.TaggedError("DatabaseEncod
   }
 }
 
-/** The server rejects the user, the password or the database of the URL. */
+/** The server rejects the URL's user, password or database. */
 export class DatabaseAccessDenied extends Data.TaggedError("DatabaseAccessDenied")<{
   /** SQLSTATE. */
   readonly reason: string
   readonly address: string
-  /** The sentence of the server. */
+  /** The server's message. */
   readonly sentence: string
 }> {
   override get message() {
@@ -51,7 +51,7 @@ export class DatabaseAccessDenied extends Data.TaggedError("DatabaseAccessDenied
   }
 }
 
-/** Reasons to refuse a database as it is. Starting again does not help. */
+/** Reasons to reject a database; a restart does not help. */
 export type DatabaseRefused =
   DatabaseAccessDenied | MigrationChanged | SchemaTooNew | SchemaOutdated | DatabaseEncodingUnsupported
 

@@ -1,15 +1,15 @@
-/** A place of values sealed by `SecretBox`, in SQL. */
+/** Location of values sealed by `SecretBox`, in SQL. */
 export interface SealedColumn {
-  /** For reports. */
+  /** Name in reports. */
   readonly name: string
   readonly table: string
-  /** Unique and ordered text of a row. */
+  /** Unique, ordered text of a row. */
   readonly id: string
-  /** The sealed value; null where there is none. */
+  /** The sealed value; null if absent. */
   readonly value: string
-  /** The context that the value was sealed for. */
+  /** Context of the sealed value. */
   readonly context: string
-  /** The assignment of a new value; `%` is its placeholder. */
+  /** Assignment of a new value; `%` is its placeholder. */
   readonly assignment: string
 }
 
@@ -22,7 +22,7 @@ const ofColumn = (table: string, column: string, id: string): SealedColumn => ({
   assignment: `${column} = %`
 })
 
-/** Every sealed value of the database. A test compares the list with the schema. */
+/** All sealed columns of the database. A test compares the list with the schema. */
 export const sealedColumns: ReadonlyArray<SealedColumn> = [
   ofColumn("credentials", "sealed", "user_id || ':' || key"),
   ofColumn("instances", "runtime_token_sealed", "owner_id"),

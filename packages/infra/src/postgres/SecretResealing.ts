@@ -14,12 +14,12 @@ const SealedRow = Schema.Struct({
 })
 const KeyCount = Schema.Struct({ keyId: Schema.String, rows: Schema.Number })
 
-/** Values of one column under one key. */
+/** Number of values in a column by key. */
 export interface SealedCount extends Schema.Schema.Type<typeof KeyCount> {
   readonly column: string
 }
 
-/** Counts the sealed values of every column by the key that sealed them. */
+/** Counts the sealed values of every column by key. */
 export const countSealedValues = Effect.gen(function* () {
   const sql = yield* SqlClient
   const counts = yield* Effect.forEach(sealedColumns, ({ name, table, value }) =>
@@ -33,7 +33,9 @@ export const countSealedValues = Effect.gen(function* () {
   return counts.flat()
 }).pipe(Effect.orDie, Effect.withSpan("SecretResealing.count"))
 
-/** Seals the values of one column that another key has sealed; returns the number of values that do not open. */
+/**
+ * Reseals the values of a column that were sealed by another key; returns the number of values that cannot be opened.
+ */
 const resealColumn = (column: SealedColumn, keyId: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -49,7 +51,7 @@ const resealColumn = (column: SealedColumn, keyId: string) =>
         where ${value} is not null and split_part(${value}, '.', 2) <> ${keyId} and ${sql.literal(column.id)} > ${from}
         order by 2 limit ${batchSize}`.pipe(decodeRows(SealedRow))
 
-    /** Compare-and-set: a value that a running program replaced concurrently stays. */
+    /** Compare-and-set: a value replaced concurrently is kept. */
     const reseal = ({ context, place, sealed }: typeof SealedRow.Type) =>
       Effect.gen(function* () {
         const next = yield* box.seal(yield* box.open(sealed, context), context)
@@ -87,8 +89,8 @@ const resealColumn = (column: SealedColumn, keyId: string) =>
   })
 
 /**
- * Seals every value again by the current key, whose id is `keyId`. Resumable: each value is one statement, and those of the
- * current key are skipped. Returns the number of values that do not open.
+ * Reseals all values with the current key, whose id is `keyId`. Resumable: each value is one statement, and values of
+ * the current key are skipped. Returns the number of values that cannot be opened.
  */
 export const resealSecrets = (keyId: string) =>
   Effect.forEach(sealedColumns, (column) => resealColumn(column, keyId)).pipe(

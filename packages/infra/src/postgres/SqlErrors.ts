@@ -9,13 +9,14 @@ const textOf = (cause: unknown, field: "code" | "constraint"): string | undefine
 /** SQLSTATE, or the code of a failed system call. */
 export const readSqlErrorCode = (cause: unknown): string | undefined => textOf(cause, "code")
 
-// Failures of the socket and the name lookup; a server that stops, starts, has no connections left or cancels a slow statement.
+// Failures of the socket and the name lookup; a server that is stopping or starting, has no free connections, or
+// cancels a slow statement.
 const unreachable = new Set(
   "ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOENT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH 57P01 57P02 57P03 57P05 57014 53300 55000".split(
     " "
   )
 )
-// Errors of the driver have no codes.
+// Errors of the driver without a code.
 const lost =
   /^(timeout exceeded when trying to connect|connection terminated|client has encountered a connection error|client was closed|cannot use a pool after)/i
 
@@ -26,17 +27,17 @@ export const isDatabaseOutage = (cause: unknown): boolean => {
   return cause instanceof Error && lost.test(cause.message)
 }
 
-/** Whether the database rejects a row for its values (SQLSTATE classes 22 and 23). */
+/** Whether the database rejects the values of a row (SQLSTATE classes 22 and 23). */
 export const isRowRejected = (cause: unknown): boolean => /^2[23]...$/.test(readSqlErrorCode(cause) ?? "")
 
-/** Whether a statement violated the unique constraint. */
+/** Whether a statement violates this unique constraint. */
 export const violatesConstraint = (constraint: string) => (error: SqlError | { readonly _tag: string }) =>
   error._tag === "SqlError" &&
   "cause" in error &&
   readSqlErrorCode(error.cause) === "23505" &&
   textOf(error.cause, "constraint") === constraint
 
-/** Whether a statement failed by a lock timeout or a deadlock. */
+/** Whether a statement failed with a lock timeout or a deadlock. */
 export const isLockConflict = (error: SqlError): boolean => {
   const code = readSqlErrorCode(error.cause)
   return code === "55P03" || code === "40P01"

@@ -3,11 +3,11 @@ import { type Duration, Effect, Schedule, type Scope } from "effect"
 import { openDedicatedConnection } from "./DedicatedConnection.ts"
 import { readSqlErrorCode } from "./SqlErrors.ts"
 
-/** Waiters on the payloads of one NOTIFY channel. */
+/** Waiters for the payloads of one NOTIFY channel. */
 export interface Wakeups {
   /**
-   * Subscribes to a payload until the scope closes. The returned effect ends at the next notification, one received since its
-   * last end included, or after `atMost`: notifications can be lost, so the caller polls.
+   * Subscribes to a payload until the scope closes. The returned effect ends at the next notification, including one
+   * received since its previous end, or after `atMost`: notifications can be lost, so the caller must poll.
    */
   readonly subscribe: (
     payload: string,
@@ -15,7 +15,7 @@ export interface Wakeups {
   ) => Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
 }
 
-/** Listens on `channel` over a dedicated connection, opened at the first subscription and reopened when it is lost. */
+/** Listens on `channel` over a dedicated connection, opened at the first subscription and reopened after a loss. */
 export const makeWakeups = (channel: string): Effect.Effect<Wakeups, never, PgClient | Scope.Scope> =>
   Effect.gen(function* () {
     const pg = yield* PgClient
@@ -31,7 +31,7 @@ export const makeWakeups = (channel: string): Effect.Effect<Wakeups, never, PgCl
         const connection = yield* openDedicatedConnection(channel)
         connection.client.on("notification", ({ payload }) => wake(payload ?? ""))
         yield* connection.query(`listen ${channel}`)
-        // Notifications sent before the connection are lost.
+        // Notifications sent before the connection was established are lost.
         wake()
         return yield* connection.lost
       })
@@ -44,7 +44,7 @@ export const makeWakeups = (channel: string): Effect.Effect<Wakeups, never, PgCl
       Effect.retry(Schedule.exponential("50 millis").pipe(Schedule.union(Schedule.spaced("2 seconds")))),
       Effect.provideService(PgClient, pg)
     )
-    // A fiber forked in the uninterruptible region of a request would keep the scope from closing.
+    // A fiber forked in the uninterruptible region of a request would block the scope from closing.
     const listening = yield* Effect.cached(Effect.forkIn(Effect.interruptible(listen), scope))
 
     return {

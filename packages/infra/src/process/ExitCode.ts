@@ -1,5 +1,5 @@
 /** A crash; the supervisor restarts the program. */
 export const failedExitCode = 1
 
-/** Unusable settings (EX_CONFIG of sysexits); a restart would not help. */
+/** Invalid settings (EX_CONFIG of sysexits); a restart would not help. */
 export const misconfiguredExitCode = 78

@@ -3,8 +3,8 @@ import { Effect } from "effect"
 const terminateSelf = () => process.kill(process.pid, "SIGTERM")
 
 /**
- * Sends this process SIGTERM when its parent exits, which closes their IPC channel. After a first signal nothing happens,
- * because a second one would cut the drain short.
+ * Sends SIGTERM to this process when its parent exits, which closes their IPC channel. No effect after a first signal,
+ * since a second one would shorten the drain.
  */
 export const endWithParent = Effect.acquireRelease(
   Effect.sync(() => {
@@ -17,10 +17,10 @@ export const endWithParent = Effect.acquireRelease(
       process.on("SIGTERM", forget)
       process.on("SIGINT", forget)
       process.once("disconnect", terminateSelf)
-      // The channel alone must not keep the process alive.
+      // The channel must not keep the process alive.
       process.channel.unref()
     } else if (process.env["BERTH_SUPERVISED"] === "1") {
-      // The supervisor opens a channel, so it exited while this process was starting.
+      // The supervisor opens a channel, so it exited during the start of this process.
       terminateSelf()
     }
     return forget

@@ -18,7 +18,7 @@ const readProcFile = (path: string): string => {
   }
 }
 
-/** The fields of `/proc/<pid>/stat` after the command, which may contain blanks and parentheses. */
+/** Returns the fields of `/proc/<pid>/stat` after the command, which may contain blanks and parentheses. */
 const readStatFields = (pid: number): ReadonlyArray<string> =>
   readProcFile(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ") ?? []
 
@@ -28,30 +28,33 @@ const runPs = (pid: number, column: string): string =>
     env: { LC_ALL: "C", PATH: process.env["PATH"] }
   }).stdout.trim()
 
-/** Whether the process runs. A zombie does not. */
+/** Whether the process runs; false for a zombie. */
 export const isProcessAlive = (pid: number): boolean => pid > 0 && acceptsSignals(pid) && readStatFields(pid)[0] !== "Z"
 
-/** The start time of a process, which distinguishes it from a later process with the same pid. Empty when it is gone. */
+/**
+ * Returns the start time of a process, which distinguishes it from a later process with the same pid. Empty for an
+ * ended process.
+ */
 export const readProcessBirth = (pid: number): string =>
   process.platform === "linux" ? (readStatFields(pid)[19] ?? "") : runPs(pid, "lstart").replaceAll(" ", "_")
 
-/** The start time with the boot it belongs to: unique across restarts of the host. None when the process is gone. */
+/** Returns the start time with the id of the boot: unique across restarts of the host. None for an ended process. */
 export const readStartMark = (pid: number): Option.Option<string> =>
   Option.map(
     Option.liftPredicate(readProcessBirth(pid), (birth) => birth !== ""),
     (birth) => `${readProcFile("/proc/sys/kernel/random/boot_id").trim()} ${birth}`.trim()
   )
 
-/** The parts of a process's command line; empty when it cannot be read. */
+/** Returns the arguments of a process's command line; empty if unreadable. */
 export const readCommandLine = (pid: number): ReadonlyArray<string> =>
   process.platform === "linux" ? readProcFile(`/proc/${pid}/cmdline`).split("\0") : runPs(pid, "command").split(" ")
 
-/** How a recorded process number relates to the process that has the number now. */
+/** Relation of a recorded process to the current process with its pid. */
 export type ProcessMatch =
   | "same"
-  /** No process has the number. */
+  /** No process has the pid. */
   | "gone"
-  /** Another process has the number. */
+  /** Another process has the pid. */
   | "different"
   /** Unknown on this system. */
   | "unknown"
@@ -62,7 +65,7 @@ export const matchProcess = (pid: number, startMark: Option.Option<string>): Pro
   return Option.match(same, { onNone: () => "unknown", onSome: (it) => (it ? "same" : "different") })
 }
 
-/** False when no process could receive it. */
+/** False if no process can receive the signal. */
 export const sendSignal = (pid: number, name: NodeJS.Signals): boolean => {
   try {
     return process.kill(pid, name)

@@ -11,7 +11,7 @@ import { failedExitCode, misconfiguredExitCode } from "./ExitCode.ts"
 import { endWithParent } from "./ParentExit.ts"
 import { collectStartupGarbage } from "./StartupGarbage.ts"
 
-/** The settings are unusable; a restart would not help. */
+/** The settings are invalid; a restart would not help. */
 export class ProgramMisconfigured extends Data.TaggedError("ProgramMisconfigured")<{ readonly reason: string }> {
   override get message() {
     return this.reason
@@ -25,7 +25,7 @@ const findLogFormat = ({ log }: Settings) =>
 
 const exitWith = (code: number) => Effect.sync(() => process.exit(code))
 
-/** Runs a program's layers until SIGTERM or SIGINT. Exit codes: 0 after a signal, 78 for unusable settings, else 1. */
+/** Runs a program's layers until SIGTERM or SIGINT. Exit codes: 0 after a signal, 78 for invalid settings, else 1. */
 export const runProgram = (options: {
   readonly serviceName: string
   readonly kind: ProgramKind
@@ -38,12 +38,12 @@ export const runProgram = (options: {
         Effect.zipRight(collectStartupGarbage),
         Effect.zipRight(Effect.never),
         Effect.scoped,
-        // The output of a command is its result, and no library's.
+        // The output of a command is its result only, without logs of libraries.
         Effect.provide(findLogFormat(settings) === "json" ? LibraryLogs.layer : Layer.empty)
       )
   })
 
-/** The same for an effect that ends: exit code 0 on success. */
+/** As `runProgram`, for an effect that ends: exit code 0 on success. */
 export const runProgramCommand = (options: {
   readonly serviceName: string
   readonly kind: ProgramKind
@@ -52,7 +52,7 @@ export const runProgramCommand = (options: {
   ignoreDebuggerSignal()
   const main = Effect.gen(function* () {
     const { settings, warnings } = yield* loadProcessSettings(options.kind)
-    // A supervisor has logged them.
+    // Already logged by the supervisor.
     const warn = settings.supervised ? Effect.void : Effect.forEach(warnings, (text) => Effect.logWarning(text))
     const telemetry = Telemetry.layer({
       identity: {

@@ -34,7 +34,7 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
       Effect.gen(function* () {
         const logStoreError = yield* makeStoreErrorLog("Queue store failed", { queue: name })
         const queue = yield* Effect.acquireRelease(
-          // The event stream has no readers: a short one keeps the store small.
+          // The event stream has no readers, so a short one keeps the store small.
           Effect.sync(() => store.queue(name, { streams: { events: { maxLen: 100 } } }).on("error", logStoreError)),
           (queue) =>
             Effect.tryPromise(() => queue.close()).pipe(
@@ -55,7 +55,7 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
 
     const keepCompleted = settings.keepCompleted ?? { age: "7 days", count: 10_000 }
     const jobOptions: JobsOptions = {
-      // The largest integer of PostgreSQL: the worker stops by the policy of the job's kind.
+      // PostgreSQL's largest integer, since the worker stops by the policy of the job's kind.
       attempts: 2 ** 31 - 1,
       backoff: { type: retryBackoff },
       removeOnComplete: settings.cleanupInterval === undefined && keep(keepCompleted),
@@ -75,7 +75,7 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
       const found = yield* callStore("count", () =>
         queues[name].getJobCounts("active", "delayed", "completed", "failed")
       )
-      // Unlike the count of waiting jobs, this one has those of a paused queue.
+      // Unlike the count of waiting jobs, includes those of a paused queue.
       const { 0: waiting } = yield* callStore("count", () => queues[name].getCountsPerPriority([0]))
       return yield* Effect.mapError(
         Schema.decodeUnknown(Counts)({ ...found, waiting }),
@@ -84,7 +84,7 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
     })
 
     const deadLetters = Effect.fn("JobQueue.deadLetters")(function* (name: QueueName, limit: number) {
-      // To BullMQ an end of -1 means all of them.
+      // BullMQ treats an end of -1 as unlimited.
       if (limit < 1) return []
       const failed = yield* callStore("list", () => queues[name].getFailed(0, limit - 1))
       return failed.map((job): DeadLetter => {

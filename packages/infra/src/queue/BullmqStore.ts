@@ -4,21 +4,21 @@ import type { IQueueBackend, JobProgress, Processor, Queue, QueueOptions, Worker
 import { type Duration, Effect, Schema } from "effect"
 
 export interface BullmqSettings {
-  /** Pause after the first failure; 2 s when absent. */
+  /** Pause after the first failure; default: 2 s. */
   readonly firstRetryPause?: Duration.Duration
-  /** A worker that has not renewed a job's lock for this long has lost it; 10 s when absent. */
+  /** Time without renewal after which a worker loses a job's lock; default: 10 s. */
   readonly lockDuration?: Duration.DurationInput
-  /** Interval at which workers look for lost jobs; 5 s when absent. */
+  /** Interval at which workers check for lost jobs; default: 5 s. */
   readonly stalledInterval?: Duration.DurationInput
-  /** Deaths of its worker that a job survives; after one more it becomes a dead letter; 2 when absent. */
+  /** Worker deaths that a job survives before it becomes a dead letter; default: 2. */
   readonly maxStalledCount?: number
-  /** Waiting of jobs that a worker does not support; 30 minutes with pauses of 15 s when absent. */
+  /** Wait of jobs that a worker does not support; default: 30 minutes with pauses of 15 s. */
   readonly unsupported?: { readonly retention: Duration.DurationInput; readonly pause: Duration.DurationInput }
-  /** Retention of completed jobs, whose ids are not added again; 7 days and 10,000 when absent. */
+  /** Retention of completed jobs, whose ids cannot be added again; default: 7 days and 10,000. */
   readonly keepCompleted?: { readonly age: Duration.DurationInput; readonly count?: number }
-  /** Interval of the removal of completed jobs; at the end of each job when absent. */
+  /** Interval of the removal of completed jobs; default: at the end of each job. */
   readonly cleanupInterval?: Duration.DurationInput
-  /** Retention of dead letters; 30 days and 10,000 when absent. */
+  /** Retention of dead letters; default: 30 days and 10,000. */
   readonly keepFailed?: { readonly age: Duration.DurationInput; readonly count: number }
 }
 
@@ -35,11 +35,11 @@ export interface BullmqStore<B extends IQueueBackend, C> {
   ) => Worker<unknown, void, string, B, JobProgress, C>
 }
 
-/** The content of a job's row or hash. */
+/** Content of a job's row or hash. */
 const JobData = Schema.Struct({ payload: Schema.Unknown, trace: Schema.NullOr(TraceParent) })
 export const decodeJobData = Schema.decodeUnknownEither(JobData)
 
-/** Calls the store; `QueueUnavailable` after the timeout. */
+/** Calls the store; fails with `QueueUnavailable` after the timeout. */
 export const callStore = <A>(
   operation: string,
   run: () => Promise<A>,

@@ -33,10 +33,10 @@ import { makeStoreErrorLog } from "./StoreErrorLog.ts"
 type JobHandle<E, R> = (job: RunningJob) => Effect.Effect<void, E | JobPermanentlyFailed, R>
 type StoredJob = Job<unknown, void, string>
 
-/** Name of the pauses by `JobRetryPolicy` in the options of a job. */
+/** Name of `JobRetryPolicy` as backoff type in a job's options. */
 export const retryBackoff = "retry-policy"
 
-/** Time for an interrupted handler to clean up; its job then waits for the end of its lock. */
+/** Time for an interrupted handler to clean up; afterwards its job waits until its lock expires. */
 const handlerStopTimeout = Duration.seconds(5)
 
 export const makeBullmqWorker = <B extends IQueueBackend, C>(
@@ -44,7 +44,7 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
   settings: BullmqSettings
 ): (typeof JobQueue.Service)["consume"] =>
   Effect.fn("JobQueue.consume")(function* <E, R>(name: QueueName, options: ConsumeOptions, handle: JobHandle<E, R>) {
-    // Jobs run in fibers of their own: an interruption of the main fiber must not end them before the drain.
+    // Jobs run in separate fibers, since an interruption of the main fiber must not end them before the drain.
     const runtime = yield* Effect.runtime<R>()
     const running = new Map<string, Run>()
     let isReturning = false
@@ -56,7 +56,7 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
       Runtime.runFork(runtime)(Effect.annotateLogs(line, { queue: name, ...annotations }))
     }
 
-    /** The queue has given the job to another run, so that this one must end. */
+    /** The queue has assigned the job to another run, so this run must end. */
     const stopLost = (key: string) => {
       const run = running.get(key)
       if (run === undefined) return
@@ -92,7 +92,7 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
         run.fiber = fiber
         fiber.addObserver((exit) => {
           if (running.get(key) === run) running.delete(key)
-          // Without effect on a settled promise; a worker must never wait for an ended fiber.
+          // No effect on a settled promise; a worker must never wait for an ended fiber.
           reject(new Error(Exit.isFailure(exit) ? describeThrown(Cause.squash(exit.cause)) : "ended without a result"))
         })
       })
@@ -101,7 +101,7 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
       Effect.sync(() =>
         store
           .worker(name, process, {
-            // A worker that runs before its store is ready spins without yielding.
+            // A worker that runs before its store is ready loops without yielding.
             autorun: false,
             concurrency: options.concurrency,
             lockDuration: Duration.toMillis(settings.lockDuration ?? "10 seconds"),
@@ -110,7 +110,7 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
             // Pause after a refused connection; a closing worker waits for its end.
             runRetryDelay: 1000,
             settings: {
-              // PostgreSQL takes whole milliseconds only.
+              // PostgreSQL accepts only integer milliseconds.
               backoffStrategy: (failedRuns, _type, _error, job) =>
                 Math.round(
                   Duration.toMillis(
@@ -168,13 +168,13 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
     )
   })
 
-/** A job that a worker runs. */
+/** A running job of a worker. */
 interface Run {
   fiber: Fiber.RuntimeFiber<void> | undefined
   isLost: boolean
 }
 
-/** Ends a run whose job the queue has given to another one. BullMQ leaves the job alone on this error. */
+/** Ends a run whose job the queue has assigned to another run. BullMQ does not change the job on this error. */
 const abandon = Effect.zipRight(Effect.logWarning("Job stopped, its lock was lost"), Effect.fail(new WaitingError()))
 
 const runJob = <E, R>(
@@ -238,7 +238,7 @@ const count = (queue: QueueName, job: StoredJob, outcome: "done" | "failed" | "d
   )
 }
 
-/** Hands a job back to the queue without using up an attempt. */
+/** Returns a job to the queue without counting an attempt. */
 const handBack = (
   queue: QueueName,
   job: StoredJob,
@@ -263,7 +263,7 @@ const postpone = (queue: QueueName, job: StoredJob, token: string | undefined, a
     )
   )
 
-/** Reports the end of a run to BullMQ: `UnrecoverableError` makes a dead letter, any other error a retry. */
+/** Reports the end of a run to BullMQ: `UnrecoverableError` creates a dead letter, any other error a retry. */
 const settleJob = <E>(
   queue: QueueName,
   job: StoredJob,
@@ -311,7 +311,7 @@ const failJob = (
   )
 }
 
-/** Settles a run that ended by itself; an interrupted one returns to the queue without using up an attempt. */
+/** Settles a completed run; an interrupted run returns to the queue without counting an attempt. */
 const returnToQueue = <E>(
   queue: QueueName,
   job: StoredJob,

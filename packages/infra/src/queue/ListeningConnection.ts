@@ -2,7 +2,10 @@ import { PostgresConnection, type PostgresConnectionOptions } from "bullmq"
 
 type ListenClient = Awaited<ReturnType<PostgresConnection["getListenClient"]>>
 
-/** A worker's connection. BullMQ removes all listeners before it ends the client; an error in between would end the process. */
+/**
+ * Connection of a worker. BullMQ removes all listeners before it ends the client; an error in between would end the
+ * process.
+ */
 export class ListeningConnection extends PostgresConnection {
   readonly #logError: (error: Error) => void
   #client: ListenClient | undefined

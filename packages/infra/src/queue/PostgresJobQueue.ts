@@ -17,17 +17,17 @@ import { makeStoreErrorLog } from "./StoreErrorLog.ts"
 
 export interface PostgresJobQueueOptions extends BullmqSettings {
   readonly url: Redacted.Redacted
-  /** Schema of the tables; created when missing. */
+  /** Schema of the tables; created if absent. */
   readonly schema: string
 }
 
-/** Apart from the ends of jobs, whose transactions would each look for old ones. */
+/** Separate from the ends of jobs, since each of their transactions would search for old jobs. */
 const retention = { keepCompleted: { age: "1 hour" }, cleanupInterval: "1 minute" } as const
 
 /** A crash of the server can lose the last states of jobs, which then run again. Added jobs are durable. */
 const noWaitForDisk = { options: "-c synchronous_commit=off" }
 
-/** In milliseconds. A connection that is cut silently would else keep its worker waiting for minutes. */
+/** In milliseconds. Without it, a silently lost connection would block its worker for minutes. */
 const silence = { connect: 5000, answer: 15_000 }
 
 const largestSkewSeconds = 2
@@ -35,7 +35,7 @@ const largestSkewSeconds = 2
 const connectionsToAdd = 2
 const connectionsToWork = 2
 
-/** Jobs in PostgreSQL: up to two connections, and for each consumed queue up to two more and one that listens. */
+/** Jobs in PostgreSQL: up to two connections, plus up to three per consumed queue, one of them for LISTEN. */
 export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, QueueUnavailable> => {
   const { schema } = options
   const connectTo = (max: number) => ({
@@ -50,10 +50,10 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
   return Layer.scoped(
     JobQueue,
     Effect.gen(function* () {
-      // BullMQ does not migrate by itself, and a worker without tables spins without yielding.
+      // BullMQ does not migrate by itself, and a worker without tables loops without yielding.
       yield* migrate(options)
       const logStoreError = yield* makeStoreErrorLog("Queue store failed", { schema })
-      // One pool for all queues, to save connections.
+      // One pool for all queues saves connections.
       const connection = yield* Effect.acquireRelease(
         Effect.sync(() => new PostgresConnection(connectTo(connectionsToAdd)).on("error", logStoreError)),
         (connection) =>
@@ -63,7 +63,7 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
             Effect.catchAll((error) => Effect.logWarning("Queue connections not closed", error))
           )
       )
-      // BullMQ caches the first result forever, so it must be a success.
+      // BullMQ caches the first result permanently, so it must be a success.
       yield* callStore("connect", () => connection.waitUntilReady())
       yield* Effect.forkScoped(Effect.repeat(compareClocks(connection), Schedule.spaced("1 minute")))
       return yield* makeBullmqJobQueue<PostgresQueueBackend, PostgresConnectionOptions>(
@@ -97,7 +97,10 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
 
 const Now = Schema.Tuple(Schema.Struct({ now: Schema.Number }))
 
-/** Locks of jobs end by the clocks of workers: one that is ahead by half of a lock takes the jobs of live workers. */
+/**
+ * Locks of jobs expire by the clocks of workers: a clock that is ahead by half of a lock's duration takes the jobs of
+ * live workers.
+ */
 const compareClocks = (connection: PostgresConnection) =>
   Effect.gen(function* () {
     const before = yield* Clock.currentTimeMillis
@@ -115,18 +118,18 @@ const compareClocks = (connection: PostgresConnection) =>
     Effect.withTracerEnabled(false)
   )
 
-/** Migrates the schema; safe when several processes do so at once. */
+/** Migrates the schema; safe in concurrent processes. */
 const migrate = ({ schema, url }: PostgresJobQueueOptions) =>
   Effect.acquireUseRelease(
     callStore("connect", async () => {
       const client = new pg.Client({ connectionString: Redacted.value(url), connectionTimeoutMillis: 5000 })
-      // Without a listener, a broken connection would end the process.
+      // Without a listener, a lost connection would end the process.
       client.on("error", () => {})
       await client.connect()
       return client
     }),
     (client) =>
-      // Another process can be migrating.
+      // Another process may be migrating.
       callStore("migrate", () => runMigrations(client, schema), "1 minute"),
     (client) =>
       Effect.tryPromise(() => client.end()).pipe(

@@ -3,7 +3,7 @@ import { Inspectable, Predicate } from "effect"
 /** Removes U+0000 and lone surrogates, which PostgreSQL rejects. */
 export const toQueueText = (text: string): string => text.replaceAll("\u0000", "").toWellFormed()
 
-/** Returns the JSON of a value in a form that both stores accept. */
+/** Returns the JSON of a value in the subset that both stores accept. */
 export const toQueueJson = (value: unknown): unknown => {
   const text = JSON.stringify(value)
   return text === undefined ? null : clean(JSON.parse(text))
@@ -16,7 +16,7 @@ const clean = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [toQueueText(key), clean(member)]))
 }
 
-/** Describes any thrown value for operators. */
+/** Describes a thrown value for operators. */
 export const describeThrown = (thrown: unknown): string => {
   const text = hasReason(thrown)
     ? `${thrown._tag}: ${thrown.reason}`

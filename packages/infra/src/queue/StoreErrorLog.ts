@@ -1,6 +1,9 @@
 import { Clock, Effect, Option, Predicate, Runtime } from "effect"
 
-/** Logs errors that BullMQ and its drivers emit outside of calls: the first of a kind at once, repetitions every ten seconds. */
+/**
+ * Logs errors that BullMQ and its drivers emit outside of calls: the first of a kind at once, repetitions every ten
+ * seconds.
+ */
 export const makeStoreErrorLog = (
   message: string,
   annotations: Record<string, unknown>
@@ -19,7 +22,7 @@ export const makeStoreErrorLog = (
           }
           if (seen.size >= 50) seen.clear()
           seen.set(reason, { loggedAt: now, times: 0 })
-          // Without the error and its properties, which can hold arguments and rows.
+          // Omits the error and its properties, which can contain arguments and rows.
           yield* Effect.logWarning(message).pipe(
             Effect.annotateLogs({ ...annotations, reason, repeated: before?.times ?? 0 })
           )

@@ -1,21 +1,21 @@
 import { Duration } from "effect"
 import { RateLimiterRes } from "rate-limiter-flexible"
 
-/** A key's window as the store last reported it. */
+/** Window of a key as last reported by the store. */
 interface KnownWindow {
   /** Infinite before the first report. */
   consumed: number
   /** Epoch milliseconds. */
   endsAt: number
-  /** Admitted takes that are not sent to the store yet. */
+  /** Admitted takes not yet sent to the store. */
   pending: number
-  /** Takes that the store has not reported yet. */
+  /** Sent takes not yet reported by the store. */
   sent: number
-  /** Takes whose write failed: the store may not have counted them. */
+  /** Takes with a failed write, which the store may not have counted. */
   lost: number
-  /** Settles when the store has reported all deferred takes that were sent. */
+  /** Resolves after the store has reported all deferred takes that were sent. */
   written: Promise<unknown>
-  /** The take that asks the store for the window; the others of a burst wait for it. */
+  /** The take that reads the window from the store; concurrent takes wait for it. */
   opening: Promise<void> | undefined
   /** Whether the last write failed. */
   isAlone: boolean
@@ -27,16 +27,16 @@ const maximumKeys = 10_000
 export interface DeferredCountsOptions {
   readonly count: number
   readonly now: () => number
-  /** Counts several takes of a key at the store; rejects with the window when it is exhausted. */
+  /** Counts several takes of a key in the store; rejects with the window if it is exhausted. */
   readonly consume: (key: string, takes: number) => Promise<RateLimiterRes>
   readonly onStoreFailure: (cause: unknown) => void
-  /** Length of a window that the process counts alone while the store does not answer; absent: such takes fail. */
+  /** Length of a window that the process counts alone while the store is unavailable; absent: such takes fail. */
   readonly windowAlone?: Duration.Duration | undefined
 }
 
 /**
- * Hot path: admits a take without the store while the window that the store last reported has room, and counts it shortly
- * after. Exact within one process, also while the store fails; another one sees a take after the delay of its write.
+ * Hot path: admits a take without the store while the last reported window has room, and counts it shortly afterwards.
+ * Exact within a process, even while the store is unavailable; other processes see a take after the delay of its write.
  */
 export class DeferredCounts {
   readonly #options: DeferredCountsOptions
@@ -46,7 +46,7 @@ export class DeferredCounts {
     this.#options = options
   }
 
-  /** False when the store must tell; the caller then takes there. */
+  /** False if the store must decide; then the caller takes from the store. */
   admit(key: string): boolean {
     const window = this.#windows.get(key)
     if (window === undefined || window.endsAt <= this.#options.now()) return false
@@ -56,7 +56,7 @@ export class DeferredCounts {
     return true
   }
 
-  /** Counts a take at the store, after the takes that were admitted before. */
+  /** Counts a take in the store, after the previously admitted takes. */
   async take(key: string): Promise<void> {
     const window = this.#windowOf(key)
     if (window.opening !== undefined) {
@@ -75,12 +75,12 @@ export class DeferredCounts {
     return this.#takePending(key, window)
   }
 
-  /** The store alone decides about the key until it reports again. */
+  /** Leaves decisions on the key to the store until its next report. */
   forget(key: string): void {
     this.#windows.delete(key)
   }
 
-  /** A failed opening is the failure of all who wait, unless the process counts alone since. */
+  /** A failed opening fails all its waiters, unless the process now counts alone. */
   async #waitForOpening(opening: Promise<void>, window: KnownWindow): Promise<void> {
     try {
       await opening
@@ -133,7 +133,7 @@ export class DeferredCounts {
     try {
       this.#keep(window, await this.#options.consume(key, takes))
     } catch (rejected) {
-      // A key that the library rejects from memory has no count.
+      // The library has no count for a key that it rejects from memory.
       if (rejected instanceof RateLimiterRes)
         this.#keep(window, { consumedPoints: Number.POSITIVE_INFINITY, msBeforeNext: rejected.msBeforeNext })
       else if (!this.#countAlone(window, takes)) {
@@ -146,7 +146,10 @@ export class DeferredCounts {
     }
   }
 
-  /** The window keeps what a store without an answer may have lost. False when the process counts alone and it is exhausted. */
+  /**
+   * The window includes takes that an unavailable store may have lost. False if the process counts alone and the window
+   * is exhausted.
+   */
   #countAlone(window: KnownWindow, takes: number): boolean {
     const { count, now, windowAlone } = this.#options
     if (windowAlone !== undefined && window.endsAt <= now()) {
@@ -160,7 +163,7 @@ export class DeferredCounts {
     return !window.isAlone || window.consumed <= count
   }
 
-  /** The rejection of the library. */
+  /** The library's rejection. */
   #exhaustionOf(window: KnownWindow): unknown {
     return new RateLimiterRes(0, window.endsAt - this.#options.now(), window.consumed)
   }

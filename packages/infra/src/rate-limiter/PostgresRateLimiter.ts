@@ -11,13 +11,13 @@ export interface PostgresRateLimiterOptions {
   readonly limits: Record<LimitName, Limit>
 }
 
-/** Of the table of windows; created when missing. */
+/** Schema of the table of windows; created if absent. */
 const schema = "limits"
 const table = "windows"
 const connections = 2
 const clearing = Schedule.spaced("5 minutes")
 
-/** Up to two connections of its own: limits do not queue behind slow queries. */
+/** Up to two dedicated connections, so that limits do not queue behind slow queries. */
 export const layer = (options: PostgresRateLimiterOptions): Layer.Layer<RateLimiter, RateLimitStoreUnavailable> =>
   Layer.scoped(
     RateLimiter,
@@ -40,7 +40,7 @@ export const layer = (options: PostgresRateLimiterOptions): Layer.Layer<RateLimi
               ...store,
               ...toLimiterOptions(name, limit),
               tableCreated: true,
-              // The library's own timer would outlive the Layer.
+              // The library's timer would outlive the Layer.
               clearExpiredByTimeout: false
             })
         )
@@ -70,7 +70,7 @@ const openPool = (url: Redacted.Redacted) =>
     )
   )
 
-/** Advisory lock: concurrent `create ... if not exists` of starting processes can fail in PostgreSQL. */
+/** Takes an advisory lock, since concurrent `create ... if not exists` can fail in PostgreSQL. */
 const createTable = <E>(pool: pg.Pool, create: () => Effect.Effect<void, E>) =>
   Effect.acquireUseRelease(
     Effect.tryPromise(() => pool.connect()),
@@ -92,7 +92,7 @@ const createTable = <E>(pool: pg.Pool, create: () => Effect.Effect<void, E>) =>
     Effect.mapError((cause) => new RateLimitStoreUnavailable({ cause }))
   )
 
-/** PostgreSQL has no expiry of rows. */
+/** Deletes expired rows, since PostgreSQL has no expiry. */
 const clearExpired = (pool: pg.Pool) =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis

@@ -9,7 +9,7 @@ import { RateLimitStoreUnavailable, makeRateLimiter, toLimiterOptions } from "./
 export interface RedisRateLimiterOptions {
   readonly url: Redacted.Redacted
   readonly limits: Record<LimitName, Limit>
-  /** Prefix of every key; default `limits`. */
+  /** Prefix of every key; default: `limits`. */
   readonly prefix?: string
 }
 

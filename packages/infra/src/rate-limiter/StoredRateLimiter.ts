@@ -19,8 +19,9 @@ const outageRetryAfter = Duration.seconds(5)
 const storeTimeout = Duration.seconds(2)
 
 /**
- * Options of the library, whose windows are whole seconds. The prefix contains the window, so that a changed setting holds at once.
- * A key at twice its limit is rejected from memory: a flood does not load the store, and concurrent refunds stay possible below.
+ * Options of the library, whose windows are whole seconds. The prefix contains the window, so that a changed setting
+ * applies at once. A key at twice its limit is rejected from memory, so that a flood does not load the store while
+ * concurrent refunds stay possible below.
  */
 export const toLimiterOptions = (name: LimitName, limit: Limit) => {
   const duration = Math.max(1, Math.ceil(Duration.toSeconds(limit.window)))
@@ -32,7 +33,7 @@ export const toLimiterOptions = (name: LimitName, limit: Limit) => {
   }
 }
 
-/** Hashed: keys come from requests, so they have any length and contain addresses and emails. */
+/** Hashed, since keys are derived from requests: they have any length and contain addresses and emails. */
 const hashLimitKey = (key: string): string => hash("sha256", key, "base64url")
 
 const withinStoreTimeout = <A>(answer: Promise<A>): Promise<A> => {
@@ -43,7 +44,7 @@ const withinStoreTimeout = <A>(answer: Promise<A>): Promise<A> => {
   return Promise.race([answer, expired]).finally(() => clearTimeout(timer))
 }
 
-/** RateLimiter over one limiter of the library per limit. */
+/** RateLimiter with one limiter of the library per limit. */
 export const makeRateLimiter = (
   limiters: Record<LimitName, RateLimiterStoreAbstract>
 ): Effect.Effect<typeof RateLimiter.Service> =>
@@ -54,7 +55,7 @@ export const makeRateLimiter = (
       )
     )
 
-    /** The library rejects with the window's state when it is exhausted, and with any other value when the store fails. */
+    /** The library rejects with the window's state if it is exhausted, and with another value if the store fails. */
     const run = <A>(operation: () => Promise<A>) =>
       Effect.tryPromise({
         try: operation,
@@ -87,7 +88,7 @@ export const makeRateLimiter = (
         Effect.catchAll((rejected) => {
           if (rejected instanceof RateLimiterRes)
             return new RateLimitExceeded({ limit, retryAfter: Duration.millis(Math.max(1, rejected.msBeforeNext)) })
-          // 503 and not 429: the client exceeded nothing.
+          // 503 instead of 429, since the client exceeded nothing.
           const outcome = isCountedWithoutStore(limit)
             ? Effect.void
             : Effect.die(
@@ -110,7 +111,7 @@ export const makeRateLimiter = (
       const stored = hashLimitKey(key)
       deferredCounts[limit]?.forget(stored)
       yield* run(async () => {
-        // The window may have ended since `take`; the next one starts at zero.
+        // The window may have ended since `take`; the next window starts at zero.
         const { consumedPoints } = await withinStoreTimeout(limiter.reward(stored))
         if (consumedPoints < 0) await withinStoreTimeout(limiter.penalty(stored, -consumedPoints))
       }).pipe(

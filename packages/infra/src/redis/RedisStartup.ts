@@ -7,7 +7,7 @@ class RedisProbeFailed extends Data.TaggedError("RedisProbeFailed")<{ readonly r
 
 const probeTimeout = 3000
 
-/** Connects once and waits for a reply. The reason is that of the connection, not of the queued command. */
+/** Connects once and waits for a reply. The reason is that of the connection instead of the queued command. */
 const probe = (url: Redacted.Redacted) =>
   Effect.acquireUseRelease(
     Effect.sync(
@@ -41,7 +41,7 @@ const describeRejection = (reason: string, address: string) => {
     : `REDIS_URL: Redis at ${address} rejects the user or password; correct them`
 }
 
-/** Waits until Redis responds. A rejected password is not waited for. */
+/** Waits until Redis responds; fails at once for a rejected password. */
 export const requireRedis = Effect.fn("RedisStartup.require")((url: Redacted.Redacted) => {
   const address = readHostPort(url, 6379)
   return waitUntilResponding(probe(url), {
@@ -51,6 +51,6 @@ export const requireRedis = Effect.fn("RedisStartup.require")((url: Redacted.Red
   }).pipe(Effect.mapError(({ reason }) => new ProgramMisconfigured({ reason: describeRejection(reason, address) })))
 })
 
-/** Waits until Redis responds, when `REDIS_URL` is set. Programs provide it once to everything that uses Redis. */
+/** Waits until Redis responds, if `REDIS_URL` is set. Programs provide it once to all users of Redis. */
 export const layer = (redisUrl: Option.Option<Redacted.Redacted>) =>
   Option.match(redisUrl, { onNone: () => Layer.empty, onSome: (url) => Layer.effectDiscard(requireRedis(url)) })

@@ -9,7 +9,7 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import { Effect, Layer, Match } from "effect"
 import * as RuntimeClient from "./RuntimeClient.ts"
 
-/** Berth's own runtime over HTTP, with each instance's runtime token. */
+/** Berth's runtime over HTTP, with each instance's runtime token. */
 export const layer: Layer.Layer<AgentRuntime, never, HttpClient.HttpClient> = Layer.scoped(
   AgentRuntime,
   Effect.map(Effect.all([HttpClient.HttpClient, makeIdleTimeouts]), ([http, timers]) => {
@@ -42,7 +42,7 @@ const toRuntimeUnreachable = (error: RuntimeClient.RuntimeUnresponsive | Runtime
     ? new RuntimeUnreachable({ reason: error.message })
     : new RuntimeUnreachable({ reason: error.reason, unsent: error.unsent })
 
-/** A rejected turn has failed; any other status means that the runtime itself does not work. */
+/** A rejected turn has failed; any other status means that the runtime does not work. */
 const toChatError = Match.typeTags<
   RuntimeClient.RuntimeUnresponsive | RuntimeClient.RuntimeRequestRejected | ExchangeFailed | RuntimeStreamProblem,
   RuntimeUnreachable | TurnFailed

@@ -1,8 +1,8 @@
 const maximumCauseDepth = 8
 
 /**
- * Whether a call failed because nothing listens at the address. Only then nothing was sent: a reset can follow an arrived
- * request. Of a host with several addresses all must refuse.
+ * Whether a call failed because nothing listens at the address, so nothing was sent; a reset can follow a received
+ * request. For a host with several addresses, all of them must refuse.
  */
 export const isConnectionRefused = (error: unknown, depth = 0): boolean => {
   if (!(error instanceof Error) || depth > maximumCauseDepth) return false

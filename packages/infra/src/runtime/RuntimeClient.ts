@@ -21,7 +21,7 @@ import { Data, Duration, Effect, Option, type ParseResult, Redacted, Schema, typ
 import { isConnectionRefused } from "./ConnectionRefusal.ts"
 import { agent } from "./UnixSocketClient.ts"
 
-/** No response, or an unreadable one. `unsent`: there was no connection, so nothing was sent. */
+/** The response is missing or unreadable. `unsent`: there was no connection, so nothing was sent. */
 export class RuntimeUnresponsive extends Data.TaggedError("RuntimeUnresponsive")<{
   readonly reason: string
   readonly unsent?: boolean | undefined
@@ -36,12 +36,12 @@ export interface RuntimeEndpoint {
   readonly token: Redacted.Redacted
 }
 
-/** The protocol of Berth's own runtime. */
+/** Protocol of Berth's runtime. */
 export interface RuntimeClient {
   readonly health: (
     runtime: RuntimeEndpoint
   ) => Effect.Effect<RuntimeHealth, RuntimeUnresponsive | RuntimeRequestRejected>
-  /** Bytes of all agents' files; none of a runtime of an earlier release. */
+  /** Bytes of all agents' files; none for a runtime of an earlier release. */
   readonly measureStorage: (
     runtime: RuntimeEndpoint
   ) => Effect.Effect<Option.Option<number>, RuntimeUnresponsive | RuntimeRequestRejected>
@@ -52,7 +52,7 @@ export interface RuntimeClient {
     runtime: RuntimeEndpoint,
     configuration: RuntimeConfiguration
   ) => Effect.Effect<void, RuntimeUnresponsive | RuntimeRequestRejected>
-  /** Returns when the runtime has accepted the turn, which ends with the scope. */
+  /** Returns after the runtime has accepted the turn. Closing the scope ends the turn. */
   readonly turn: (
     runtime: RuntimeEndpoint,
     turn: Turn
@@ -70,7 +70,7 @@ const healthTimeout = Duration.seconds(2)
 const idleTimeout = Duration.seconds(3 * sseKeepAliveSeconds)
 const turnTimeout = Duration.minutes(30)
 
-/** `timers`: those of all turns. */
+/** `timers`: shared by all turns. */
 export const make = (anyClient: HttpClient.HttpClient, timers = makeIdleTimeouts): RuntimeClient => {
   const readTurn = readRuntimeSource(RuntimeTurnEvent, {
     idle: idleTimeout,
@@ -78,7 +78,7 @@ export const make = (anyClient: HttpClient.HttpClient, timers = makeIdleTimeouts
     onTimeout: () => new RuntimeUnresponsive({ reason: "it stopped sending, or its answer does not end" }),
     timers
   })
-  // The runtime is part of the platform: its spans join the caller's trace.
+  // The runtime is part of the platform, so its spans join the caller's trace.
   const client = HttpClient.withTracerPropagation(anyClient, true)
 
   const send = (
@@ -164,7 +164,7 @@ const awaitHead = (within: Duration.Duration) =>
 
 const encodeTurn = Schema.encodeSync(Schema.parseJson(Turn))
 
-/** A longer body closes the connection. */
+/** Longer bodies close the connection. */
 const readBody = (response: HttpClientResponse.HttpClientResponse) =>
   Effect.scoped(Effect.flatMap(makeChunkSource(response.stream), readBodyText))
 

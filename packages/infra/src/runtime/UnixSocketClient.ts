@@ -9,13 +9,13 @@ import type { Duplex } from "node:stream"
 
 const suffix = ".unix"
 
-/** The origin of an HTTP server on a Unix socket: its host name is the path in hexadecimal. */
+/** Returns the origin of an HTTP server on a Unix socket: its host name is the path in hexadecimal. */
 export const makeSocketEndpoint = (path: string): string => `http://${Buffer.from(path).toString("hex")}${suffix}`
 
 const parseSocketPath = (host: string | null | undefined): string | undefined =>
   host?.endsWith(suffix) === true ? Buffer.from(host.slice(0, -suffix.length), "hex").toString() : undefined
 
-/** A link, or a socket of another account than its directory's, could lead to another server. */
+/** A link, or a socket owned by another account than its directory, could belong to another server. */
 const isReplaced = (path: string): boolean => {
   const found = lstatSync(path)
   return !found.isSocket() || found.uid !== lstatSync(dirname(path)).uid
@@ -39,7 +39,8 @@ class UnixSocketAgent extends Agent {
     const socket = new Socket()
     const failure = findFailure(path)
     if (failure === undefined) return socket.connect({ path })
-    // Through the callback: the request does not listen for errors of the socket yet, and an unhandled one ends the process.
+    // Through the callback, since the request does not yet listen for errors of the socket, and an unhandled one ends
+    // the process.
     setImmediate(() => callback?.(failure, socket))
     return undefined
   }

@@ -19,7 +19,7 @@ const describeReadFailure = (cause: unknown) =>
     ? "it is not there"
     : `it cannot be read (${String(cause)})`
 
-/** Largest SKILL.md in bytes. */
+/** Maximum bytes of SKILL.md. */
 const limit = 256 * 1024
 
 const readSkill = (directory: string, folder: string) => {

@@ -22,7 +22,7 @@ const text = (limit: number) =>
     )
   )
 
-/** The front matter; unknown members are ignored. */
+/** Front matter; unknown members are ignored. */
 const FrontMatter = Schema.Struct({
   name: SkillId.annotations({
     message: () => ({ message: "must be lower case, digits and single hyphens, at most 64 characters", override: true })
@@ -47,7 +47,7 @@ const tierKey = "berth-tier"
 const split = /^---[ \t]*\n([\s\S]*?)(?:^|\n)---[ \t]*(?:\n([\s\S]*))?$/
 
 const yaml = (source: string): Either.Either<unknown, string> => {
-  // Deep nesting exhausts the stack of the parser.
+  // Deep nesting overflows the parser's stack.
   const parsed = Either.try({
     try: () => parseDocument(source, { prettyErrors: false }),
     catch: () => "its front matter is not YAML"
@@ -98,14 +98,17 @@ export const parseSkillFile = (folder: string, source: string): Either.Either<Sk
     }
   })
 
-/** Front matter of other authors: `allowed-tools` may name tools of other agents, and unknown members are errors, as in the AgentSkills validator. */
+/**
+ * Front matter of external authors: `allowed-tools` may name tools of other agents, and unknown members are errors, as
+ * in the AgentSkills validator.
+ */
 const UploadedFrontMatter = Schema.Struct({
   ...FrontMatter.fields,
   "allowed-tools": Schema.optional(Schema.Union(Schema.Array(Schema.String), Schema.String))
 })
 const decodeUploaded = Schema.decodeUnknownEither(UploadedFrontMatter, { errors: "all", onExcessProperty: "error" })
 
-/** Parses the SKILL.md of an uploaded folder; null for a folder without a name of its own. */
+/** Parses the SKILL.md of an uploaded folder; null for a folder without a name. */
 export const parseUploadedSkillFile = (folder: string | null, source: string) =>
   Either.gen(function* () {
     const [, front = "", body] = yield* splitSource(source)

@@ -20,11 +20,11 @@ const sizeOf = (files: ReadonlyArray<SkillFile>) => files.reduce((sum, { content
 
 const segment = /^[A-Za-z0-9_-][A-Za-z0-9._ -]*$/
 
-/** Relative, without dots, and with characters that every file system takes. */
+/** A relative path without dots, with characters that every file system accepts. */
 const isSafePath = (path: string) =>
   path.length <= skillLimits.pathLength && path.split("/").every((part) => segment.test(part) && !part.endsWith("."))
 
-/** Files that archivers add. */
+/** Files added by archivers. */
 const isIgnored = (path: string) => path.startsWith("__MACOSX/") || path.split("/").at(-1) === ".DS_Store"
 
 const checkFiles = (given: ReadonlyArray<SkillFile>): Either.Either<ReadonlyArray<SkillFile>, SkillInvalid> => {
@@ -43,7 +43,7 @@ const checkFiles = (given: ReadonlyArray<SkillFile>): Either.Either<ReadonlyArra
   return repeated === undefined ? Either.right(files) : Either.left(invalid(`The path ${repeated} is there twice.`))
 }
 
-/** The folder may be the root or the only folder of the root. */
+/** Finds the folder: the root, or the only folder in the root. */
 const findFolder = (files: ReadonlyArray<SkillFile>) => {
   if (files.some(({ path }) => path === skillFileName)) return { folder: null, files }
   const [folder = ""] = files[0]?.path.split("/") ?? []
@@ -59,7 +59,7 @@ const decodeText = (file: SkillFile) =>
     catch: () => invalid(`${file.path} is not UTF-8 text.`)
   })
 
-/** Decoding recurses; it begins with values whose nesting is limited. */
+/** Whether nesting is limited, since decoding is recursive. */
 const isShallow = (value: unknown, levels: number): boolean =>
   typeof value !== "object" ||
   value === null ||
@@ -90,7 +90,7 @@ const readTools = (files: ReadonlyArray<SkillFile>) =>
     return tools
   })
 
-/** Reads a skill's folder, which comes from another author. */
+/** Reads a skill's folder of an external author. */
 export const readSkillFiles = (given: ReadonlyArray<SkillFile>): Either.Either<UploadedSkill, SkillInvalid> =>
   Either.gen(function* () {
     const { files, folder } = findFolder(yield* checkFiles(given))

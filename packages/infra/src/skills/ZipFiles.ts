@@ -2,14 +2,14 @@ import { SkillInvalid, type SkillFile, skillLimits } from "@berth/domain/skills/
 import { Effect } from "effect"
 import { type Entry, fromBuffer, type ZipFile } from "yauzl"
 
-/** Entries of an archive, folders included. */
+/** Maximum entries of an archive, including folders. */
 const maximumEntries = 4 * skillLimits.files
 
 const isLink = ({ externalFileAttributes }: Entry) => ((externalFileAttributes >>> 16) & 0o170000) === 0o120000
 
 const fail = (reason: string) => new SkillInvalid({ reason: `The zip archive cannot be used: ${reason}.` })
 
-/** Stops as soon as the contents are larger than allowed, whatever the archive declares. */
+/** Stops as soon as the contents exceed the limit, regardless of the declared size. */
 const readContent = (zip: ZipFile, entry: Entry, remaining: number) =>
   Effect.async<Uint8Array, SkillInvalid>((resume) => {
     zip.openReadStream(entry, (error, stream) => {
@@ -36,7 +36,7 @@ const open = (content: Uint8Array) =>
     })
   })
 
-/** The next entry; null after the last one. */
+/** Reads the next entry; null after the last. */
 const readEntry = (zip: ZipFile) =>
   Effect.async<Entry | null, SkillInvalid>((resume) => {
     zip.removeAllListeners()
@@ -46,7 +46,7 @@ const readEntry = (zip: ZipFile) =>
     zip.readEntry()
   })
 
-/** Returns the files of an archive: no links, no encrypted entries, names inside of the archive's root. */
+/** Returns the files of an archive. Rejects links, encrypted entries, and names outside of the archive's root. */
 export const readZip = (content: Uint8Array): Effect.Effect<ReadonlyArray<SkillFile>, SkillInvalid> =>
   Effect.gen(function* () {
     const zip = yield* open(content)

@@ -31,7 +31,7 @@ interface Running {
 export interface CardBehavior {
   /** Charges stay in processing until their outcome is decided. */
   readonly isBankDebit?: boolean
-  /** A decline code, for a card that is declined: insufficient_funds. */
+  /** Decline code of a card that is declined, for example insufficient_funds. */
   readonly declines?: string
   /** Requires authentication by the cardholder, which is impossible off-session. */
   readonly wantsAuthentication?: boolean
@@ -49,10 +49,10 @@ export interface CardProcessorCall {
   readonly input: unknown
 }
 
-/** The card processor in memory: its customers' actions, its calls and its behavior. */
+/** Card processor in memory: actions of its customers, its calls and its behavior. */
 export interface InMemoryCardProcessor extends TestPortHandle<CardProcessorCall, CardProcessor["Type"]> {
   readonly saveCard: (customerId: CustomerId, behavior?: CardBehavior) => Effect.Effect<void>
-  /** Pays at the address of a checkout; fails where nothing can be paid. */
+  /** Pays at the URL of a checkout; fails if there is nothing to pay. */
   readonly pay: (url: URL) => Effect.Effect<void, Error>
   readonly purchased: (customerId: CustomerId) => Effect.Effect<CardPurchases>
   /** Decides the outcome of all pending bank debits. */
@@ -286,7 +286,7 @@ const makeState = () => {
   }
 }
 
-/** A card processor in memory, up and without customers, unless the behavior is replaced. */
+/** A card processor in memory, available and without customers, unless the behavior is replaced. */
 export const layer: Layer.Layer<CardProcessor | CardProcessorTest> = Layer.effectContext(
   Effect.gen(function* () {
     const { service, ...state } = makeState()

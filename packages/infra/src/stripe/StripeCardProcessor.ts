@@ -83,7 +83,7 @@ export const layer = (options: StripeCardProcessorOptions): Layer.Layer<CardProc
 
 const notConfigured = () => new CardProcessorNotConfigured()
 
-/** Without a key every call fails. */
+/** Every call fails without a key. */
 export const layerNotConfigured: Layer.Layer<CardProcessor> = Layer.succeed(CardProcessor, {
   createCustomer: notConfigured,
   createCheckout: notConfigured,

@@ -13,7 +13,7 @@ type StripeCharges = Pick<Context.Tag.Service<CardProcessor>, "hasSavedCard" | "
 
 /** Charges of saved cards. */
 export const makeStripeCharges = (call: StripeCall): StripeCharges => {
-  /** The charge of an attempt that was paid or is processing. */
+  /** Finds the paid or processing charge of an attempt. */
   const findCharge = (customerId: CustomerId, attempt: string) =>
     Effect.map(
       call((stripe) => stripe.paymentIntents.list({ customer: customerId, limit: 100 })),
@@ -45,14 +45,14 @@ export const makeStripeCharges = (call: StripeCall): StripeCharges => {
       function* (request) {
         const { customerId, idempotencyKey } = request
         const method = yield* findSavedMethod(customerId)
-        // The card may have been charged by an earlier request and removed since.
+        // An earlier request may have charged the card, which was then removed.
         if (Option.isNone(method))
           return Option.getOrElse(yield* findCharge(customerId, idempotencyKey), () => ChargeOutcome.NeedsCheckout())
         return yield* call((stripe) =>
           stripe.paymentIntents.create(makeChargeParams(method.value, request), { idempotencyKey })
         ).pipe(
           Effect.map((intent) => Option.getOrElse(readCharge(intent), () => ChargeOutcome.NeedsCheckout())),
-          // The first request named another card: its outcome counts.
+          // The first request named another card; its outcome counts.
           Effect.catchIf(
             ({ error }) => isIdempotencyConflict(error),
             (failed) =>

@@ -4,17 +4,17 @@ import Stripe from "stripe"
 export interface StripeAccess {
   readonly secretKey: Redacted.Redacted
   readonly apiUrl: URL
-  /** Milliseconds that one try may take. */
+  /** Timeout of one try in milliseconds. */
   readonly timeout?: number
 }
 
 const defaultTimeout = 10_000
-/** Tries after the first one. A write keeps its idempotency key over all of them. */
+/** Tries after the first. All tries of a write use the same idempotency key. */
 const retries = 1
-/** Another request with the same key is running. */
+/** Another request with the same key is in progress. */
 const idempotencyRetry = Schedule.intersect(Schedule.spaced("250 millis"), Schedule.recurs(40))
 
-/** Codes only: the processor's message may contain personal data or a key. */
+/** Codes only, since the processor's message may contain personal data or a key. */
 export const describeStripeError = (error: unknown): string => {
   if (error instanceof StripeAnswerUnexpected) return "its answer is none of its API"
   if (!(error instanceof Stripe.errors.StripeError)) return "it broke off"
@@ -24,10 +24,10 @@ export const describeStripeError = (error: unknown): string => {
     .join(", ")
 }
 
-/** A success without an object of the API, for example of a proxy. */
+/** A successful response without an object of the API, for example from a proxy. */
 class StripeAnswerUnexpected extends Data.TaggedError("StripeAnswerUnexpected") {}
 
-/** Every object of the API names its kind, and a list has its members. */
+/** Every object of the API names its kind; a list has its members. */
 const isStripeObject = (answer: unknown): boolean =>
   Predicate.hasProperty(answer, "object") &&
   Predicate.isString(answer.object) &&
@@ -48,7 +48,7 @@ export const isStripeRequestInvalid = (error: unknown): boolean =>
 export const isCustomerMissing = (error: unknown): boolean =>
   isStripeObjectMissing(error) && error instanceof Stripe.errors.StripeError && error.param === "customer"
 
-/** The key was used for another request. */
+/** The key was used for a different request. */
 export const isIdempotencyConflict = (error: unknown): boolean =>
   error instanceof Stripe.errors.StripeIdempotencyError && !isIdempotencyKeyInUse(error)
 
@@ -60,15 +60,15 @@ export class StripeCallFailed {
   }
 }
 
-/** A card error, which is the buyer's. */
+/** A card error, caused by the buyer. */
 export const isCardError = (error: unknown): error is Stripe.errors.StripeCardError =>
   error instanceof Stripe.errors.StripeCardError
 
 export type StripeCall = ReturnType<typeof makeStripeClient>
 
 /**
- * The library does not settle a call whose answer is JSON without members, such as a text of a proxy: its handler of the response
- * throws. A rejected body is a failed call.
+ * The library never settles a call whose response is JSON without members, such as a text of a proxy, since its handler
+ * throws. A rejected body becomes a failed call.
  */
 const makeHttpClient = () => {
   const client = Stripe.createNodeHttpClient()
@@ -86,7 +86,7 @@ const makeHttpClient = () => {
   return client
 }
 
-/** The processor's own client, one per process: it keeps its connections. */
+/** Client of the processor, one per process, which reuses its connections. */
 export const makeStripeClient = ({ apiUrl, secretKey, timeout = defaultTimeout }: StripeAccess) => {
   const isPlain = apiUrl.protocol === "http:"
   const stripe = new Stripe(Redacted.value(secretKey), {

@@ -16,7 +16,7 @@ import {
 export const toCardProcessorUnavailable = ({ error }: StripeCallFailed) =>
   new CardProcessorUnavailable({ reason: describeStripeError(error) })
 
-/** Card errors are the buyer's; all others are the processor's. */
+/** Card errors are caused by the buyer; all others by the processor. */
 export const toPurchaseFailure = (failed: StripeCallFailed) =>
   isCardError(failed.error)
     ? new PurchaseDeclined({
@@ -31,7 +31,7 @@ export const missingOrUnavailable = (
 ): Effect.Effect<never, CardCustomerMissing | CardProcessorUnavailable> =>
   isCustomerMissing(failed.error) ? new CardCustomerMissing({ customerId }) : toCardProcessorUnavailable(failed)
 
-/** Default for a customer that no longer exists. */
+/** Replaces the failure of a missing customer with a default. */
 export const orWhereMissing =
   <A>(nothing: A) =>
   <B>(found: Effect.Effect<B, StripeCallFailed>): Effect.Effect<A | B, StripeCallFailed> =>

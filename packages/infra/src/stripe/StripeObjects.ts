@@ -17,9 +17,7 @@ import { Option, Schema } from "effect"
 import type Stripe from "stripe"
 import { makeLineItem, productNames, type StripePriceIds } from "./StripePrices.ts"
 
-/*
- * Requests and responses of the API, as pure functions.
- */
+/* Requests and responses of the API, as pure functions. */
 
 /** Metadata of a charge or checkout: the id of its purchase attempt. */
 export const attemptKey = "attempt"
@@ -31,7 +29,7 @@ const makeMetadata = (purchase: Purchase, userId: string): Record<string, string
   ...(purchase.kind === "credits" ? { credits: String(purchase.credits) } : {})
 })
 
-/** The id of an object that may be expanded. */
+/** Returns the id of an object that may be expanded. */
 export const readId = (named: string | { readonly id: string } | null) =>
   typeof named === "string" ? named : (named?.id ?? null)
 
@@ -77,7 +75,7 @@ export const makeCheckoutParams = (
     customer: customerId,
     client_reference_id: userId,
     line_items: [makeLineItem(prices, purchase)],
-    // Only the checkout itself names the attempt: later payments of its subscription do not end the attempt.
+    // Only the checkout itself names the attempt, since later payments of its subscription do not end the attempt.
     metadata: { ...metadata, [attemptKey]: idempotencyKey },
     success_url: successUrl.href,
     cancel_url: cancelUrl.href,
@@ -111,7 +109,7 @@ export const makePriceParams = (plan: SoldPlanId): Stripe.PriceCreateParams => {
   }
 }
 
-/** The current price until the period ends, then `price`. */
+/** The current price until the end of the period, then `price`. */
 export const makeScheduleParams = (
   current: Stripe.SubscriptionItem,
   plan: SoldPlanId,

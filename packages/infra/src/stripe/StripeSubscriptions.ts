@@ -18,7 +18,7 @@ type StripeSubscriptions = Pick<
   "listSubscriptions" | "updateSubscription" | "scheduleSubscriptionChange" | "cancelSubscription"
 >
 
-/** Running subscriptions and changes of their plan. */
+/** Running subscriptions, and changes of their plan. */
 export const makeStripeSubscriptions = (call: StripeCall, prices: StripePriceIds): StripeSubscriptions => {
   const findPrice = (plan: SoldPlanId, idempotencyKey: string) => {
     const id = prices.plans[plan]

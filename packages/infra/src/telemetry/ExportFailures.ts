@@ -1,4 +1,4 @@
-/** The result of an export, as the SDK reports it. */
+/** Result of an export, as reported by the SDK. */
 interface ExportResult {
   readonly code: number
   readonly error?: Error
@@ -8,7 +8,7 @@ interface Exporter<Items> {
   export: (items: Items, done: (result: ExportResult) => void) => void
 }
 
-/** An address without credentials and query. */
+/** Removes credentials and query from an address. */
 export const toPublicAddress = (url: string): string => {
   if (!URL.canParse(url)) return "an invalid address"
   const { origin, pathname } = new URL(url)
@@ -22,7 +22,9 @@ const describe = (error: Error | undefined): string => {
   return error.name
 }
 
-/** Observes the exports of an exporter: `onFailure` once until exports succeed again, then `onRecovery`. */
+/**
+ * Observes the exports of an exporter: calls `onFailure` at the first failure, and `onRecovery` at the next success.
+ */
 export const observeExports = <Items, E extends Exporter<Items>>(
   exporter: E & Exporter<Items>,
   on: { readonly failure: (reason: string) => void; readonly recovery: () => void }

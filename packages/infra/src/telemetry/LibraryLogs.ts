@@ -15,7 +15,7 @@ const methods = ["debug", "log", "info", "warn", "error"] as const
 
 const clean = (text: string) => redactText(text.slice(0, maximumTextLength))
 
-/** Logs what libraries write to the console, warnings of Node.js and uncaught errors, which end the process. */
+/** Logs console output of libraries, warnings of Node.js and uncaught errors, which end the process. */
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const runtime = yield* Effect.runtime<never>()

@@ -9,7 +9,7 @@ export interface LineWriter {
   readonly flush: () => void
 }
 
-/** Writes the lines of one turn of the event loop together, since each write costs a system call. */
+/** Writes the lines of a turn of the event loop together, since each write costs a system call. */
 export const makeLineWriter = (sink: TextSink): LineWriter => {
   let lines: Array<string> = []
   const flush = () => {

@@ -3,11 +3,9 @@ import { parseModelName } from "@berth/domain/ai/models/ModelRoutes"
 import type { Attributes } from "@opentelemetry/api"
 import { type CollectionResult, DataPointType, type MetricData } from "@opentelemetry/sdk-metrics"
 
-/*
- * Metrics have names of Prometheus. By OTLP they have units of UCUM, and the names of the semantic conventions where there is one.
- */
+/* Metrics have Prometheus names. In OTLP they have UCUM units, and names of the semantic conventions if defined. */
 
-/** Units by name, the first that matches. Text in braces is an annotation of UCUM: what is counted. */
+/** Units by name; the first match wins. Text in braces is a UCUM annotation: the counted items. */
 const units: ReadonlyArray<readonly [name: RegExp, unit: string]> = [
   [/_seconds(_total)?$/, "s"],
   [/^effect_fiber_lifetimes$/, "ms"],
@@ -31,7 +29,7 @@ const units: ReadonlyArray<readonly [name: RegExp, unit: string]> = [
   [/^effect_fiber_/, "{fiber}"]
 ]
 
-/** The unit of a metric by its name; none for an unknown one. */
+/** Returns the unit of a metric by its name; none for an unknown one. */
 export const findUnit = (name: string): string | undefined => units.find(([pattern]) => pattern.test(name))?.[1]
 
 interface Convention {
@@ -39,7 +37,7 @@ interface Convention {
   readonly toAttributes: (labels: Attributes) => Attributes
 }
 
-/** Histograms that the semantic conventions name. */
+/** Histograms with names in the semantic conventions. */
 const conventions: ReadonlyMap<string, Convention> = new Map([
   [
     "http_server_request_duration_seconds",
@@ -49,7 +47,7 @@ const conventions: ReadonlyMap<string, Convention> = new Map([
         ...rest,
         "http.request.method": method,
         "http.route": route,
-        // The convention has the status itself, of which there are too many for a histogram.
+        // The convention uses the status itself, which has too many values for a histogram.
         "berth.http.response.status_class": status
       })
     }
@@ -84,7 +82,7 @@ const toConventional = (metric: MetricData): MetricData => {
       }
 }
 
-/** Collected metrics with conventional names, attributes and units. Pure. */
+/** Converts collected metrics to conventional names, attributes and units. Pure. */
 export const toConventionalMetrics = ({ errors, resourceMetrics }: CollectionResult): CollectionResult => ({
   errors,
   resourceMetrics: {

@@ -6,7 +6,7 @@ import { Effect, Layer, Option } from "effect"
 import { createServer } from "node:http"
 import type { Settings } from "../configuration/Settings.ts"
 
-/** Serves `/metrics` with the figures of this process and the present ones of the queues. */
+/** Serves `/metrics` with the current figures of this process and of the queues. */
 export const metricsEndpoint = (text: Effect.Effect<string>) =>
   HttpLayerRouter.use((router) =>
     Effect.flatMap(JobQueue, (jobs) =>
@@ -20,7 +20,7 @@ export const metricsEndpoint = (text: Effect.Effect<string>) =>
     )
   )
 
-/** The listener at `METRICS_PORT`, if set. A process whose port is taken runs without it. */
+/** Listener at `METRICS_PORT`, if set. If the port is in use, the process runs without it. */
 export const fromSettings = ({ metrics: { host, port } }: Pick<Settings, "metrics">, text: Effect.Effect<string>) =>
   Option.match(port, {
     onNone: () => Layer.empty,

@@ -10,7 +10,7 @@ const started = { _tag: "Started", startTime: 0n } as const
 /** A span with ids and name only. */
 class NonExportedSpan implements Tracer.Span {
   readonly _tag = "Span"
-  /** So that other processes need not record their part of the trace. */
+  /** Other processes need not record their part of the trace. */
   readonly sampled = false
   readonly status = started
   readonly attributes = nothing
@@ -27,7 +27,7 @@ class NonExportedSpan implements Tracer.Span {
     this.traceId = parent._tag === "Some" ? parent.value.traceId : `${digits()}${digits()}${digits()}${digits()}`
   }
 
-  /** Created lazily: most spans are never read. */
+  /** Created lazily, since most spans are never read. */
   get spanId(): string {
     this.#spanId ??= `${digits()}${digits()}`
     return this.#spanId
@@ -40,8 +40,8 @@ class NonExportedSpan implements Tracer.Span {
 }
 
 /**
- * Tracer without an exporter: logs, errors and calls to other processes carry the trace ids; events and attributes are
- * dropped.
+ * Tracer without an exporter: logs, errors and calls to other processes contain the trace ids; events and attributes
+ * are dropped.
  */
 export const nonExportingTracer: Tracer.Tracer = Tracer.make({
   span: (name, parent, context, _links, _startTime, kind) => new NonExportedSpan(name, parent, context, kind),

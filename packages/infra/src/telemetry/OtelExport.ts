@@ -26,21 +26,19 @@ import { toReadableSpan } from "./RelayedSpans.ts"
 import { makeRelayQueue } from "./RelayQueue.ts"
 import { nameAttribute, toAttributeValue } from "./SpanConventions.ts"
 
-/*
- * Export by the SDK of OpenTelemetry. Loaded only by processes that export.
- */
+/* Export by the OpenTelemetry SDK. Loaded only by processes that export. */
 
-/** Time of the last export at the end of a process. */
+/** Time for the last export at the end of a process. */
 const flushTimeout = "3 seconds"
 
-/** Spans of instances that wait for their export, spans of a batch, and the time until a smaller batch: as the SDK's own. */
+/** Limits as in the SDK: waiting spans of instances, spans of a batch, and the time until a smaller batch. */
 const maximumRelayedSpans = 2048
 const relayBatchSize = 512
 const relayInterval = "5 seconds"
 
 const scopeName = "berth"
 
-/** Ends with a last export, within a limit. */
+/** Ends with a last export, within a time limit. */
 const endWith = (provider: { readonly forceFlush: () => Promise<void>; readonly shutdown: () => Promise<void> }) =>
   Effect.addFinalizer(() =>
     Effect.tryPromise(() => provider.forceFlush()).pipe(
@@ -219,7 +217,7 @@ export const layer = (settings: TelemetrySettings, identity: ExportedResource) =
     Option.match(signals.traces, { onNone: () => noExporter, onSome: traces }),
     Option.match(signals.metrics, { onNone: () => Layer.empty, onSome: metrics }),
     Option.match(signals.logs, { onNone: () => Layer.empty, onSome: logs }),
-    // Log records are a signal of their own, so spans do not repeat them.
+    // Log records are a separate signal, so spans do not repeat them.
     Logger.remove(Logger.tracerLogger)
   )
 }

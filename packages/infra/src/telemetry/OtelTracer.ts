@@ -72,7 +72,7 @@ export const finishSpan = (end: SpanEnd, time: HrTime) => {
   }
 }
 
-/** A span of the SDK that gets its name, attributes and status by the conventions when it ends. */
+/** An SDK span that gets its name, attributes and status by the conventions at its end. */
 class ExportedSpan implements Tracer.Span {
   readonly _tag = "Span"
   readonly traceId: string
@@ -135,7 +135,7 @@ class ExportedSpan implements Tracer.Span {
   }
 }
 
-/** Effect's tracer over one of the SDK. */
+/** Effect tracer over an SDK tracer. */
 export const makeOtelTracer = (tracer: OtelTracer): Tracer.Tracer =>
   Tracer.make({
     span: (name, parent, context, links, startTime, kind) =>

@@ -9,8 +9,8 @@ import {
 } from "node:perf_hooks"
 
 /*
- * Figures of the process and of Node.js, under the names that dashboards of `prom-client` expect. They are read when metrics are,
- * so a process without readers has no cost.
+ * Figures of the process and of Node.js, named as in `prom-client` for its dashboards. Updated on reading, so a process
+ * without readers has no cost.
  */
 
 const gauge = (name: string, description: string) => Metric.gauge(name, { description })
@@ -53,7 +53,7 @@ interface Observation {
   utilization: EventLoopUtilization
 }
 
-/** Period of the timer that measures delays; the delays contain it. */
+/** Period of the timer that measures delays; included in the delays. */
 const resolutionMillis = 20
 const nanosPerSecond = 1e9
 
@@ -77,7 +77,7 @@ const observe = (): Observation => {
 let observation: Observation | undefined
 const samplers = new Set<() => void>()
 
-/** Registers a reader of figures, which runs when metrics are read. Returns its removal. */
+/** Registers a function that updates figures when metrics are read. Returns a function that removes it. */
 export const addSampler = (sample: () => void): (() => void) => {
   samplers.add(sample)
   return () => void samplers.delete(sample)

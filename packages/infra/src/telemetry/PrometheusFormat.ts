@@ -19,14 +19,14 @@ const labels = (tags: ReadonlyArray<{ readonly key: string; readonly value: stri
 const isIncremental = ({ keyType }: MetricKey.MetricKey.Untyped) =>
   MetricKeyType.isCounterKey(keyType) && keyType.incremental
 
-/** Counters of the Effect runtime have no suffix. */
+/** Adds the missing suffix to counters of the Effect runtime. */
 const toConventionalName = (key: MetricKey.MetricKey.Untyped) =>
   isIncremental(key) && !key.name.endsWith("_total") ? `${key.name}_total` : key.name
 
 const formatFamily = (name: string, { help, lines, type }: MetricFamily) =>
   `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n${lines.join("\n")}\n`
 
-/** Formats one gauge that is read elsewhere. */
+/** Formats a gauge with a value from another source. */
 export const formatGauge = (
   name: string,
   help: string,
@@ -69,7 +69,7 @@ export const renderPrometheus = (): string => {
   return [...families].map(([name, family]) => formatFamily(name, family)).join("")
 }
 
-/** The figures of this process as they are now, in that format. */
+/** Returns the current figures of this process in that format. */
 export const readPrometheus: Effect.Effect<string> = Effect.sync(() => {
   sampleProcess()
   return renderPrometheus()

@@ -1,11 +1,14 @@
 export interface RelayQueue<Owner, Span> {
   readonly add: (owner: Owner, span: Span) => void
-  /** Removes at most `limit` spans, of the owners in turn. */
+  /** Removes at most `limit` spans, owners in turn. */
   readonly take: (limit: number) => ReadonlyArray<Span>
   readonly size: () => number
 }
 
-/** Spans that wait for their export. A full queue loses the newest span of the owner with the most, so that no owner pushes out others' spans. */
+/**
+ * Spans that wait for their export. A full queue drops the newest span of the owner with the most spans, so that no
+ * owner displaces the spans of others.
+ */
 export const makeRelayQueue = <Owner, Span>(capacity: number): RelayQueue<Owner, Span> => {
   const waiting = new Map<Owner, Array<Span>>()
   let size = 0

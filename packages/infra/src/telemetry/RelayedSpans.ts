@@ -19,7 +19,7 @@ const toExit = (exit: RuntimeSpan["exit"]): Exit.Exit<unknown, unknown> => {
 const isOfRuntimes = ([key]: RuntimeSpan["attributes"][number]) =>
   /^(?:http|url|server|client|network|gen_ai|berth|error)\./.test(key)
 
-/** Characters of a span's attributes, since many spans wait while the collector is down. */
+/** Maximum characters of a span's attributes, since many spans wait while the collector is unavailable. */
 const maximumAttributesLength = 16_384
 
 const limitAttributes = (attributes: RuntimeSpan["attributes"]): RuntimeSpan["attributes"] => {
@@ -27,7 +27,7 @@ const limitAttributes = (attributes: RuntimeSpan["attributes"]): RuntimeSpan["at
   return attributes.filter((attribute) => (left -= JSON.stringify(attribute).length) >= 0)
 }
 
-/** A span of a runtime, by the conventions, under a resource that the runtime does not choose. */
+/** Converts a span of a runtime by the conventions, with a resource that the runtime cannot choose. */
 export const toReadableSpan = (
   span: RuntimeSpan,
   from: { readonly resource: Resource; readonly instrumentationScope: ReadableSpan["instrumentationScope"] }

@@ -3,8 +3,8 @@ import { Cause, Exit, type Tracer } from "effect"
 import { summarizeSql } from "./SqlSummary.ts"
 
 /*
- * Names, attributes and status of spans by the OpenTelemetry semantic conventions (HTTP, database, messaging, GenAI), from the
- * name, attributes and exit that a span has at its end.
+ * Names, attributes and status of spans by the OpenTelemetry semantic conventions (HTTP, database, messaging, GenAI),
+ * derived from the name, attributes and exit of a span at its end.
  */
 
 type Attributes = ReadonlyMap<string, unknown>
@@ -26,7 +26,7 @@ export interface RecordedException {
 export interface ConventionalSpan {
   readonly name: string
   readonly attributes: Readonly<Record<string, AttributeValue>>
-  /** Otherwise the status is unset. */
+  /** False leaves the status unset. */
   readonly isError: boolean
   readonly exception: RecordedException | undefined
 }
@@ -48,11 +48,11 @@ export const toAttributeValue = (value: unknown): AttributeValue => {
   return toText(value).slice(0, maximumTextLength)
 }
 
-/** Namespaces of the registry of the semantic conventions, and our own. */
+/** Namespaces in the registry of the semantic conventions, and Berth's. */
 const namespaces =
   /^(?:berth|client|code|db|error|exception|gen_ai|http|messaging|network|otel|process|server|session|url|user|user_agent)\./
 
-/** The name of an attribute as it is exported: in our namespace unless it has one of the registry, in snake case. */
+/** Returns the exported name of an attribute in snake case: in Berth's namespace unless it has a registered one. */
 export const nameAttribute = (key: string): string =>
   namespaces.test(key) ? key : `berth.${key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`
 
@@ -68,13 +68,13 @@ const numberOf = (attributes: Attributes, key: string): number | undefined => {
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"])
 
-/** Of the router; the route of an unknown path is no route. */
+/** Route of the router; none for an unknown path. */
 const routeOf = (attributes: Attributes): string | undefined => {
   const route = textOf(attributes, "http.route")
   return route === "*" || route === "/*" ? undefined : route
 }
 
-/** The kind of a span: a transaction is no call of the database by itself. */
+/** Returns the kind of a span: a transaction alone is not a database call. */
 export const toConventionalKind = (name: string, kind: Tracer.SpanKind): Tracer.SpanKind =>
   name === "sql.transaction" ? "internal" : kind
 
@@ -104,10 +104,10 @@ export const nameSpan = ({ attributes, kind, name }: Omit<SpanEnd, "exit">): str
 
 const isHeader = (key: string) => key.startsWith("http.request.header.") || key.startsWith("http.response.header.")
 
-/** Clients of Unix sockets have the path in hexadecimal digits as the host of their URLs. */
+/** URLs of clients on Unix sockets have the path in hexadecimal digits as host. */
 const socketHost = /^((?:[\da-f]{2})+)\.unix$/
 
-/** `server.address` is a host or the path of a socket; the HTTP client of the platform sets an origin. */
+/** `server.address` is a host or a socket's path; the platform's HTTP client sets an origin. */
 const hostOf = (address: string) => {
   const host = URL.canParse(address) ? new URL(address).hostname || address : address
   const [, path] = socketHost.exec(host) ?? []
@@ -144,14 +144,14 @@ const readSql = ({ attributes }: SpanEnd): Record<string, AttributeValue> => {
   }
 }
 
-/** Attributes of other conventions, and those without content. */
+/** Attributes of other conventions, and empty ones. */
 const isDropped = ({ attributes, kind }: SpanEnd, key: string, value: unknown) =>
   isHeader(key) ||
   value === undefined ||
   value === null ||
   (key === "url.full" && kind === "server") ||
   (key === "url.query" && value === "") ||
-  // The name of PostgreSQL's socket has its port.
+  // The name of PostgreSQL's socket contains its port.
   (key === "server.port" &&
     !attributes.has("db.query.text") &&
     hostOf(textOf(attributes, "server.address") ?? "").startsWith("/")) ||
@@ -166,7 +166,7 @@ const describeAttributes = (end: SpanEnd): Record<string, AttributeValue> => {
   return { ...made, ...readHttp(end), ...readSql(end) }
 }
 
-/** Failures of infrastructure by the naming rule of errors; every other typed failure is a refusal. */
+/** Failures of infrastructure by the naming rule of errors; all other typed failures are refusals. */
 const infrastructureFailure =
   /(?:Unavailable|Unreachable|Unresponsive|TimedOut|TimeoutException|ConnectionLost|ConnectionFailed|CallFailed|ProviderFailed|TurnFailed|ToolFailed|StartFailed|SpawnFailed|JobPermanentlyFailed|SqlError|RequestError|ResponseError)$/
 
@@ -189,7 +189,7 @@ const describeException = (error: unknown): RecordedException => {
     type: tagOf(error),
     // The search for secrets takes quadratic time.
     message: redactText(thrown.message.slice(0, 2 * maximumTextLength)).slice(0, maximumTextLength),
-    // Frames only: the first lines repeat the message.
+    // Frames only, since the first lines repeat the message.
     stacktrace: (thrown.stack ?? "")
       .split("\n")
       .filter((line) => /^\s+at /.test(line))
@@ -241,7 +241,7 @@ const judge = ({ attributes, exit, kind }: SpanEnd): Judgment => {
   }
 }
 
-/** A span as it is exported. */
+/** Converts a span for export. */
 export const describeSpan = (end: SpanEnd): ConventionalSpan => {
   const { errorType, exception, isError, refusal, sqlState } = judge(end)
   return {

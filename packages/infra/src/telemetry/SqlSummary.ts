@@ -1,4 +1,4 @@
-/** `db.query.summary` of a statement, and the operation and table where there is one of each. */
+/** `db.query.summary` of a statement, with its operation and table if there is one of each. */
 export interface SqlSummary {
   readonly text: string
   readonly operation: string | undefined
@@ -7,7 +7,7 @@ export interface SqlSummary {
 
 const maximumSummaryLength = 255
 
-/** Comments, string literals, and the uses of `from` and `update` that name no table. */
+/** Comments, string literals, and occurrences of `from` and `update` without a table. */
 const noise =
   /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|\bextract\s*\(\s*\w+\s+from\b|\bdistinct\s+from\b|\bfor\s+(?:no\s+key\s+)?update\b(?:\s+of\s+[\w.]+)?|\bdo\s+update\b/gi
 
@@ -41,7 +41,7 @@ const summarize = (query: string): SqlSummary => {
     )
       tables.push(table)
   }
-  // A select without a table adds nothing where another step names one.
+  // A select without a table is dropped if another step names one.
   const named = operations.filter(({ tables }) => tables.length > 0)
   const shown = named.length > 0 ? named : operations.slice(0, 1)
   const tables = new Set(shown.flatMap(({ tables }) => tables))
@@ -58,7 +58,7 @@ const summarize = (query: string): SqlSummary => {
 const maximumKnownQueries = 2000
 const known = new Map<string, SqlSummary>()
 
-/** Cached: the statements of a process are constant. */
+/** Cached, since the statements of a process are constant. */
 export const summarizeSql = (query: string): SqlSummary => {
   const found = known.get(query)
   if (found !== undefined) return found

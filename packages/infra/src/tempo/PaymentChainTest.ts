@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Option, Ref, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { makeTestPort } from "../testing/TestPort.ts"
 
-/** A transfer to sign; of the first token by default. */
+/** A transfer to sign; default: of the first token. */
 export interface TransferRequest {
   readonly token?: string
   readonly to: string
@@ -18,18 +18,18 @@ export interface TransactionOverrides {
   /** Seconds since the epoch. */
   readonly validAfter?: number
   readonly validBefore?: number
-  /** The payer has no funds. */
+  /** Whether the payer has no funds. */
   readonly isUnfunded?: boolean
-  /** The payer can pay the fee but not the transfer. */
+  /** Whether the payer can pay only the fee. */
   readonly reverts?: boolean
-  /** The fee needs a second signature. */
+  /** Whether the fee requires a second signature. */
   readonly needsFeePayer?: boolean
 }
 
-/** A chain that tests pay on. */
+/** A chain on which tests pay. */
 export interface PaymentNetwork {
   readonly chain: PaymentChain["Type"]
-  /** The chain while its node is unreachable. */
+  /** The chain with an unreachable node. */
   readonly withoutNode: PaymentChain["Type"]
   readonly chainId: number
   readonly token: string
@@ -38,7 +38,7 @@ export interface PaymentNetwork {
   readonly sign: (transfers: ReadonlyArray<TransferRequest>, overrides?: TransactionOverrides) => Effect.Effect<string>
 }
 
-/** A transaction of this network is its JSON, in hex. */
+/** A transaction of this network is JSON in hex. */
 const Transaction = Schema.parseJson(
   Schema.Struct({
     payer: Schema.Int,
@@ -66,7 +66,7 @@ const mark = "0x76"
 /** A call of the chain. */
 export interface PaymentChainCall {
   readonly method: keyof PaymentChain["Type"]
-  /** The signed transaction or the hash. */
+  /** Signed transaction or hash. */
   readonly input: string
 }
 
@@ -174,7 +174,7 @@ export const make = Effect.gen(function* () {
     ...network,
     ...handle,
     hashOf,
-    /** Every broadcast transaction, repeats included. */
+    /** All broadcast transactions, including repetitions. */
     broadcastTransactions: Ref.get(sent),
     setAvailable: (up: boolean) => Ref.set(isUp, up),
     /** False keeps new transactions pending; true mines pending and new ones. */
@@ -188,7 +188,7 @@ export const make = Effect.gen(function* () {
             yield* Ref.update(known, (all) => new Map([...all, [hashOf(raw), executed(transaction.value)]]))
         }
       }),
-    /** Whether broadcasts take effect but their responses are lost. */
+    /** Whether responses of successful broadcasts are lost. */
     setDropsResponses: (loses: boolean) => Ref.set(losesAnswers, loses)
   }
 })
@@ -200,7 +200,7 @@ export class PaymentChainTest extends Context.Tag("@berth/test/PaymentChainTest"
   InMemoryPaymentNetwork
 >() {}
 
-/** A chain in memory; transactions are mined at once, unless the behavior is replaced. */
+/** A chain in memory that mines transactions at once, unless the behavior is replaced. */
 export const layer: Layer.Layer<PaymentChain | PaymentChainTest> = Layer.effectContext(
   Effect.map(make, (network) => Context.make(PaymentChain, network.chain).pipe(Context.add(PaymentChainTest, network)))
 )

@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { decodeFunctionData, type Hex, isHex, keccak256 } from "viem"
 import { Abis, Transaction } from "viem/tempo"
 
-/** The transfer of a call, if it is a token transfer by the signer. */
+/** Returns the transfer of a call, if it is a token transfer by the signer. */
 const transferOf = ({ data, to }: { readonly data?: Hex | undefined; readonly to?: string | null | undefined }) => {
   if (data === undefined || to === undefined || to === null) return undefined
   try {
@@ -16,7 +16,7 @@ const transferOf = ({ data, to }: { readonly data?: Hex | undefined; readonly to
     const [recipient, amount, memo] = call.args
     return { token: to.toLowerCase(), to: recipient.toLowerCase(), amount, memo: memo?.toLowerCase() }
   } catch {
-    // Calls of other functions have no place in the token's interface.
+    // The token's interface excludes calls of other functions.
     return undefined
   }
 }
@@ -24,16 +24,16 @@ const transferOf = ({ data, to }: { readonly data?: Hex | undefined; readonly to
 const transfersOf = (calls: ReadonlyArray<Parameters<typeof transferOf>[0]>): ReadonlyArray<TokenTransfer> =>
   calls.flatMap((call) => transferOf(call) ?? [])
 
-/** Tempo transactions and EIP-1559 transactions; other types are rejected. */
+/** Whether the transaction is a Tempo transaction; besides these, only EIP-1559 transactions are accepted. */
 const isTempo = (raw: Hex): raw is `0x76${string}` => raw.startsWith("0x76")
-/** The envelope that is sent to a fee payer. */
+/** Whether the envelope is for a fee payer. */
 const isForFeePayer = (raw: Hex): raw is `0x78${string}` => raw.startsWith("0x78")
 const isFeeMarket = (raw: Hex): raw is `0x02${string}` => raw.startsWith("0x02")
 
 const readTempo = async (raw: `0x76${string}` | `0x78${string}`): Promise<SignedTransaction | undefined> => {
   const transaction = Transaction.deserialize(raw)
   if (transaction.signature === undefined) return undefined
-  // Nodes canonicalize the signature before they hash the transaction, so the canonical form is sent.
+  // Nodes canonicalize the signature before they hash the transaction, so the canonical form is broadcast.
   const canonical = await Transaction.serialize(transaction)
   return {
     hash: keccak256(canonical),

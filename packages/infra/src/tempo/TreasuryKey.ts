@@ -6,17 +6,17 @@ import { createECDH } from "node:crypto"
 
 export class TreasuryKeyMalformed extends Data.TaggedError("TreasuryKeyMalformed")<{ readonly reason: string }> {}
 
-/** The key of a new wallet: `0x` and 64 hex digits. It controls all received payments. */
+/** Generates the key of a wallet: `0x` and 64 hex digits. It controls all received payments. */
 export const generateTreasuryKey = (): Redacted.Redacted => Redacted.make(generatePrivateKey())
 
-/** OpenSSL's curve: the one in JavaScript takes a tenth of a second for its first key, at every start. */
+/** Uses OpenSSL's curve, since the JavaScript one takes a tenth of a second for its first key, at every start. */
 const derivePublicKey = (privateKey: string) => {
   const curve = createECDH("secp256k1")
   curve.setPrivateKey(privateKey.slice("0x".length), "hex")
   return `0x${curve.getPublicKey("hex")}` as const
 }
 
-/** The address of a treasury key's wallet. */
+/** Returns the address of a treasury key's wallet. */
 export const deriveTreasuryAddress = (key: Redacted.Redacted): Either.Either<WalletAddress, TreasuryKeyMalformed> => {
   // The message of the library may contain the key.
   const malformed = () => new TreasuryKeyMalformed({ reason: "must be a private key, 0x and 64 hex digits" })

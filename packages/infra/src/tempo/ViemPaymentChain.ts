@@ -21,7 +21,7 @@ import { Abis } from "viem/tempo"
 import type { ChainNode } from "../chain/ChainNode.ts"
 import { readTempoTransaction } from "./TempoTransaction.ts"
 
-/** The token transfers of a receipt. A transfer with a memo has two events side by side; it is one transfer. */
+/** Returns the token transfers in a receipt. A transfer with a memo has two adjacent events; it is one transfer. */
 const transfersIn = (logs: Array<Log>): ReadonlyArray<TokenTransfer> => {
   const events = parseEventLogs({ abi: Abis.tip20, eventName: ["Transfer", "TransferWithMemo"], logs })
   const keyOf = ({ address, args }: (typeof events)[number]) =>
@@ -60,7 +60,7 @@ const pendingOf = async (client: Client, hash: Hex): Promise<ChainTransaction> =
 
 const unknown = (error: BaseError) => (isNotThere(error) ? ChainTransaction.Unknown() : undefined)
 
-// Codes of rejected transactions: server error, invalid parameters, transaction rejected (EIP-1474).
+// Error codes of rejected transactions: server error, invalid parameters, transaction rejected (EIP-1474).
 const refusals = new Set([-32_000, -32_602, -32_003])
 const knownAlready = /already (known|imported|exists)|known transaction/i
 
@@ -72,8 +72,8 @@ const verdictOn = (error: BaseError): BroadcastVerdict | undefined => {
 }
 
 /**
- * A Tempo chain behind its JSON-RPC node. Blocks are final, so a receipt is a confirmation. Reads do not wait: callers poll for
- * pending transactions.
+ * A Tempo chain accessed through its JSON-RPC node. Blocks are final, so a receipt is a confirmation. Reads do not
+ * wait: callers poll for pending transactions.
  */
 export const layer = (node: ChainNode): Layer.Layer<PaymentChain> =>
   Layer.succeed(

@@ -1,8 +1,8 @@
 import { Effect, Ref, Stream } from "effect"
 
-/** The handle of a test Layer: calls of a port, and its behavior. */
+/** Handle of a test Layer: calls of a port, and its behavior. */
 export interface TestPortHandle<Call, Behavior> {
-  /** All calls so far, oldest first. */
+  /** All calls, oldest first. */
   readonly calls: Effect.Effect<ReadonlyArray<Call>>
   /** Replaces parts of the behavior while an effect runs. */
   readonly withBehavior: (
@@ -10,7 +10,7 @@ export interface TestPortHandle<Call, Behavior> {
   ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
-/** A handle with the functions by which a test Layer records its calls and follows the current behavior. */
+/** Makes a handle, with the functions by which a test Layer records calls and reads the current behavior. */
 export const makeTestPort = <Call, Behavior extends object>(defaults: Behavior) =>
   Effect.map(Effect.all([Ref.make<ReadonlyArray<Call>>([]), Ref.make<Behavior>(defaults)]), ([recorded, current]) => {
     const record = (call: Call) =>
@@ -33,7 +33,7 @@ export const makeTestPort = <Call, Behavior extends object>(defaults: Behavior) 
         Effect.flatMap(record(call), respond),
       stream: <A, E, R>(call: Call, respond: (behavior: Behavior) => Stream.Stream<A, E, R>) =>
         Stream.unwrap(Effect.map(record(call), respond)),
-      /** The current behavior, for questions that are not recorded. */
+      /** Current behavior, for reads that are not recorded. */
       behavior: Ref.get(current)
     }
   })

@@ -43,7 +43,7 @@ const codings: Readonly<Record<string, (() => NodeJS.ReadWriteStream & Readable)
   br: createBrotliDecompress
 }
 
-/** Some sites compress in spite of the request. */
+/** Decompresses, since some sites ignore the requested encoding. */
 const decompress = (response: IncomingMessage): Readable => {
   const unpack = codings[(response.headers["content-encoding"] ?? "").trim().toLowerCase()]
   if (unpack === undefined) return response

@@ -8,7 +8,7 @@ export class WebPagesTest extends Context.Tag("@berth/test/WebPagesTest")<
   TestPortHandle<string, WebPages["Type"]>
 >() {}
 
-/** Pages that show their address. */
+/** Pages that contain their address. */
 export const layer: Layer.Layer<WebPages | WebPagesTest> = Layer.effectContext(
   Effect.map(
     makeTestPort<string, WebPages["Type"]>({

@@ -40,14 +40,14 @@ const readAssertion = read(AssertionResponse)
 const check = <A>(verify: () => Promise<A>) =>
   Effect.tryPromise({
     try: verify,
-    // Messages of the library quote values of the response.
+    // The library's messages quote values of the response.
     catch: (cause) => invalid(cause instanceof Error ? cause.message.slice(0, 200) : "unreadable")
   })
 
 const decodeBytes = (text: string) =>
   Encoding.decodeBase64Url(text).pipe(Effect.mapError(() => invalid("not base64url")))
 
-/** Pages of other sites embed no page of ours. */
+/** Rejects responses from pages embedded in other sites. */
 const requireSameOrigin = (clientDataJson: string) =>
   Effect.filterOrFail(
     check(async () => decodeClientDataJSON(clientDataJson)),
@@ -55,7 +55,7 @@ const requireSameOrigin = (clientDataJson: string) =>
     () => invalid("cross-origin")
   )
 
-/** Attestation is not requested. Certificates could make the library request URLs of the client's choice. */
+/** Attestation is not requested. Certificates could cause the library to request URLs chosen by the client. */
 const requireNoCertificates = (attestationObject: string) =>
   Effect.gen(function* () {
     const bytes = yield* decodeBytes(attestationObject)

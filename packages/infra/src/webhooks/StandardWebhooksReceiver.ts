@@ -5,7 +5,7 @@ import { createHmac } from "node:crypto"
 import { OutboundClient } from "../net/OutboundClient.ts"
 
 const defaultTimeout = Duration.seconds(15)
-/** The rest of a response is not read. */
+/** Further bytes of a response are not read. */
 const maximumBytes = 64 * 1024
 
 const sign = (content: string, secret: Redacted.Redacted): string => {
@@ -13,7 +13,7 @@ const sign = (content: string, secret: Redacted.Redacted): string => {
   return `v1,${createHmac("sha256", key).update(content).digest("base64")}`
 }
 
-/** The headers of Standard Webhooks 1.0.0; a signature per secret, the newest first. */
+/** Makes the headers of Standard Webhooks 1.0.0, with one signature per secret, the newest first. */
 export const makeWebhookHeaders = ({ body, id, secrets, sentAt }: WebhookMessage) => {
   const timestamp = String(Math.floor(DateTime.toEpochMillis(sentAt) / 1000))
   return {
@@ -23,7 +23,7 @@ export const makeWebhookHeaders = ({ body, id, secrets, sentAt }: WebhookMessage
   }
 }
 
-/** `timeout`: limit of an attempt, 15 seconds by default. */
+/** `timeout`: limit of an attempt; default: 15 seconds. */
 export const layer = ({ timeout = defaultTimeout }: { readonly timeout?: Duration.DurationInput } = {}): Layer.Layer<
   WebhookReceiver,
   never,

@@ -8,7 +8,7 @@ import * as TurnstileBotDetection from "../bots/TurnstileBotDetection.ts"
 import type { Settings } from "../configuration/Settings.ts"
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 
-/** The operator's rules of accounts. */
+/** Operator settings of accounts. */
 export const layer = (
   rules: Omit<AccountPolicy["Type"], "walletEmailDomain" | "socialEmailDomain" | "unclaimedEmailDomain">
 ) =>
@@ -26,7 +26,7 @@ export const fromSettings = ({ addresses, environment, referralCredits }: Settin
     verifiedEmailsOnly: environment === "production"
   })
 
-/** `BOT_DETECTION`, by default `heuristic` in production and `off` in development. */
+/** `BOT_DETECTION`; default: `heuristic` in production, `off` in development. */
 export const selectBotDetection = ({ bots, environment }: Pick<Settings, "bots" | "environment">) =>
   Option.getOrElse(bots.detection, () => (environment === "production" ? ("heuristic" as const) : ("off" as const)))
 

@@ -13,11 +13,11 @@ const readBaseUrls = ({ providers }: Settings) => Record.map(providers, ({ baseU
 const isSandboxEnabled = (settings: Settings) =>
   Option.getOrElse(settings.sandboxModel, () => settings.environment === "development")
 
-/** Whether the sandbox model alone replies, because no provider has a key. */
+/** Whether only the sandbox replies, since no provider has a key. */
 export const hasSandboxOnly = (settings: Settings) =>
   isSandboxEnabled(settings) && Object.values(settings.providers).every(({ apiKey }) => Option.isNone(apiKey))
 
-/** Verifies the keys of owners at their providers. */
+/** Verifies keys of owners with their providers. */
 export const keyVerifierFromSettings = (settings: Settings) => HttpModelKeyVerifier.layer(readBaseUrls(settings))
 
 /** The model providers and their catalog. */

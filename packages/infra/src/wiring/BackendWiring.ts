@@ -21,7 +21,7 @@ export const remoteModelAnswers = (options: BackendClientOptions) =>
 export const remoteChannelTurns = (options: BackendClientOptions) =>
   Layer.provide(BackendChannelTurns.layer(options), FetchHttpClient.layer)
 
-/** The agent manager, the model answers, the turns of channels and speech of the backend at `BACKEND_URL`. */
+/** Agent manager, model answers, channel turns and speech of the backend at `BACKEND_URL`. */
 export const fromSettings = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.map(resolveInternalApiKey(settings), (internalApiKey) => {

@@ -37,7 +37,7 @@ export const readBillingSettings = (
   offersPlansWithoutPayment: settings.environment === "development" && Option.isNone(settings.cardProcessor.secretKey)
 })
 
-/** The card processor, if its key is configured, and the operator's prices. */
+/** Card processor, if its key is configured, and the operator's prices. */
 export const fromSettings = (settings: Settings) =>
   Layer.merge(
     Layer.succeed(BillingSettings, readBillingSettings(settings)),
@@ -48,6 +48,6 @@ export const fromSettings = (settings: Settings) =>
     })
   )
 
-/** Card events are signed with this secret. */
+/** Secret that signs card events. */
 export const secretFromSettings = ({ cards }: Pick<Settings, "cards">) =>
   Layer.succeed(CardEventSecret, cards.webhookSecret)

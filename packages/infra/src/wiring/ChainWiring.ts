@@ -14,7 +14,7 @@ export interface ChainOptions {
 
 export const layer = ({ baseRpcUrl, ethereumRpcUrl, gatingToken }: ChainOptions) =>
   Layer.unwrapEffect(
-    // One client each: their call limits are separate, so that neither exhausts the other.
+    // Separate clients with separate call limits, so that neither exhausts the other.
     Effect.map(
       Effect.all([
         makeChainNode({ chain: "base", url: baseRpcUrl }),

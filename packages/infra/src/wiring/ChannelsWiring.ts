@@ -12,7 +12,7 @@ export interface ChannelsOptions extends Pick<Settings, "platforms"> {
   readonly appUrl: URL
 }
 
-/** The adapters of the messaging platforms. */
+/** Adapters of the messaging platforms. */
 export const layer = ({ appUrl, platforms }: ChannelsOptions) =>
   Layer.merge(
     Layer.succeed(ChannelSettings, { appUrl }),

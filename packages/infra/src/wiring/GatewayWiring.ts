@@ -13,7 +13,7 @@ const speechRetryTimeout = Duration.minutes(1)
 const requireTempoNetwork = (settings: Settings) =>
   Effect.mapError(resolveTempoNetwork(settings), () => new ProgramMisconfigured({ reason: "MPP_RPC_URL is missing" }))
 
-/** Production does not generate a recipient. */
+/** In production a recipient must be configured. */
 const takesPayments = ({ environment, mpp }: Settings) => environment === "development" || Option.isSome(mpp.recipient)
 
 const resolvePayments = (settings: Settings) =>
@@ -35,7 +35,7 @@ const resolvePayments = (settings: Settings) =>
           })
       )
 
-/** The settings, which the web API and the local speech of the backend read. */
+/** Settings for the web API and for speech in the backend. */
 export const settingsFromSettings = (settings: Settings) =>
   Layer.effect(
     GatewaySettings,
@@ -49,7 +49,7 @@ export const settingsFromSettings = (settings: Settings) =>
     })
   )
 
-/** The chain of machine payments. */
+/** Chain of machine payments. */
 export const fromSettings = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {

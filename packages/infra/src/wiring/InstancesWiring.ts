@@ -20,7 +20,7 @@ import * as BerthAgentRuntime from "../runtime/BerthAgentRuntime.ts"
 import * as UnixSocketClient from "../runtime/UnixSocketClient.ts"
 import { randomBytes } from "node:crypto"
 
-/** The address of the runtime routes' own listener; none where instances use the backend's. */
+/** Address of the separate listener for runtime routes; none if instances use the backend's listener. */
 export class RuntimeListenerAddress extends Context.Tag("@berth/RuntimeListenerAddress")<
   RuntimeListenerAddress,
   Option.Option<{ readonly host: string; readonly port: number }>
@@ -32,7 +32,7 @@ const toProgramMisconfigured = ({ message }: { readonly message: string }) =>
 const instancesDirectory = (settings: Settings) => join(resolve(settings.dataDir), "instances")
 const onClose = (settings: Settings) => (settings.supervised ? "stop" : "leave")
 
-/** Child processes of this host, which run the runtime of `bundle` and use the backend's own listener. */
+/** Child processes of this host, which run the runtime at `bundle` and use the backend's listener. */
 const processes = (settings: Settings, bundle: string) => {
   const { backendHost, backendPort } = settings.addresses
   // Instances run on this host, so they use the listening address instead of BACKEND_URL.
@@ -58,7 +58,7 @@ const processes = (settings: Settings, bundle: string) => {
 
 const generateInstallation = () => Redacted.make(randomBytes(6).toString("hex"))
 
-/** Containers, whose network reaches only a listener of its own for the runtime routes. */
+/** Containers, whose network permits only a separate listener for the runtime routes. */
 const containers = (settings: Settings) =>
   Layer.scopedContext(
     Effect.gen(function* () {
@@ -69,7 +69,7 @@ const containers = (settings: Settings) =>
         () => new URL(`http://${network.gateway}:${settings.addresses.backendPort}`)
       )
       const address = { host: url.hostname, port: Number(url.port === "" ? 80 : url.port) }
-      // A bridge without containers is not listed as an interface, so the address is tried.
+      // A bridge without containers is not listed as an interface, so the address is tested.
       if (Option.isNone(yield* findBindablePort(0, address.host)))
         return yield* new ProgramMisconfigured({
           reason: `Instances would call the backend at ${address.host}, which is not an address of this machine. Run the backend on the host of the Docker Engine (in a container with host networking), or set RUNTIME_BACKEND_URL.`
@@ -95,10 +95,10 @@ const containers = (settings: Settings) =>
     }).pipe(Effect.mapError((error) => (error._tag === "ProgramMisconfigured" ? error : toProgramMisconfigured(error))))
   )
 
-/** Of the base of deploy/runtime/Dockerfile, which the API server does not show. */
+/** Version in the base image of deploy/runtime/Dockerfile, which the API server does not report. */
 export const imageNodeVersion = "24.0.0"
 
-/** Pods, whose network policy reaches only a listener of its own for the runtime routes. */
+/** Pods, whose network policy permits only a separate listener for the runtime routes. */
 const pods = (settings: Settings) =>
   Layer.scopedContext(
     Effect.gen(function* () {
@@ -114,7 +114,7 @@ const pods = (settings: Settings) =>
         directory: instancesDirectory(settings),
         onClose: onClose(settings)
       })
-      // Every address of the backend's pod: the policies of pods and namespace allow instances this port alone.
+      // All addresses of the backend's pod: the policies of pods and namespace permit only this port to instances.
       const address = { host: "0.0.0.0", port: Number(url.port === "" ? 80 : url.port) }
       return Context.make(InstanceDriver, driver).pipe(
         Context.add(InstanceSettings, { backendUrl: url.origin, idleAfter: settings.instanceIdle }),
@@ -134,7 +134,7 @@ const makeInstances = (settings: Settings, bundle: string) => {
   }
 }
 
-/** The instances of `AGENT_RUNTIME`. */
+/** Instances by `AGENT_RUNTIME`. */
 export const fromSettings = (settings: Settings, bundle: string) =>
   Layer.merge(
     prepareDataDirectory(resolve(settings.dataDir)).pipe(

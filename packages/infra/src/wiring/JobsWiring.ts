@@ -3,7 +3,7 @@ import type { Settings } from "../configuration/Settings.ts"
 import * as PostgresJobQueue from "../queue/PostgresJobQueue.ts"
 import * as RedisJobQueue from "../queue/RedisJobQueue.ts"
 
-/** Redis queues when `REDIS_URL` is set, else PostgreSQL queues. */
+/** Redis queues if `REDIS_URL` is set, else PostgreSQL queues. */
 export const fromSettings = (settings: Settings, databaseUrl: Redacted.Redacted) =>
   Option.match(settings.redisUrl, {
     onNone: () => PostgresJobQueue.layer({ url: databaseUrl, schema: "bullmq" }),

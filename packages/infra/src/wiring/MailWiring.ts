@@ -8,11 +8,11 @@ import * as SmtpMailer from "../mail/SmtpMailer.ts"
 export const resolveSender = ({ addresses, mail }: Pick<Settings, "addresses" | "mail">) =>
   Option.getOrElse(mail.from, () => ({ name: "Berth", address: `no-reply@${addresses.appUrl.hostname}` }))
 
-/** In development without a mail server: links of mails appear in the log. */
+/** In development without a mail server: the log contains the links of mails. */
 export const logsMailLinks = ({ environment, mail }: Pick<Settings, "environment" | "mail">) =>
   environment === "development" && Option.isNone(mail.smtpUrl)
 
-/** SMTP when `SMTP_URL` is set, else files. */
+/** SMTP if `SMTP_URL` is set, else files. */
 export const fromSettings = (settings: Settings) =>
   Option.match(settings.mail.smtpUrl, {
     onNone: () =>

@@ -4,7 +4,7 @@ import * as SdkMcpClient from "../mcp/SdkMcpClient.ts"
 import * as OutboundClient from "../net/OutboundClient.ts"
 import * as HttpWebPages from "../web-pages/HttpWebPages.ts"
 
-/** Requests to addresses that users and agents choose. */
+/** Requests to addresses chosen by users and agents. */
 export const fromSettings = ({ outboundAllowCidrs }: Settings) => OutboundClient.layer({ allowed: outboundAllowCidrs })
 
 /** Web pages and MCP servers for turns of agents. */

@@ -46,7 +46,7 @@ export interface DatabasePoolOptions {
   readonly maxConnections: number
   /** `application_name` in pg_stat_activity. */
   readonly applicationName: string
-  /** Limit of a statement and of the wait for a connection; the pool's defaults when absent. */
+  /** Timeouts of a statement and of the wait for a connection; default: the pool's. */
   readonly statementTimeout?: Duration.Duration
 }
 
@@ -58,7 +58,7 @@ export interface PersistenceOptions extends DatabasePoolOptions {
   readonly verifiedEmailsOnly: boolean
 }
 
-/** The stores of all contexts on one migrated pool, with ids, tokens, digests and sealing. */
+/** Stores of all contexts on one migrated pool, with ids, tokens, digests and sealing. */
 export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...pool }: PersistenceOptions) =>
   Layer.mergeAll(
     PostgresTransaction.layer,

@@ -5,7 +5,7 @@ import { Layer, Option } from "effect"
 import type { Settings } from "../configuration/Settings.ts"
 import * as MuxLiveStreams from "../mux/MuxLiveStreams.ts"
 
-/** Live streams at Mux when its token is set, else at the built-in origin. */
+/** Live streams at Mux if its token is set, else at the built-in origin. */
 export const liveStreamsFromSettings = ({ addresses, mux }: Settings) =>
   Option.match(mux.token, {
     onNone: () => BuiltInLiveStreams.layer({ appUrl: addresses.appUrl }),

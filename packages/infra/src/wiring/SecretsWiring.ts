@@ -9,9 +9,7 @@ import { isLoopback } from "../net/ListenHosts.ts"
 import { generateTreasuryKey, deriveTreasuryAddress } from "../tempo/TreasuryKey.ts"
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 
-/*
- * Secrets that production requires and development generates once under DATA_DIR/keys.
- */
+/* Secrets that production requires and development generates once in DATA_DIR/keys. */
 
 const keysDirectory = (settings: Settings) => join(resolve(settings.dataDir), "keys")
 
@@ -28,7 +26,7 @@ const resolveSecret = (
   make: () => Redacted.Redacted
 ) => (Option.isSome(given) ? Effect.succeed(given.value) : generate(settings, name, make))
 
-/** The given value, or the parsed content of a generated file. */
+/** Returns the given value, or the parsed content of a generated file. */
 const resolveParsed = <A>(
   settings: Settings,
   given: Option.Option<A>,
@@ -54,7 +52,7 @@ export const requireDatabaseUrl = (settings: Settings) =>
     () => new ProgramMisconfigured({ reason: "Set `DATABASE_URL`, or use `npm start` with its embedded database." })
   )
 
-/** Authenticates web, backend and worker to each other. */
+/** Authenticates web API, backend and worker to each other. */
 export const resolveInternalApiKey = (settings: Settings) =>
   resolveSecret(settings, settings.internalApiKey, "internal-api-key", () =>
     Redacted.make(randomBytes(32).toString("base64url"))
@@ -71,11 +69,11 @@ export const resolveJwtKey = (settings: Settings) =>
 export const resolvePaymentSecret = (settings: Settings) =>
   resolveSecret(settings, settings.mpp.secret, "mpp-secret", () => Redacted.make(randomBytes(32).toString("base64url")))
 
-/** Recipient of machine payments; in development a generated wallet of this installation. */
+/** Recipient of machine payments; in development, a generated wallet of this installation. */
 export const resolvePaymentRecipient = (settings: Settings) =>
   resolveParsed(settings, settings.mpp.recipient, "mpp-treasury-key", generateTreasuryKey, deriveTreasuryAddress)
 
-/** `ADMIN_EMAILS`; a development service on loopback has a default administrator. */
+/** `ADMIN_EMAILS`; in development, a service on loopback has a default administrator. */
 export const resolveAdminEmails = (settings: Settings): ReadonlyArray<string> =>
   Option.getOrElse(settings.adminEmails, () =>
     settings.environment === "development" && isLoopback(settings.addresses.host) ? ["owner@berth.local"] : []

@@ -11,7 +11,7 @@ export interface SignInWiringOptions {
   readonly oauthA: OAuthASettings
   readonly oauthB: OAuthBSettings
   readonly socialIdentity: SocialIdentitySettings
-  /** Limit of one exchange with a provider; default 5 s. */
+  /** Timeout of one exchange with a provider; default: 5 s. */
   readonly timeout?: Duration.Duration
 }
 

@@ -20,7 +20,7 @@ export interface VerificationOptions {
   }
 }
 
-/** Reads of attestations and names, for requests and for periodic checks. */
+/** Reads of attestations and names, for requests and periodic checks. */
 export const chainLayer = ({ baseRpcUrl, coinbase, eas, ethereumRpcUrl }: VerificationOptions) =>
   Layer.unwrapEffect(
     Effect.map(

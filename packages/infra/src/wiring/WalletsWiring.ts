@@ -13,12 +13,12 @@ import type { Settings } from "../configuration/Settings.ts"
 
 export interface WalletsOptions {
   readonly rpcUrl: Redacted.Redacted<URL>
-  /** Private networks that paid services may be in. */
+  /** Private networks in which paid services are permitted. */
   readonly outboundAllowCidrs: ReadonlyArray<string>
   readonly cdp: Option.Option<CdpDeveloperWallets.CdpSettings>
 }
 
-/** A page waits for the balance. */
+/** Short, since a page waits for the balance. */
 const rpcTimeout = Duration.seconds(3)
 
 export const layer = ({ cdp, outboundAllowCidrs, rpcUrl }: WalletsOptions) =>

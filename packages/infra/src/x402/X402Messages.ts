@@ -67,7 +67,7 @@ const toOffer = (
       }))
     : Option.none()
 
-/** The first offer of a 402 that this wallet can pay. */
+/** Returns the first offer of a 402 that this wallet supports. */
 export const readOffer = (header: string | undefined, body: string): PaymentOffer | null => {
   const second = Option.flatMap(Option.fromNullable(header), Schema.decodeOption(RequiredV2Header))
   if (Option.isSome(second)) {

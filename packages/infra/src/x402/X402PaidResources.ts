@@ -8,15 +8,15 @@ import { Duration, Effect, Layer } from "effect"
 import { OutboundClient } from "../net/OutboundClient.ts"
 import { readOffer } from "./X402Messages.ts"
 
-/** Settlement on a chain takes some seconds. */
+/** On-chain settlement takes some seconds. */
 const timeout = Duration.seconds(30)
 const maximumBytes = 64 * 1024
-/** Characters that reach the model. */
+/** Maximum characters passed to the model. */
 const maximumText = 16_000
 
 const single = (value: string | ReadonlyArray<string> | undefined) => (typeof value === "string" ? value : undefined)
 
-/** Both versions of the protocol; a service reads the header of its own. */
+/** Headers of both protocol versions; each service reads its own. */
 const paymentHeaders = (payment: string | undefined): Readonly<Record<string, string>> =>
   payment === undefined ? {} : { "x-payment": payment, "payment-signature": payment }
 

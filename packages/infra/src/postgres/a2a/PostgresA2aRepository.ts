@@ -109,7 +109,7 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
       ) {
         const { from, messageId, to } = envelope
         const stored = toStorableJson(yield* encodeEnvelope(envelope))
-        // Orders the messages of a sender, so that the limit is exact.
+        // Serializes the messages of a sender, so that the limit is exact.
         yield* sql`select pg_advisory_xact_lock(hashtextextended(${`a2a of ${from}`}, 0))`
         const known = yield* sql`
             select envelope = ${stored}::jsonb as is_equal from a2a_messages
@@ -185,7 +185,7 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
         id: A2aMessageId,
         end: { readonly status: A2aStatus; readonly reply: string | null; readonly reason: string | null }
       ) {
-        // The cost of its turn, and of the messages that were sent in it: those in progress count with their budgets.
+        // Cost of the turn, and of the messages sent in it; messages in progress count with their budgets.
         const ended = yield* sql`
           update a2a_messages m set status = ${end.status}, ended_at = now(),
             reply = ${end.reply === null ? null : toStorableText(end.reply)},

@@ -55,7 +55,7 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
       } satisfies PushNotification
     })
 
-    /** Ends an attempt that has kept its claim. */
+    /** Ends an attempt that still holds its claim. */
     const end = (
       {
         attempt,
@@ -86,7 +86,7 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
         function* (notification: PushNotification, limit: number) {
           const { authentication, taskId, token, url } = notification
           const id = toStorableText(notification.id)
-          // Concurrent calls count one after another.
+          // Serializes concurrent calls.
           yield* sql`select from a2a_tasks where id = ${taskId} for update`
           const { others } = yield* sql`
           select count(*)::int as others from a2a_push_notifications where task_id = ${taskId} and id <> ${id}`.pipe(
@@ -171,7 +171,7 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
               claimedUntil: until
             }))
           }).pipe(
-            // The others of the claim are sent.
+            // The other notifications of the claim are sent.
             Effect.catchTag("SecretUndecryptable", ({ reason }) =>
               Effect.logError("Push notification not sent, its secrets cannot be decrypted").pipe(
                 Effect.annotateLogs({ taskId: row.taskId, notificationId: row.id, reason }),

@@ -46,7 +46,7 @@ const columns = `${listColumns("users", UserRow)}, ${listColumns("api_keys", { f
 
 const batchDelay = Duration.millis(250)
 const retryDelay = Duration.seconds(1)
-/** Uses beyond it are not recorded. */
+/** Further uses are not recorded. */
 const maximumWaiting = 10_000
 
 interface Use {
@@ -60,7 +60,7 @@ export const layer: Layer.Layer<ApiKeyRepository, never, SqlClient> = Layer.scop
   ApiKeyRepository,
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    // Processes race to record the same use, hence the second condition.
+    // The second condition handles concurrent processes that record the same use.
     const uses = yield* makeBatchWriter<Use>({
       rows: "api_keys",
       delay: batchDelay,

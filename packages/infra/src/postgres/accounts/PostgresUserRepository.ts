@@ -44,7 +44,7 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
         )
         return Option.map(row, toUser)
       }),
-      // `on conflict`, because a caught violation would abort the transaction.
+      // `on conflict`, since a caught violation would abort the transaction.
       insert: Effect.fn("UserRepository.insert")(function* (user: NewUser) {
         const now = yield* DateTime.now
         const row = yield* sql`
@@ -87,7 +87,7 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
         return Option.flatMapNullable(row, ({ passwordHash }) => passwordHash)
       }),
       findByEmailForUpdate: Effect.fn("UserRepository.findByEmailForUpdate")(function* (email: Email) {
-        // Conflicts with `for share` of a password sign-in, not with the key share lock of a new session.
+        // Conflicts with the `for share` of a password sign-in, but not with the key share lock of a new session.
         const row = yield* sql`
           select * from users where lower(email) = lower(${toStorableText(email)}) for no key update`.pipe(
           decodeFirstRow(UserRow),
@@ -101,7 +101,7 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
           onSome: (given) =>
             sql`(starts_with(lower(email), lower(${toStorableText(given)})) or id = ${toStorableText(given)})`
         })
-        // Ids sort by time of creation.
+        // Ids are ordered by creation time.
         const rows = yield* sql`
           select * from users where ${condition} order by id desc limit ${limit} offset ${offset}`.pipe(
           decodeRows(UserRow),
@@ -158,7 +158,7 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
           ...(email === undefined
             ? []
             : [
-                // Right-hand sides read the old row; another spelling of the same address stays verified.
+                // Right-hand sides read the old row; a different letter case of the same address stays verified.
                 sql`email = ${email}`,
                 sql`email_verified_at = case when lower(email) = lower(${email}) then email_verified_at end`
               ]),

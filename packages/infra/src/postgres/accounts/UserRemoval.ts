@@ -11,11 +11,14 @@ import { UserId } from "@berth/domain/shared/UserId"
 
 const Absent = Schema.Struct({ id: UserId, wasDeleted: Schema.Boolean })
 
-/** Rows that reference the user are removed by the schema's cascades, the others here. Money records switch to the pseudonym. */
+/**
+ * The schema's cascades remove rows that reference the user; the other rows are removed here. Money records change to
+ * the pseudonym.
+ */
 export const makeUserRemoval = (sql: SqlClient) => ({
   remove: Effect.fn("UserRepository.remove")(
     function* (id: UserId, formerUser: string) {
-      // Lock orders of other transactions differ: the deletion gives way before the database detects a deadlock.
+      // Other transactions have different lock orders, so the deletion gives up before the database detects a deadlock.
       yield* sql`set local lock_timeout = '250ms'`
       const held = yield* countAffectedRows(sql`select from users where id = ${toStorableText(id)} for update`)
       if (held === 0) return false
@@ -26,7 +29,7 @@ export const makeUserRemoval = (sql: SqlClient) => ({
         insert into former_subscriptions (former_user, plan, status, updated_at, current_period_end, last_event_at)
         select ${formerUser}, plan, status, updated_at, current_period_end, last_event_at from subscriptions where user_id = ${id}`
       yield* sql`delete from answer_events where message_id in (select id from messages where user_id = ${id})`
-      // Most rows of a large account: a separate statement stays below the statement timeout.
+      // Most rows of a large account; a separate statement stays below the statement timeout.
       yield* sql`delete from messages where user_id = ${id}`
       yield* sql`delete from idempotency_keys where principal_hash = ${digestPrincipal(id)}`
       yield* sql`

@@ -29,7 +29,7 @@ export const layer: Layer.Layer<AuditLog, never, SqlClient | IdGenerator> = Laye
           ...Option.toArray(Option.map(userId, (id) => sql`target = ${toStorableText(id)}`)),
           ...Option.toArray(Option.map(actor, (name) => sql`actor = ${toStorableText(name)}`))
         ])
-        // Ids sort by time of creation.
+        // Ids are ordered by creation time.
         const entries = yield* sql`
           select *, target as user_id, (select email from users where users.id = actor) as actor_email,
             (select email from users where users.id = target) as user_email

@@ -16,7 +16,7 @@ const AgentRow = Schema.Struct({
   createdAt: Schema.DateTimeUtcFromDate,
   updatedAt: Schema.DateTimeUtcFromDate
 })
-// The row's schema has validated it.
+// Already validated by the row's schema.
 const toAgent = (row: typeof AgentRow.Type) => new Agent(row, { disableValidation: true })
 const columns = listColumns("agents", AgentRow)
 
@@ -29,7 +29,8 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
   AgentRepository,
   Effect.map(Effect.all([SqlClient, makeDirectly]), ([sql, directly]) =>
     AgentRepository.of({
-      // Not the user's row: provisioning and charging would wait for each other, and a user without a row has no lock.
+      // Avoids the user's row: provisioning and billing would block each other, and a user without a row could not be
+      // locked.
       lockOwner: Effect.fn("AgentRepository.lockOwner")(function* (ownerId: UserId) {
         yield* sql`select pg_advisory_xact_lock(hashtextextended(${`agents of ${ownerId}`}, 0))`.pipe(Effect.orDie)
       }),
@@ -110,7 +111,7 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
           returning *`.pipe(decodeFirstRow(AgentRow), Effect.orDie)
         return Option.map(row, toAgent)
       }),
-      // In the statement itself, so that two changes at once both stay.
+      // Updates in SQL, so that concurrent changes are all kept.
       setSkill: Effect.fn("AgentRepository.setSkill")(function* (id: AgentId, skillId: string, enabled: boolean) {
         const now = DateTime.toDate(yield* DateTime.now)
         const skill = toStorableText(skillId)

@@ -6,10 +6,10 @@ import { makeBatchWriter } from "../BatchWriter.ts"
 import { countAffectedRows } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
-/** A killed process loses at most this much of the record. */
+/** Maximum loss of records when a process is killed. */
 const batchDelay = Duration.millis(250)
 
-/** Further calls are not recorded. Reached only when the database does not answer. */
+/** Further calls are not recorded; reached only while the database does not respond. */
 const maximumWaiting = 10_000
 
 const retryDelay = Duration.seconds(1)
@@ -26,7 +26,7 @@ const rowOf = (call: ModelCallRecord, now: DateTime.Utc) => ({
   created_at: DateTime.formatIso(now)
 })
 
-/** Records model calls in batches: a statement per call would cost more than forwarding the answer. */
+/** Records model calls in batches, since a statement per call would cost more than forwarding the answer. */
 export const layer: Layer.Layer<ModelUsage, never, SqlClient> = Layer.scoped(
   ModelUsage,
   Effect.gen(function* () {
@@ -36,7 +36,7 @@ export const layer: Layer.Layer<ModelUsage, never, SqlClient> = Layer.scoped(
       delay: batchDelay,
       retryDelay,
       maximumWaiting,
-      // A user or an agent deleted while the model answered leaves the call without a name, not without a record.
+      // If the user or agent was deleted during the call, the record has no id of it.
       insert: (rows) => sql`
         insert into model_usage
           (user_id, agent_id, provider, model, prompt_tokens, completion_tokens, cost_usd, own_key, created_at)

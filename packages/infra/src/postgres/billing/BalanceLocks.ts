@@ -16,7 +16,7 @@ const Payer = Schema.Struct({
 })
 const Credits = Schema.Struct({ creditUnits: UnitsColumn })
 
-/** Locks the day's row until commit. Returns the daily units that are left, and whether budgets bind the user. */
+/** Locks the day's row until commit. Returns the remaining daily units, and whether budgets apply to the user. */
 export const lockDailyUnits = (
   sql: SqlClient,
   userId: UserId,
@@ -39,7 +39,7 @@ export const lockDailyUnits = (
     }))
   )
 
-/** Locks the user's row until commit. Returns the units of the credits; a negative balance is owed and pays nothing. */
+/** Locks the user's row until commit. Returns the units of the credits; a negative balance counts as zero. */
 export const lockCreditUnits = (sql: SqlClient, userId: UserId) =>
   sql`select credit_units from users where id = ${userId} for no key update`.pipe(
     decodeSingleRow(Credits),

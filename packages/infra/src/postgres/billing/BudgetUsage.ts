@@ -15,7 +15,10 @@ const Row = Schema.Struct({
   usedUnits: UnitsColumn
 })
 
-/** Sums the counters of days, which follow every change of a reservation in its transaction and outlive the reservation. */
+/**
+ * Sums the daily counters, which are updated in the transaction of every reservation change and outlive the
+ * reservation.
+ */
 const readWhere = (
   sql: SqlClient,
   userId: UserId,
@@ -41,10 +44,10 @@ const readWhere = (
     ), 0)::bigint as used_units
     from bound order by agent_id nulls first, period`.pipe(decodeRows(Row))
 
-/** All budgets of a user, with the units of the day and its month. */
+/** Reads all budgets of a user, with the units of the day and its month. */
 export const readBudgets = (sql: SqlClient, userId: UserId, day: string) => readWhere(sql, userId, day, sql`true`)
 
-/** The budgets of the account, and those of the agent. */
+/** Reads the budgets of the account and of the agent. */
 export const readBindingBudgets = (
   sql: SqlClient,
   { agentId, day, userId }: { readonly userId: UserId; readonly agentId: AgentId | null; readonly day: string }

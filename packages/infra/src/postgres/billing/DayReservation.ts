@@ -4,7 +4,7 @@ import { currentTime } from "@berth/domain/shared/HotPath"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Context, DateTime, Effect, Layer } from "effect"
 
-/** The process that settles its reservations: `reservation_holders.id`. */
+/** Process that settles the reservations: `reservation_holders.id`. */
 export class ReservationHolder extends Context.Tag("@berth/infra/ReservationHolder")<ReservationHolder, string>() {
   static readonly layer = Layer.effect(
     ReservationHolder,
@@ -15,8 +15,8 @@ export class ReservationHolder extends Context.Tag("@berth/infra/ReservationHold
 export const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
 
 /**
- * The part of a statement that reserves units of the day if the select `allowed` has a row. `reserved` has a row if they suffice
- * on the caller's plan, no budget binds and the cause has no reservation.
+ * Part of a statement that reserves units of the day if the select `allowed` has a row. `reserved` has a row if the
+ * units suffice on the caller's plan, no budget applies and the cause has no reservation.
  */
 export const makeDayReservation =
   (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>, holder: string) =>

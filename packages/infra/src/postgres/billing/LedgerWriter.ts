@@ -7,18 +7,18 @@ import { type Context, DateTime, Effect } from "effect"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 export interface LedgerMovement {
-  /** Null for a deleted user, whose records carry `formerUser`. */
+  /** Null for a deleted user, whose records contain `formerUser`. */
   readonly userId: UserId | null
   readonly formerUser?: string | null
   readonly from: LedgerAccount
   readonly to: LedgerAccount
   readonly units: Units
   readonly cause: string
-  /** Shared by the movements of one event; a new one by default. */
+  /** Shared by the movements of an event; default: a new one. */
   readonly transaction?: string
 }
 
-/** Writes a movement of units as the two entries of double-entry bookkeeping, in the running transaction. */
+/** Writes a movement of units as two entries of double-entry bookkeeping, in the running transaction. */
 export const makeLedgerWriter = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => ({
   move: (movement: LedgerMovement): Effect.Effect<void, SqlError> =>
     movement.units === 0

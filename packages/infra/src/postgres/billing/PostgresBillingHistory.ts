@@ -37,7 +37,7 @@ const toEntry = ({ amount, creditUnits, description, ...row }: typeof Row.Type):
 })
 
 const make = Effect.map(SqlClient, (sql) => {
-  // The conditions equal those of the partial indexes. A page reads of each kind at most its own depth.
+  // The conditions equal those of the partial indexes. For each kind, a page reads at most as many rows as its end.
   const usage = (userId: string) => sql`
     from reservations
     where user_id = ${userId} and state = 'settled' and settled_daily_units + settled_credit_units > 0`
@@ -84,7 +84,7 @@ const make = Effect.map(SqlClient, (sql) => {
       decodeSingleRow(Total)
     )
 
-  /** Charges are summed before they are divided: a month can have 100,000. */
+  /** Sums charges before the division, since a month can have 100,000. */
   const sums = (userId: string, days: number, now: Date) =>
     sql`
     with charges as materialized (

@@ -19,7 +19,7 @@ export const layer: Layer.Layer<Budgets, never, SqlClient> = Layer.effect(
       list: Effect.fn("Budgets.list")(function* (userId: UserId) {
         return yield* Effect.orDie(readBudgets(sql, userId, yield* today))
       }),
-      // Lock order: agents, user, budgets. A removal of an agent settles its turns, which lock the user.
+      // Lock order: agents, user, budgets. The deletion of an agent settles its turns, which lock the user.
       replace: Effect.fn("Budgets.replace")((userId: UserId, limits: ReadonlyArray<BudgetLimit>) =>
         sql
           .withTransaction(

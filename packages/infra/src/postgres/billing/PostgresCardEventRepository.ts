@@ -26,7 +26,7 @@ const SubscriptionRow = Schema.Struct({
 const BookedRow = Schema.Struct({ bookedAs: Schema.String })
 const PrunedRow = Schema.Struct({ id: Schema.String, hadEffects: Schema.Boolean })
 
-/** Facts without a common lock name are independent. */
+/** Names to lock. Facts without a common name are independent. */
 const lockNamesOf = ({ credits, invoice, payer, subscription }: CardFact): ReadonlyArray<string> =>
   Array.dedupe([
     payer,

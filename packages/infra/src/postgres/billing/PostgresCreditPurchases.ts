@@ -34,7 +34,7 @@ const BookedPurchase = Schema.Struct({
 })
 const Returned = Schema.Struct({ returned: MinorUnitsColumn })
 
-/** Credits and amounts are non-negative and whole in their units. */
+/** Credits and amounts must be non-negative integers in their units. */
 export class BookingInvalid extends Data.TaggedError("BookingInvalid")<{
   readonly credits: Credits
   readonly amount: MinorUnits
@@ -84,7 +84,7 @@ const make = Effect.gen(function* () {
           update users set credit_units = credit_units + ${units}, reversed_units = reversed_units + ${reversed}
           where id = ${userId}`
 
-  /** Moves the difference between the booked and the reported reversals. */
+  /** Books the difference between the booked and the reported reversals. */
   const settle = (cause: string): Effect.Effect<CreditReversalOutcome, SqlError> =>
     Effect.gen(function* () {
       const owner = yield* sql`
@@ -94,7 +94,7 @@ const make = Effect.gen(function* () {
       const purchase = yield* sql`
         select id, user_id, former_user, kind, units, amount, reversed_units, reversed_amount
         from purchases where cause = ${cause} for no key update`.pipe(decodeSingleRow(BookedPurchase))
-      // A statement of its own: it sees the reversals that were committed while this one waited for the row.
+      // A separate statement, so that it sees reversals committed during the wait for the row lock.
       const { returned } = yield* sql`
         select coalesce(sum(amount), 0)::text as returned from purchase_reversals
         where payment = ${cause} or payment in (select name from card_purchases where booked_as = ${cause})`.pipe(
@@ -137,7 +137,7 @@ const make = Effect.gen(function* () {
         yield* ledger.move({ userId, from: sourceOf(kind), to: "credits", units, cause, transaction })
         if (kind !== "grant") countPayment("card", "paid")
       }
-      // Also for a purchase booked earlier: this booking may have added one of its ids.
+      // Applies to a purchase booked earlier too, since this booking may have added one of its ids.
       yield* settle(cause)
       return Option.isSome(booked) ? "booked" : "booked-before"
     })
@@ -150,7 +150,7 @@ const make = Effect.gen(function* () {
   }: Reversal): Effect.Effect<CreditReversalOutcome, SqlError> =>
     Effect.gen(function* () {
       const payment = toStorableText(reversal.payment)
-      // The lock of card events on this name: none of them joins it to a purchase concurrently.
+      // Takes the lock of card events on this name, so that none of them links it to a purchase concurrently.
       yield* sql`select pg_advisory_xact_lock(hashtextextended(${`card ${payment}`}, 0))`
       yield* sql`
         insert into purchase_reversals as known ${sql.insert({ payment, source: toStorableText(source), amount, version })}
@@ -161,7 +161,7 @@ const make = Effect.gen(function* () {
       )
       const cause = Option.match(known, { onNone: () => payment, onSome: ({ bookedAs }) => bookedAs })
       const reversedAt = DateTime.toDate(yield* DateTime.now)
-      // Waits for a booking of the same cause that has not committed, and makes a later one wait for this transaction.
+      // Waits for an uncommitted booking of the same cause, and makes later ones wait for this transaction.
       yield* sql`
         insert into purchases (id, cause, reversed_at) values (${yield* ids.next("pur")}, ${cause}, ${reversedAt})
         on conflict (cause) do nothing`

@@ -94,7 +94,7 @@ const make = Effect.map(SqlClient, (sql) => {
 
   return LedgerAudit.of({
     findDiscrepancies: Effect.gen(function* () {
-      // Yesterday stays open: a transaction that began then may commit later.
+      // Yesterday stays open, since a transaction that began then may commit later.
       const until = DateTime.subtract(DateTime.startOf(yield* DateTime.now, "day"), { days: 1 })
       return yield* auditFrom("", DateTime.toDate(until))
     }).pipe(Effect.orDie, Effect.withSpan("LedgerAudit.findDiscrepancies"))

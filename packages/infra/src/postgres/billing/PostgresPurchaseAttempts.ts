@@ -70,7 +70,7 @@ const make = Effect.gen(function* () {
     sql.withTransaction(
       Effect.gen(function* () {
         const { charge, operation, reference, userId } = attempt
-        // Serializes a user's attempts: the second finds the one begun by the first.
+        // Serializes a user's attempts, so that the second finds the first one's attempt.
         yield* sql`select pg_advisory_xact_lock(hashtextextended(${`berth.purchase ${userId}`}, 0))`
         const now = yield* DateTime.now
         const found = yield* find(attempt, now)

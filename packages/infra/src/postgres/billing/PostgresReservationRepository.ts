@@ -67,7 +67,7 @@ const make = Effect.gen(function* () {
       deliveries: ReadonlyArray<Delivery>
     ) {
       const stored = deliveries.map(({ id, units }) => ({ id, units: Math.min(units, Number.MAX_SAFE_INTEGER) }))
-      // Locked in one order, as another process can record the same reservation.
+      // Locked in a fixed order, since another process can record the same reservation.
       yield* sql`
         with risen as (
           select reservations.id, least(delivery.units, daily_units + credit_units) as units
@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
           and not exists (
             select from reservations where reservations.user_id = unit_days.user_id and reservations.day = unit_days.day
           )`)
-      // Budgets count whole months, those of an open reservation too.
+      // Budgets count whole months, including the month of an open reservation.
       yield* Effect.orDie(sql`
         delete from agent_unit_days as counted where day < ${day}::date and day < ${month}::date
           and not exists (

@@ -21,7 +21,10 @@ const ReservationKey = Schema.Struct({ id: ReservationId })
 
 const decodeKey = decodeFirstRow(ReservationKey)
 
-/** Reserves in one statement where the day's units suffice and no budget binds, else in a transaction that locks day and user. */
+/**
+ * Reserves in one statement if the day's units suffice and no budget applies, else in a transaction that locks day and
+ * user.
+ */
 export const makeReserveUnits = (
   sql: SqlClient,
   directly: Directly,
@@ -30,7 +33,7 @@ export const makeReserveUnits = (
 ) => {
   const ofDay = makeDayReservation(sql, ids, holder)
 
-  // The single statement takes the day before the reservation, so calls of one cause take turns by an advisory lock.
+  // The single statement locks the day before the reservation, so calls of a cause are serialized by an advisory lock.
   const causeLock = (userId: UserId, cause: string) =>
     sql`pg_advisory_xact_lock(hashtextextended(${`reserve ${userId} ${cause}`}, 0))`
 
@@ -54,7 +57,10 @@ export const makeReserveUnits = (
         returning id`.pipe(decodeFirstRow(ReservationKey))
     })
 
-  /** The reservation of the cause; an open one passes to this process, since that of the first request may be dead. */
+  /**
+   * Returns the reservation of the cause; transfers an open one to this process, since the process of the first request
+   * may be dead.
+   */
   const takeOver = (userId: UserId, cause: string) => {
     const isOfCause = sql`user_id = ${userId} and cause = ${cause}`
     return sql`
@@ -66,7 +72,7 @@ export const makeReserveUnits = (
     )
   }
 
-  /** Reservations of two days can count against one month: the user's lock orders them. */
+  /** Reservations of two days can count against one month, so the user's lock serializes them. */
   const requireBudgets = ({ agentId, units, user }: ReservationRequest, day: string) =>
     Effect.gen(function* () {
       yield* lockCreditUnits(sql, user.id)
@@ -77,7 +83,7 @@ export const makeReserveUnits = (
       })
     })
 
-  /** The user's row is locked only when credits have to pay or budgets bind. */
+  /** Locks the user's row only if credits are required or budgets apply. */
   const split = (request: ReservationRequest, day: string) =>
     Effect.gen(function* () {
       const { dailyUnitsOf, units, user } = request
@@ -99,7 +105,7 @@ export const makeReserveUnits = (
       )
       update reservations set daily_units = ${taken.daily}, credit_units = ${taken.credit} where id = ${id}`
 
-  /** None when the day's units on the caller's plan do not suffice or budgets bind; the transaction then decides. */
+  /** None if the day's units on the caller's plan do not suffice or budgets apply; then the transaction decides. */
   const reserveFromDay = (request: ReservationRequest) =>
     Effect.gen(function* () {
       const reserved = directly(sql`${sql.literal(preparedMark)}
@@ -117,7 +123,7 @@ export const makeReserveUnits = (
         const day = yield* today
         yield* sql`select ${causeLock(user.id, cause)}`
         const inserted = yield* insert(request, day)
-        // None here means that the cause's reservation was released just now: the caller repeats.
+        // None: the cause's reservation was released concurrently, so the caller repeats.
         if (Option.isNone(inserted)) return yield* takeOver(user.id, cause)
         yield* hold(inserted.value.id, user.id, day, yield* split(request, day))
         return inserted

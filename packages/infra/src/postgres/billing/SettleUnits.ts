@@ -18,7 +18,7 @@ export const charged = Metric.counter("berth_units_charged_total", {
 
 const decodeSettled = decodeFirstRow(Schema.Struct({ units: UnitsColumn }))
 
-/** The part of a statement that books all units of the reservations in `settled`. */
+/** Part of a statement that books all units of the reservations in `settled`. */
 export const makeBooking = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => {
   const nextId = ids.next("led")
   return (at: Date) =>
@@ -40,10 +40,11 @@ export const makeSettleUnits = (sql: SqlClient, directly: Directly, ids: Context
   const book = makeBooking(sql, ids)
 
   /**
-   * False when the reservation is closed already. Read committed: a lock reads the newest version of its row, which an update has
-   * to write in full, as PostgreSQL first checks the constraints of the version in the statement's older snapshot. The reservation
-   * is locked first but changed last: a call that reserves its cause holds the day while it waits for the transaction that changed
-   * the reservation, and does not wait for a lock. The day is also locked for the counters of its agents.
+   * False if the reservation is already closed. Read committed: a lock reads the newest version of its row. The update
+   * must write the row in full, since PostgreSQL first checks the constraints on the version of the statement's older
+   * snapshot. The reservation is locked first but changed last: a call that reserves its cause holds the day while it
+   * waits for the transaction that changed the reservation, and does not wait for a lock. The day is locked for the
+   * counters of its agents too.
    */
   const close = (id: ReservationId, state: "settled" | "released", units: Units, model: string | null) =>
     Effect.gen(function* () {
@@ -82,7 +83,7 @@ export const makeSettleUnits = (sql: SqlClient, directly: Directly, ids: Context
     }).pipe(Effect.uninterruptible, Effect.orDie)
 
   return {
-    /** False when the reservation is closed already. */
+    /** False if the reservation is already closed. */
     settle: (id: ReservationId, units: Units, model?: string) =>
       close(id, "settled", units, model === undefined ? null : toStorableText(model)),
     release: (id: ReservationId) => close(id, "released", noUnits, null)

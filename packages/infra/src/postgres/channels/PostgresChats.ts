@@ -28,7 +28,7 @@ const HasWork = Schema.Struct({ hasWork: Schema.Boolean })
 const Transcripts = Schema.Struct({ transcripts: Schema.Record({ key: Schema.String, value: Schema.String }) })
 const Stranded = Schema.Struct({ ...ChatKey.fields, ownerId: UserId })
 
-/** Younger work has its own job. */
+/** Younger work still has a job. */
 const strandedAfter = Duration.seconds(5)
 
 export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.effect(
@@ -44,13 +44,14 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
     const isChat = (chat: ChatKey) => sql`${isChannel(chat)} and chat_id = ${toStorableText(chat.chatId)}`
     const isFree = sql`(lease_until is null or lease_until <= now())`
     const isDue = sql`(paused_until is null or paused_until <= now())`
-    /** Condition of writes under a claim. */
+    /** Condition of every write under a claim. */
     const isClaimed = (chat: ChatKey, claimId: string) =>
       sql`exists (select from channel_chats where ${isChat(chat)} and claim_id = ${claimId} and lease_until > now())`
 
     /**
-     * Creates the chat on first use and locks it, which serializes its messages. None when the connection is gone, or when an
-     * agent with `limit` messages in the last minute would get a new chat: each sender would store a row and a notice.
+     * Creates the chat if absent and locks it, which serializes its messages. None if the connection is deleted, or an
+     * agent with `limit` messages in the last minute would get a new chat, since each sender would cause a row and a
+     * notice.
      */
     const lockChat = (chat: ChatKey, limit: number | null = null) =>
       sql`
@@ -320,7 +321,7 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
         const outbound = yield* countAffectedRows(
           sql`delete from outbound_messages where status in ('sent', 'failed') and created_at < ${until}`
         ).pipe(Effect.orDie)
-        // Every message moves `used_at`, so that a chat that is used at this moment stays. An owner is recognized only once.
+        // Every message updates `used_at`, so that a chat in use is kept. An owner is recognized only once.
         const chats = yield* countAffectedRows(sql`
           delete from channel_chats where used_at < ${DateTime.toDate(before.chats)} and ${isFree} and of_owner is null`).pipe(
           Effect.orDie

@@ -7,7 +7,7 @@ import { toStorableJson } from "../StorableText.ts"
 import { currentTrace } from "../CurrentTrace.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-/** Notified when deliveries are due. */
+/** Channel notified when deliveries are due. */
 export const deliveriesChannel = "berth_webhooks"
 
 const encode = Schema.encode(DomainEvent)
@@ -33,7 +33,7 @@ export const layer: Layer.Layer<DomainEvents, never, SqlClient | IdGenerator> = 
           createdAt
         }
         const receiver = isForAdministrators(kind) ? sql`true` : sql`user_id = ${user}`
-        // Locked endpoints: a removal at the same time must not fail the change.
+        // Locks endpoints, so that a concurrent deletion does not fail the change.
         yield* sql`
           with appended as (
             insert into events ${sql.insert(row)} on conflict (once_key) do nothing returning id, position

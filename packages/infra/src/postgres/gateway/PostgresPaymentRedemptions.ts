@@ -64,7 +64,7 @@ const make = Effect.gen(function* () {
       on conflict do nothing
       returning settled_at`.pipe(decodeFirstRow(Claimed))
 
-  /** Claims an unanswered payment whose lease has ended. */
+  /** Claims an unanswered payment with an expired lease. */
   const takeOver = (claimId: string, { challengeId, transactionHash }: Payment) =>
     sql`
       update payment_redemptions set claim_id = ${claimId}, lease_until = ${leased}

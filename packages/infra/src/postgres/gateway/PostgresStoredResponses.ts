@@ -97,7 +97,7 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
         )
       ),
       prune: Effect.fn("StoredResponses.prune")((before, bytesOfOwner) =>
-        // The sizes on disk are known without reading the values.
+        // Sizes on disk are available without reading the values.
         Effect.orDie(
           countAffectedRows(sql`
             delete from model_responses where created_at < ${DateTime.toDate(before)} or id in (

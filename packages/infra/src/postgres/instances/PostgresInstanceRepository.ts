@@ -48,7 +48,7 @@ const make = Effect.gen(function* () {
 
   const read = (userId: UserId) => sql`select ${columns} from instances where owner_id = ${toStorableText(userId)}`
 
-  /** The token in `column`, created if absent: the first write wins, and all read it. */
+  /** Returns the token in `column`, created if absent: the first write wins, and all callers read it. */
   const token = (column: "runtime_token_sealed" | "gateway_token_sealed", userId: UserId) =>
     Effect.gen(function* () {
       const context = `instances.${column}:${userId}`
@@ -164,7 +164,7 @@ const make = Effect.gen(function* () {
         where owner_id = ${userId} and ${isUnused(since)} returning owner_id`.pipe(Effect.orDie)
       return rows.length > 0
     }),
-    // Hot path: a runtime token lives as long as its row, which is never made again for the same user.
+    // Hot path: a runtime token lives as long as its row, which is never recreated for the same user.
     ensureRuntimeToken: (userId: UserId) =>
       Effect.suspend(() => {
         const known = runtimeTokens.get(userId)
@@ -191,7 +191,7 @@ const make = Effect.gen(function* () {
       userIds: ReadonlyArray<UserId>
     ) {
       if (userIds.length === 0) return new Map<UserId, string>()
-      // Sealing is randomized, so the digest of the sealed text identifies a token. The digest is not a secret.
+      // Sealing is randomized, so the digest of the sealed text identifies a token. The digest is not secret.
       const rows = yield* sql`
         select owner_id, md5(gateway_token_sealed) as mark from instances join users on users.id = owner_id
         where ${sql.in("owner_id", userIds)} and gateway_token_sealed is not null and suspended_at is null`.pipe(

@@ -17,18 +17,21 @@ import { readSqlErrorCode } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
-/** Batching delay: bounds the statements per delta and delays other processes' reads. */
+/** Batching delay: bounds the number of statements, and delays reads of other processes. */
 const batchDelay = Duration.millis(40)
 const retryDelay = Duration.seconds(1)
-/** Deltas of one row, at most. */
+/** Maximum deltas of a row. */
 const maximumDeltasPerRow = 200
 /** Further deltas are not resumable. */
 const maximumWaitingRows = 10_000
 
-/** A text, or a tool call. */
+/** A text or a tool call. */
 type StoredPart = string | ToolActivity
 
-/** Consecutive parts of one answer. A row is closed before its first write: a retry must not write more under the same key. */
+/**
+ * Consecutive parts of an answer. A row is closed before its first write, since a retry must not write more under the
+ * same key.
+ */
 interface DeltaRow {
   readonly messageId: MessageId
   readonly n: number
@@ -90,7 +93,7 @@ const make = Effect.gen(function* () {
 
   return AnswerStreams.of({
     append,
-    // Best-effort: missing deltas only affect resumed streams.
+    // Best-effort: missing deltas affect resumed streams only.
     flush: Effect.fnUntraced(function* (id: MessageId) {
       if (!writer.holds(({ messageId }) => messageId === id)) return
       yield* writer.write.pipe(
@@ -148,7 +151,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** The parts behind `after` up to the first gap. */
+/** Returns the parts after `after` up to the first gap. */
 const selectDeltas = (
   rows: ReadonlyArray<readonly [number, ReadonlyArray<StoredPart>]>,
   after: number

@@ -30,7 +30,7 @@ export const layer: Layer.Layer<AttachmentRepository, never, SqlClient> = Layer.
         { leastBytes, ownerBytes }: { readonly ownerBytes: number; readonly leastBytes: number }
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
-        // Uploads of an owner wait for each other, so that the limit is exact.
+        // Serializes the uploads of an owner, so that the limit is exact.
         const inserted = sql.withTransaction(
           Effect.zipRight(
             sql`select pg_advisory_xact_lock(hashtextextended(${`attachments of ${userId}`}, 0))`,

@@ -60,7 +60,7 @@ const IdRow = Schema.Struct({ id: MessageId })
 const Count = Schema.Struct({ count: Schema.Int })
 const Waiting = Schema.Struct({ ofSession: Schema.Int, ofUser: Schema.Int })
 
-/** Newest messages, and their first characters, that a search of conversations reads. */
+/** Limits of a conversation search: newest messages, and characters of each. */
 const searchedMessages = 5_000
 const searchedCharacters = 10_000
 
@@ -78,7 +78,8 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
       sql`pg_advisory_xact_lock(hashtextextended('messages of ' || ${userId}, 0))`
 
     /**
-     * Locks new and pending messages of a user until the transaction ends. Lock order, that of a reply: messages, their session.
+     * Locks new and pending messages of a user until the transaction ends. Lock order as for a reply: messages, their
+     * session.
      */
     const lockMessages = (userId: UserId, sessionId?: ChatSessionId) => {
       const ofSession = sessionId === undefined ? [] : [sql`session_id = ${toStorableText(sessionId)}`]
@@ -90,7 +91,10 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
       ]).pipe(Effect.map(([, pending]) => pending))
     }
 
-    /** Marks a pending message as answered and inserts its reply, which is `reply` then; `of` has a row if it may. */
+    /**
+     * Marks a pending message as answered and inserts its reply, named `reply` afterwards; `of` has a row if that is
+     * allowed.
+     */
     const answer = (
       message: Message,
       { answeredBy, isStopped = false, toolCalls = [], ...reply }: Omit<NewReply, "cost">,
@@ -127,7 +131,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         returning ${selectMessageColumns(sql)}
       )`
 
-    /** Counts what was committed before this user's turn to append: the statement's own snapshot is older. */
+    /** Counts everything committed before this user's lock was acquired, since the statement's snapshot is older. */
     const countWaiting = (sessionId: ChatSessionId) => sql`
       select pending.* from (
         select user_id, ${newMessagesLock(sql`user_id`)}
@@ -136,8 +140,8 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
       ) as locked cross join lateral count_pending_messages(locked.user_id, ${sessionId}) as pending`
 
     /**
-     * Appends a message and its turn if `from` has a row; none, and nothing is changed, otherwise. A message takes two numbers, its
-     * own and its reply's, so that a reply follows its message. `to` is the updated session.
+     * Appends a message and its turn if `from` has a row; otherwise none, without any change. A message takes two
+     * numbers, for itself and its reply, so that the reply follows it. `to` is the updated session.
      */
     const append = Effect.fnUntraced(function* (
       { attachments = [], ...message }: NewMessage,
@@ -270,7 +274,8 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           reserving: sql`allowed as (select from waiting), ${reserved},`,
           from: sql`reserved`,
           reservationId: sql`(select reservation_id from reserved)`,
-          // A message without a session, which was deleted while the statement waited for the lock, undoes the reservation.
+          // If the session was deleted during the wait for the lock, the message has no session, which undoes the
+          // reservation.
           to: sql`reserved left join session on true`
         }).pipe(
           Effect.catchIf(
@@ -330,7 +335,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           select ${selectMessageColumns(sql)} from reply`)
         return yield* Effect.orDie(decodeMessage(stored))
       }, withExportedSpan("ConversationRepository.storeReply")),
-      // Locks the turn and its reservation in the lock order, so that the conditions hold for what it changes.
+      // Locks the turn and its reservation in the lock order, so that the conditions hold for the changed rows.
       completeTurn: Effect.fnUntraced(function* (
         message: Message,
         reply: Omit<NewReply, "cost">,

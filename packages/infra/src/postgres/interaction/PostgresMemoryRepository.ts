@@ -19,9 +19,9 @@ import { toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
-/** Newest matches that are ranked. */
+/** Number of newest matches to rank. */
 const maximumCandidates = 1_000
-/** With this many matches among the newest messages, a search reads these instead of the word index. */
+/** Number of matches among the newest messages above which a search reads these instead of the word index. */
 const sampleSize = 500
 const commonWordThreshold = 25
 const commonWordSearchLimit = 5_000
@@ -63,21 +63,21 @@ const hashOf = (text: string) => createHash("sha256").update(text).digest("hex")
 export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effect(
   MemoryRepository,
   Effect.map(Effect.all([SqlClient, makeDirectly]), ([sql, directly]) => {
-    // Deliberately not indexable: only the search index is efficient here.
+    // Deliberately not indexable, since only the search index is efficient here.
     const own = ({ agentId, userId }: MemoryOwner) =>
       sql`agent_id is not distinct from ${toStorableText(agentId)} and user_id is not distinct from ${userId}`
 
     const everywhere = sql``
-    /** A literal limit, which a generic plan uses too. */
+    /** A literal limit, so that generic plans use it too. */
     const literal = (limit: number) => sql.literal(String(limit))
-    /** Of a row of chat_sessions. */
+    /** For a row of chat_sessions. */
     const isFromOwner = sql`(${sql.in("chat_sessions.platform", originsOfOwner)} or from_owner)`
-    /** Of messages that were found: few, and after their ranking. */
+    /** For found messages: few, after their ranking. */
     const senderOf = sql`
       case when sender = 'user' and not (select ${isFromOwner} from chat_sessions where id = session_id)
         then 'person' else sender end`
 
-    /** Ranks by words; recent texts weigh up to twice as much. */
+    /** Ranks by words; recent texts have up to twice the weight. */
     const score = (now: Date) => sql`
       ts_rank(search, words, 1) * (1 + 1 / (1 + greatest(0, extract(epoch from ${now}::timestamptz - created_at)) / 2592000.0))`
 
@@ -92,7 +92,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         ) as newest
       )`
 
-    /** Messages with a word of the query. Only one of the two branches runs. */
+    /** Messages with a word of the query. Only one of the two branches is executed. */
     const saidMatches = (of: MemoryOwner, now: Date, where = everywhere) => sql`
       select sender, session_id, content, created_at, ${score(now)} as score
       from (
@@ -117,7 +117,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
       ) as candidate`
 
     return MemoryRepository.of({
-      // Locks the agent's row: concurrent notes are counted one after the other.
+      // Locks the agent's row, so that concurrent notes are counted serially.
       saveNote: Effect.fn("MemoryRepository.saveNote")(function* (note: NewNote, limit: number) {
         const text = toStorableText(note.text)
         const at = DateTime.toDate(note.at)
@@ -136,7 +136,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             )`
         }).pipe(sql.withTransaction, Effect.orDie)
       }),
-      // The id distinguishes a task from a message whose conversation was deleted.
+      // The id distinguishes a task from a message of a deleted conversation.
       findConversation: Effect.fn("MemoryRepository.findConversation")(function* ({
         agentId,
         turnId,

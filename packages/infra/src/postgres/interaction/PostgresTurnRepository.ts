@@ -114,7 +114,7 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
           Effect.orDie
         )
       }),
-      // Locks no turn that is locked, so that it waits in no order of locks.
+      // Skips locked turns, so that it takes part in no lock order.
       renewLeases: Effect.fn("TurnRepository.renewLeases")(function* (
         turnIds: ReadonlyArray<string>,
         leaseUntil: DateTime.Utc

@@ -12,12 +12,12 @@ import { toStorableJson, toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 const channel = "berth_outbox"
-// Bounds the delay of a job whose notification was lost.
+// Bounds the delay of a job after a lost notification.
 const defaultPollInterval = Duration.seconds(1)
-// Long enough to look up yesterday's jobs.
+// Allows looking up yesterday's jobs.
 const publishedRetention = Duration.days(1)
 
-// Frees the slot of a job whose worker ended before it settled.
+// Frees the slot of a job whose worker died before it settled.
 const unsettledTimeout = Duration.minutes(15)
 
 const make = (pollInterval: Duration.DurationInput) =>
@@ -33,8 +33,8 @@ const make = (pollInterval: Duration.DurationInput) =>
     const interval = (duration: Duration.Duration) => sql`make_interval(secs => ${Duration.toSeconds(duration)})`
 
     /**
-     * Reads each lane by its index no further than it has room, so that a large lane costs no more than a small one. Reads
-     * more than the limit since another relay may hold the first entries.
+     * Reads each lane by its index only up to its free slots, so that a large lane costs no more than a small one.
+     * Reads more than the limit, since another relay may hold the first entries.
      */
     const next = (limit: number) =>
       sql`
@@ -64,8 +64,8 @@ const make = (pollInterval: Duration.DurationInput) =>
       )
 
     /**
-     * Locks an equal unpublished entry, so that it is not published before this transaction ends. Locked entries are
-     * skipped: they may be in publication, which would miss the changes of this transaction.
+     * Locks an equal unpublished entry, so that it is not published before this transaction ends. Skips locked entries,
+     * since their publication may be in progress and would miss the changes of this transaction.
      */
     const reuse = ({
       lane,
@@ -87,7 +87,7 @@ const make = (pollInterval: Duration.DurationInput) =>
       append: Effect.fn("Outbox.append")(function* <A, I>(kind: JobKind<A, I>, payload: A, owner?: UserId) {
         const id = yield* ids.next("job")
         const job = {
-          // Jobs without an owner have a lane of their own.
+          // Jobs without an owner have a separate lane.
           lane: `${kind.queue} ${owner ?? id}${kind.lane === undefined ? "" : ` ${kind.lane}`}`,
           name: kind.name,
           payload: toStorableJson(yield* Effect.orDie(Schema.encode(kind.payload)(payload)))
@@ -107,7 +107,7 @@ const make = (pollInterval: Duration.DurationInput) =>
           with appended as (insert into outbox ${sql.insert(entry)} returning 1)
           select pg_notify(${channel}, '') from appended`.pipe(Effect.orDie)
         }).pipe(
-          // The parent of the span in which a worker processes the job.
+          // Parent of the worker's span for the job.
           Effect.withSpan(`send ${kind.queue}`, {
             kind: "producer",
             attributes: {
@@ -164,7 +164,7 @@ const make = (pollInterval: Duration.DurationInput) =>
     })
   })
 
-/** Polls for entries at `pollInterval` when no notification arrives. */
+/** Polls for entries at `pollInterval` in case of a lost notification. */
 export const layerWith = (options: {
   readonly pollInterval: Duration.DurationInput
 }): Layer.Layer<Outbox, never, PgClient | SqlClient | IdGenerator> => Layer.scoped(Outbox, make(options.pollInterval))

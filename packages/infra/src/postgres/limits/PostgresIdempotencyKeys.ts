@@ -53,7 +53,7 @@ const make = Effect.gen(function* () {
   const expiry = sql`now() + make_interval(secs => ${Duration.toSeconds(idempotencyKeyLifetime)})`
   const leaseOf = (key: IdempotencyKey, claimId: IdempotencyClaimId) => ({ key: digestIdempotencyKey(key), claimId })
 
-  /** Takes a free key, an expired one, or one whose lease has ended; the outcome of an effect outlives its claim. */
+  /** Takes a free key, an expired key, or one with an expired lease. The outcome of an effect outlives its claim. */
   const take = (id: string, principal: string, requestHash: string) =>
     Effect.gen(function* () {
       const claimId = yield* ids.next("req")
@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
       return IdempotencyClaim.Replay({ response })
     })
 
-  // Literal, as in the index `idempotency_keys_large_of_principal`.
+  // A literal, as in the index `idempotency_keys_large_of_principal`.
   const isCounted = sql.literal(`octet_length(response_sealed) > ${countedResponseBytes}`)
   const hasRoom = ({ principal }: IdempotencyKey, bytes: number) =>
     sql`
@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
     return known.isHeld ? Effect.succeedSome(IdempotencyClaim.InProgress()) : Effect.succeedNone
   }
 
-  /** Reads before it writes: waiting requests claim often, and a write would lock the row of the response. */
+  /** Reads before it writes, since waiting requests claim often, and a write would lock the row of the response. */
   const claim = (key: IdempotencyKey, requestHash: string): Effect.Effect<IdempotencyClaim, Unusable> =>
     Effect.gen(function* () {
       const id = digestIdempotencyKey(key)

@@ -17,7 +17,7 @@ const make = Effect.gen(function* () {
   const box = yield* SecretBox
   const ids = yield* IdGenerator
 
-  /** Locks the key's row until the transaction ends, so that no other request claims it during the effect. */
+  /** Locks the key's row until the transaction ends, so that no other request can claim it during the effect. */
   const hold = (id: string, claim: IdempotencyClaimId) =>
     sql`
       select first_claim_id, outcome_sealed from idempotency_keys

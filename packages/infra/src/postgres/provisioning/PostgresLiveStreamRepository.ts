@@ -33,7 +33,7 @@ const Broadcast = Schema.Struct({ id: LiveStreamId, wasActive: Schema.Boolean, i
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
-  // One clock for the uploads of all processes.
+  // One clock for uploads of all processes.
   const ago = (time: Duration.Duration) => sql`now() - make_interval(secs => ${Duration.toSeconds(time)})`
 
   const after = (time: Duration.Duration) => sql`now() + make_interval(secs => ${Duration.toSeconds(time)})`
@@ -52,7 +52,7 @@ const make = Effect.gen(function* () {
       Effect.orDie
     )
 
-  /** Counts an upload in the stream's window and records the broadcast. None for a wrong key or a window that is used up. */
+  /** Counts an upload in the stream's window and records the broadcast. None for a wrong key or an exhausted window. */
   const countUpload = (keyHash: string, { content, endsBroadcast, receivedAt }: LiveUpload) =>
     sql`
       with before as (
@@ -135,7 +135,7 @@ const make = Effect.gen(function* () {
           ? new LiveStreamNotFound()
           : new LiveLimitReached({ limit: "bandwidth", retryAfter: liveLimits.window })
       const { id, isLate, wasActive } = counted.value
-      // Of two processes whose clocks differ, one could be ignored for longer than uploads overlap.
+      // With different clocks, a process could be ignored for longer than uploads overlap.
       yield* Effect.orDie(sql`
         insert into live_files (stream_id, name, content, byte_length, uploaded_at, listed_at)
         values (${id}, ${name}, ${content}, ${content.length}, ${toTime(receivedAt)}, now())

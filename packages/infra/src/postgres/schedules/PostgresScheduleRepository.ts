@@ -71,7 +71,7 @@ export const layer: Layer.Layer<ScheduleRepository, never, PgClient | SqlClient>
         const count = yield* sql
           .withTransaction(
             Effect.gen(function* () {
-              // Held until the commit, so that the count is exact.
+              // Locked until the commit, so that the count is exact.
               yield* sql`select pg_advisory_xact_lock(hashtextextended(${`schedules of ${schedule.agentId}`}, 0))`
               const { count } = yield* sql`
                 select count(*)::int as count from schedules

@@ -37,6 +37,6 @@ export const toUser = (row: UserRow): User =>
       suspendedAt: row.suspendedAt,
       createdAt: row.createdAt
     },
-    // The row schema has validated the fields.
+    // Already validated by the row's schema.
     { disableValidation: true }
   )

@@ -16,7 +16,7 @@ export const layer: Layer.Layer<SocialSessionRepository, never, SqlClient> = Lay
         readonly expiresAt: DateTime.Utc
       }) {
         const { sessionId } = token
-        // Expired tokens of the family are removed as it grows.
+        // Expired tokens of the family are removed at each addition.
         yield* sql`
           with expired as (
             delete from social_tokens

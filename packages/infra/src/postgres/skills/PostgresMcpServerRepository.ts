@@ -44,7 +44,7 @@ export const layer: Layer.Layer<McpServerRepository, never, SqlClient | SecretBo
         agentId: AgentId,
         servers: ReadonlyArray<McpServer>
       ) {
-        // Orders concurrent changes of an agent.
+        // Serializes concurrent changes of an agent.
         const agents = yield* sql`select from agents where id = ${agentId} for no key update`
         if (agents.length === 0) return false
         const updatedAt = DateTime.toDate(yield* DateTime.now)

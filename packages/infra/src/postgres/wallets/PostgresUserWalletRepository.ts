@@ -19,7 +19,7 @@ const WalletRow = Schema.Struct({
 const SealedRow = Schema.Struct({ keySealed: Schema.String })
 const columns = listColumns("user_wallets", WalletRow)
 
-/** Unique per row; a key that is moved to another row does not open. */
+/** Unique per row, so that a key moved to another row cannot be opened. */
 const contextOf = ({ address, kind, userId }: Pick<UserWallet, "userId" | "kind" | "address">) =>
   `user_wallets.key_sealed:${userId}:${kind}:${address}`
 

@@ -48,11 +48,14 @@ export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | Sql
     const isDue = (now: Date) =>
       sql`status = 'pending' and due_at <= ${now} and (claimed_until is null or claimed_until <= ${now})`
 
-    /** Writes of an attempt: it holds the claim while no other attempt has begun. */
+    /** Condition of an attempt's writes: it holds the claim until another attempt begins. */
     const isHeld = ({ attempt, id }: ClaimedDelivery) =>
       sql`id = ${id} and attempts = ${attempt} and status = 'pending'`
 
-    /** Reads each endpoint by its index no further than it has room, so that a long backlog costs no more than a short one. */
+    /**
+     * Reads each endpoint by its index only up to its free slots, so that a long backlog costs no more than a short
+     * one.
+     */
     const claim = (limit: number, now: Date) => sql`
       with recursive endpoints as (
         (select endpoint_id from webhook_deliveries where status = 'pending' order by endpoint_id limit 1)

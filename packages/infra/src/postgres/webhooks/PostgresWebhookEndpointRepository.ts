@@ -47,7 +47,7 @@ export const layer: Layer.Layer<WebhookEndpointRepository, never, SqlClient | Se
             secretSealed: yield* box.seal(secret, currentContext(endpoint.id)),
             createdAt: DateTime.toDate(endpoint.createdAt)
           }
-          // The lock orders concurrent inserts of a user.
+          // Serializes concurrent inserts of a user.
           yield* sql`select from users where id = ${endpoint.userId} for no key update`
           const [count] = yield* sql`
             select from webhook_endpoints where user_id = ${endpoint.userId} offset ${limit - 1} limit 1`
@@ -90,7 +90,7 @@ export const layer: Layer.Layer<WebhookEndpointRepository, never, SqlClient | Se
           if (isOver || previousSecretSealed === null) return [current]
           return [current, yield* box.open(previousSecretSealed, previousContext(id))]
         },
-        // An endpoint that was removed concurrently signs nothing.
+        // An endpoint removed concurrently has no secrets.
         Effect.catchTag("NoSuchElementException", () => Effect.succeed([])),
         Effect.orDie
       ),
