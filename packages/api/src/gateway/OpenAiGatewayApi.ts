@@ -62,30 +62,35 @@ const conversationHeaders = Schema.Struct({
 const agentModel =
   "The model agent/<id> is one of the caller's agents: it receives the text and the images (`data:image/…` only) of the last message, continues its conversation with its memory and skills, and is charged as a message. API keys need the scope `chat` for it too."
 
+/** Errors of a call whose model can be an agent. */
+const completionErrors = Schema.Union(
+  IdempotencyErrors,
+  ParameterUnsupportedBody,
+  ScopeMissingBody,
+  ModelNotFoundBody,
+  PaymentRequiredBody,
+  RateLimitExceededBody,
+  PluginFailedBody,
+  MessageInvalidBody,
+  AttachmentInvalidBody,
+  AttachmentLimitReachedBody,
+  ImagesNotSupportedBody,
+  UnitsExhaustedBody,
+  BudgetExceededBody,
+  AgentNotFoundBody,
+  RunningAgentNotFoundBody,
+  ChatSessionNotFoundBody,
+  ChatSessionLimitReachedBody,
+  PendingMessageLimitReachedBody,
+  MessageUnansweredBody
+)
+
 const createCompletion = HttpApiEndpoint.post("createChatCompletion", completionsPath)
   .setHeaders(conversationHeaders)
   .setPayload(OpenAiCompletionPayload)
   .addSuccess(OpenAiCompletion)
   .addSuccess(EventStream)
-  .addError(IdempotencyErrors)
-  .addError(ParameterUnsupportedBody)
-  .addError(ScopeMissingBody)
-  .addError(ModelNotFoundBody)
-  .addError(PaymentRequiredBody)
-  .addError(RateLimitExceededBody)
-  .addError(PluginFailedBody)
-  .addError(MessageInvalidBody)
-  .addError(AttachmentInvalidBody)
-  .addError(AttachmentLimitReachedBody)
-  .addError(ImagesNotSupportedBody)
-  .addError(UnitsExhaustedBody)
-  .addError(BudgetExceededBody)
-  .addError(AgentNotFoundBody)
-  .addError(RunningAgentNotFoundBody)
-  .addError(ChatSessionNotFoundBody)
-  .addError(ChatSessionLimitReachedBody)
-  .addError(PendingMessageLimitReachedBody)
-  .addError(MessageUnansweredBody)
+  .addError(completionErrors)
   .annotate(
     OpenApi.Description,
     `A completion in OpenAI's format, charged as a gateway call. Parameters that are not supported are refused by name. ${agentModel}`
@@ -96,26 +101,8 @@ const createResponse = HttpApiEndpoint.post("createResponse", responsesPath)
   .setPayload(ResponsePayload)
   .addSuccess(ModelResponse)
   .addSuccess(EventStream)
-  .addError(IdempotencyErrors)
-  .addError(ParameterUnsupportedBody)
+  .addError(completionErrors)
   .addError(ResponseNotFoundBody)
-  .addError(ScopeMissingBody)
-  .addError(ModelNotFoundBody)
-  .addError(PaymentRequiredBody)
-  .addError(RateLimitExceededBody)
-  .addError(PluginFailedBody)
-  .addError(MessageInvalidBody)
-  .addError(AttachmentInvalidBody)
-  .addError(AttachmentLimitReachedBody)
-  .addError(ImagesNotSupportedBody)
-  .addError(UnitsExhaustedBody)
-  .addError(BudgetExceededBody)
-  .addError(AgentNotFoundBody)
-  .addError(RunningAgentNotFoundBody)
-  .addError(ChatSessionNotFoundBody)
-  .addError(ChatSessionLimitReachedBody)
-  .addError(PendingMessageLimitReachedBody)
-  .addError(MessageUnansweredBody)
   .annotate(
     OpenApi.Description,
     `An answer in the format of OpenAI's Responses, charged as a gateway call. Unless \`store\` is false, it is stored for 30 days: later calls continue it by \`previous_response_id\` or refer to its items. Parameters that are not supported are refused by name; \`strict\` of tools is not enforced. ${agentModel}`
