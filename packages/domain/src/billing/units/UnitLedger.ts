@@ -3,6 +3,7 @@ import { Administrators } from "../../accounts/Administrators.ts"
 import { DomainEvents } from "../../events/DomainEvents.ts"
 import { noUnits, type Units } from "../../shared/Money.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
+import * as OwnerLocks from "../../shared/OwnerLocks.ts"
 import type { User } from "../../shared/User.ts"
 import { isBillingExempt } from "../BillingExemption.ts"
 import { type BudgetExceeded, computeRemainingUnits } from "../budgets/Budget.ts"
@@ -63,6 +64,7 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
     const administrators = yield* Administrators
     const policy = yield* UnitPolicy
     const events = yield* DomainEvents
+    const withOwnerLock = yield* OwnerLocks.make
     const dailyUnitsOf = (payer: UnitPayer) => findDailyUnits(payer, policy)
 
     const renewLease = Effect.flatMap(DateTime.now, (now) =>
@@ -155,9 +157,14 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       return Option.some(yield* reserved)
     }, withExportedSpan("UnitLedger.reserve"))
 
-    /** None for a user exempt from billing. `cause` names the work: one reservation per cause. */
+    /**
+     * None for a user exempt from billing. `cause` names the work: one reservation per cause. Not for use in a
+     * transaction: one reservation of a user at a time, as concurrent ones would each hold a connection while they wait.
+     */
     const reserve = (user: User, units: Units, cause: string, agentId: AgentId | null = null) =>
-      Effect.tapError(reserveUnannounced(user, units, cause, agentId), (refusal) => announceExhaustion(user, refusal))
+      Effect.tapError(withOwnerLock(user.id, reserveUnannounced(user, units, cause, agentId)), (refusal) =>
+        announceExhaustion(user, refusal)
+      )
 
     /**
      * Raises an open reservation to at least `units` as far as balance and budgets allow. Returns its units; 0 if
