@@ -81,7 +81,7 @@ export const helloMessages: ReadonlyArray<ChatMessage> = [{ role: "user", conten
 
 /** A chat of a provider as a stream. */
 export const streamChat = (provider: ModelProvider, ...asked: Parameters<ModelProvider["chat"]>) =>
-  streamFromOpened(provider.chat(...asked))
+  streamFromOpened(Effect.acquireRelease(provider.chat(...asked), ({ close }) => close))
 
 /** The events of a chat of the AI layer. */
 export const streamAnswer = (ai: AiLayer, request: ChatRequest) =>

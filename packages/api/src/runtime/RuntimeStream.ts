@@ -6,7 +6,7 @@ import {
   streamFromSource
 } from "@berth/domain/ai/streams/ChunkSource"
 import { type IdleTimeouts, makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
-import { Clock, Data, Duration, Effect, Either, Option, Predicate, Schema, type Scope, Stream } from "effect"
+import { Clock, Data, Duration, Effect, Either, Option, Predicate, Schema, Scope, Stream } from "effect"
 import { makeSseParser } from "../http/Sse.ts"
 
 /** Why a runtime stream did not reach `done`. */
@@ -118,9 +118,9 @@ export const readRuntimeSource =
     Effect.gen(function* () {
       const next = Duration.decode(idle)
       const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(total)
-      const { start } = yield* timers
-      const timeout = yield* start({ first: next, next, deadline, onTimeout }, yield* Effect.scope)
-      const source = timeout.limit(bytes)
+      const { limit } = yield* timers
+      const source = limit(bytes, { first: next, next, deadline, onTimeout })
+      yield* Scope.addFinalizer(yield* Effect.scope, Effect.sync(source.end))
       const parser = makeEventParser(schema, limits)
       let end: ChunkBatch<Good<A>, E | E2 | RuntimeStreamProblem> | null = null
       const poll = () => {

@@ -26,7 +26,7 @@ import {
   TestClock,
   type Tracer
 } from "effect"
-import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
+import { openChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { makeModel, modelsArbitrary } from "./ModelSamples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { assertMatches } from "../../../../test/support/Matching.ts"
@@ -60,7 +60,7 @@ const provider = (name: ProviderName, script: Script, healthy: Effect.Effect<boo
     chat: (modelId) =>
       Effect.suspend(() => {
         calls.push(modelId)
-        return makeChunkSource(script(modelId, calls.length))
+        return openChunkSource(script(modelId, calls.length))
       })
   }
   return { port, calls }
@@ -165,7 +165,7 @@ describe("chat", () => {
             { type: "tool-call", call },
             { type: "done", usage: null, finishReason: "tool_calls" }
           ]
-          return makeChunkSource(Stream.fromIterable(chunks))
+          return openChunkSource(Stream.fromIterable(chunks))
         })
     }
     const tools = [{ name: "calculate", description: "Calculates", parameters: { type: "object" } }]
@@ -449,7 +449,7 @@ describe("chat", () => {
       ...provider("openrouter", () => Stream.empty).port,
       chat: (_, __, { maxTokens }) => {
         limits.push(maxTokens)
-        return makeChunkSource(Stream.make(text("ok"), end))
+        return openChunkSource(Stream.make(text("ok"), end))
       }
     }
     const small = makeModel({ id: "openai/small", contextWindow: 8_000 })

@@ -9,7 +9,7 @@ import {
 import { AiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
 import type { Model, ProviderName } from "@berth/domain/ai/models/Model"
 import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
-import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
+import { openChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { Context, Duration, Effect, Layer, Redacted, Stream } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
@@ -92,7 +92,7 @@ export const layer: Layer.Layer<ModelProviders | ModelCatalog | ModelProvidersTe
         }),
         chat: (model, messages, options) =>
           run({ provider: name, model, messages, options }, ({ chat }) =>
-            makeChunkSource(chat(model, messages, options))
+            openChunkSource(chat(model, messages, options))
           )
       })
       return Context.make(ModelProviders, {

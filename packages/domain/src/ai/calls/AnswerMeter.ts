@@ -1,4 +1,4 @@
-import { Effect, Either, Scope, type Tracer } from "effect"
+import { Effect, Either, type Tracer } from "effect"
 import type { TokenUsage } from "../chat/ModelChat.ts"
 import { estimateCost } from "../models/ModelCost.ts"
 import { estimatePromptTokens, estimateTokens } from "../prompt/TokenEstimate.ts"
@@ -20,6 +20,8 @@ export interface AnswerMeter {
   readonly add: (event: ModelEvent<ProviderEnding>) => void
   /** The usage so far. */
   readonly usage: () => MeteredUsage
+  /** Records the answer, even if it failed or was interrupted. */
+  readonly finish: Effect.Effect<void>
 }
 
 /** A call whose request has reached its provider. */
@@ -71,13 +73,8 @@ export const recordAbandonedCall = (sent: SentCall, request: ChatRequest, record
     return recordUsage(sent, request.caller, { usage, costUsd: costOf(sent.call, usage) }, record)
   })
 
-/** Meters an answer and records it when `scope` closes, even if the answer failed or was interrupted. */
-export const meterAnswer = (
-  sent: SentCall,
-  request: ChatRequest,
-  record: ModelUsage["Type"],
-  scope: Scope.Scope
-): Effect.Effect<AnswerMeter> => {
+/** Meters an answer. */
+export const meterAnswer = (sent: SentCall, request: ChatRequest, record: ModelUsage["Type"]): AnswerMeter => {
   const { call, span } = sent
   // Plain variables: one Effect per delta would be most of the cost of forwarding an answer.
   const texts: Array<string> = []
@@ -100,19 +97,16 @@ export const meterAnswer = (
     return recordUsage(sent, request.caller, metered, record)
   })
 
-  return Effect.as(
-    // `Effect.addFinalizer` captures the fiber's state, which costs more than the metering.
-    Scope.addFinalizer(scope, finish),
-    {
-      usage,
-      add: (event) => {
-        if (event.type === "delta") texts.push(event.text)
-        else if (event.type === "done") end = event
-        else {
-          texts.push(event.call.name, event.call.arguments)
-          toolCalls += 1
-        }
+  return {
+    usage,
+    finish,
+    add: (event) => {
+      if (event.type === "delta") texts.push(event.text)
+      else if (event.type === "done") end = event
+      else {
+        texts.push(event.call.name, event.call.arguments)
+        toolCalls += 1
       }
     }
-  )
+  }
 }

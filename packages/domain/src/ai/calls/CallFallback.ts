@@ -1,62 +1,55 @@
-import { Cause, type Clock, Effect, Either, ExecutionStrategy, Exit, Option, Scope } from "effect"
+import { Cause, Effect, Either, Exit, Option } from "effect"
 import type { ProviderName } from "../models/Model.ts"
 import type { CallAttempt } from "./ChatRequest.ts"
 import type { ModelProvider } from "../models/ModelProviders.ts"
 import { findAnswerLimit } from "../models/ModelCost.ts"
 import { ProviderFailed } from "../models/ModelErrors.ts"
-import type { AiSettings } from "./AiSettings.ts"
 import type { AnswerMeter, SentCall } from "./AnswerMeter.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
 import type { ProviderActivities } from "./ProviderActivities.ts"
-import { type CallInput, type OpenedCall, openCall } from "./OpenedCall.ts"
+import { type CallEnvironment, type CallInput, type OpenedCall, openCall } from "./OpenedCall.ts"
 import { countCall, measureFirstText } from "./ModelTelemetry.ts"
-import type { IdleTimeouts } from "../streams/IdleTimeout.ts"
 import type { PlannedCall } from "./CallPlan.ts"
 import { type Restore, retryCall } from "./CallRetry.ts"
+import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
 
-export interface AnsweredCall extends SentCall, Omit<OpenedCall, "span"> {
+export interface AnsweredCall extends SentCall, OpenedCall {
   readonly attempts: ReadonlyArray<CallAttempt>
+  /** All events up to the first text or tool call; not empty. */
+  readonly first: ReadonlyArray<ModelEvent<ProviderEnding>>
   readonly meter: AnswerMeter
 }
 
-export interface CallsContext {
-  readonly clock: Clock.Clock
-  readonly settings: AiSettings["Type"]
+export interface CallsContext extends CallEnvironment {
   readonly breakers: CircuitBreakers
   readonly activities: ProviderActivities
-  readonly timeouts: IdleTimeouts
   readonly providers: ReadonlyMap<ProviderName, ModelProvider>
-  /** Meters an answer until `scope` closes. */
-  readonly meter: (sent: SentCall, scope: Scope.Scope) => Effect.Effect<AnswerMeter>
+  readonly meter: (sent: SentCall) => AnswerMeter
   /** Records a call that was interrupted before its first text. */
   readonly recordAbandoned: (sent: SentCall) => Effect.Effect<void>
-  /** Scope of the whole answer. */
-  readonly scope: Scope.Scope
+  readonly restore: Restore
 }
 
 type CallContext = Omit<CallsContext, "breakers" | "providers">
 type CallsRequest = Pick<CallInput, "messages" | "options" | "deadline">
 
-/** Runs one attempt in a separate scope, which stays open for an answer. Every sent request is metered. */
-const tryOnce = (
-  input: CallInput,
-  restore: Restore,
-  { activities, clock, meter, recordAbandoned, scope: parent, settings, timeouts }: CallContext
-) =>
-  Effect.flatMap(Scope.fork(parent, ExecutionStrategy.sequential), (scope) => {
-    const calledAt = clock.unsafeCurrentTimeMillis()
-    return Effect.matchCauseEffect(restore(openCall(input, settings, timeouts, scope)), {
+/** Runs one attempt, which stays open for an answer. Every sent request is metered. */
+const tryOnce = (input: CallInput, context: CallContext) =>
+  Effect.flatMap(openCall(input, context), (opened) => {
+    const { activities, clock, meter, recordAbandoned, restore } = context
+    const { call } = input
+    const { calledAt } = opened
+    return Effect.matchCauseEffect(restore(opened.next), {
       onFailure: (cause) =>
-        (Cause.isInterruptedOnly(cause)
-          ? recordAbandoned({ call: input.call, calledAt, span: null })
-          : Effect.void
-        ).pipe(Effect.zipRight(Scope.close(scope, Exit.failCause(cause))), Effect.zipRight(Effect.failCause(cause))),
-      onSuccess: (opened) => {
-        const sent: SentCall = { call: input.call, calledAt, span: opened.span }
+        (Cause.isInterruptedOnly(cause) ? recordAbandoned({ call, calledAt, span: null }) : Effect.void).pipe(
+          Effect.flatMap(() => opened.close(Exit.failCause(cause))),
+          Effect.zipRight(Effect.failCause(cause))
+        ),
+      onSuccess: (first) => {
         const now = clock.unsafeCurrentTimeMillis()
-        measureFirstText(input.call, now - calledAt)
-        activities.recordSuccess(input.call, now - calledAt, now)
-        return Effect.map(meter(sent, scope), (begun) => ({ ...sent, opened, meter: begun }))
+        measureFirstText(call, now - calledAt)
+        activities.recordSuccess(call, now - calledAt, now)
+        return Effect.succeed({ ...opened, call, first, meter: meter({ call, calledAt, span: opened.span }) })
       }
     })
   })
@@ -103,7 +96,10 @@ const summarizeFailures = (
   })
 }
 
-/** Calls the planned models until one sends its first text. After that, a failure ends the answer without fallback. */
+/**
+ * Calls the planned models until one sends its first text. After that, a failure ends the answer without fallback. Run
+ * uninterruptibly: every wait is restored, and the caller closes the answer.
+ */
 export const callUntilAnswered = (
   plan: Iterable<PlannedCall>,
   request: CallsRequest,
@@ -121,12 +117,13 @@ export const callUntilAnswered = (
       const provider = providers.get(call.provider)
       if (provider === undefined) continue
       const input = { ...withAnswerLimit(request, call), provider, call }
-      const attempt = yield* retryCall((restore) => tryOnce(input, restore, context), {
+      const attempt = yield* retryCall(tryOnce(input, context), {
         breakers,
         call,
         clock: context.clock,
         deadline: request.deadline,
-        policy: context.settings.retry
+        policy: context.settings.retry,
+        restore: context.restore
       })
       if (Option.isNone(attempt)) {
         note(call, "skipped", 0)
@@ -135,18 +132,18 @@ export const callUntilAnswered = (
       const { result, tries } = attempt.value
       if (Either.isRight(result)) {
         note(call, "answered", tries)
-        const { opened, ...sent } = result.right
+        const answer = result.right
         return {
-          ...sent,
+          ...answer,
           attempts,
-          first: opened.first,
-          more: Effect.catchAll(opened.more, (broken) => {
+          next: Effect.catchAll(answer.next, (broken) => {
             const failure = call.keyId === undefined ? broken : markOwnKeyFailure(broken)
-            sent.span?.attribute("error.type", failure.kind)
+            answer.span?.attribute("error.type", failure.kind)
             countCall(call, failure.kind)
             breakers.recordFailure(call, failure, context.clock.unsafeCurrentTimeMillis())
             return Effect.zipRight(logFailure("Model answer broke off", call, failure, context), Effect.fail(failure))
-          })
+          }),
+          close: (exit) => Effect.flatMap(answer.meter.finish, () => answer.close(exit))
         }
       }
       const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)

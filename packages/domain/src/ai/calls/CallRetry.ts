@@ -17,6 +17,7 @@ export interface CallRetryOptions {
   /** Epoch milliseconds after which no retry starts. */
   readonly deadline: number
   readonly policy: CallRetryPolicy
+  readonly restore: Restore
 }
 
 /** Restores the interruptibility of the outer region. */
@@ -24,13 +25,13 @@ export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect
 
 /**
  * Runs a call if its breaker admits it, retries transient failures, and records the outcome; none for a rejected call.
- * `attempt` runs uninterruptibly, except where it restores.
+ * Run uninterruptibly: the wait before a retry is restored.
  */
 export const retryCall = <A, R>(
-  attempt: (restore: Restore) => Effect.Effect<A, ProviderFailed, R>,
-  { breakers, call, clock, deadline, policy }: CallRetryOptions
+  attempt: Effect.Effect<A, ProviderFailed, R>,
+  { breakers, call, clock, deadline, policy, restore }: CallRetryOptions
 ): Effect.Effect<Option.Option<RetriedCall<A>>, never, R> =>
-  Effect.uninterruptibleMask((restore) => {
+  Effect.suspend(() => {
     const now = () => clock.unsafeCurrentTimeMillis()
     if (!breakers.admit(call, now())) return Effect.succeedNone
     let tries = 0
@@ -41,7 +42,7 @@ export const retryCall = <A, R>(
     const end = (result: Either.Either<A, ProviderFailed>) => Effect.succeed(Option.some({ result, tries }))
     const next: Effect.Effect<Option.Option<RetriedCall<A>>, never, R> = Effect.suspend(() => {
       tries += 1
-      return Effect.matchCauseEffect(attempt(restore), {
+      return Effect.matchCauseEffect(attempt, {
         onSuccess: (answer) => {
           breakers.recordSuccess(call, now())
           return end(Either.right(answer))

@@ -18,6 +18,7 @@ import { AiSettings } from "./AiSettings.ts"
 import { meterAnswer, recordAbandonedCall } from "./AnswerMeter.ts"
 import { callUntilAnswered } from "./CallFallback.ts"
 import { planCallsLazily, type PlannedCall } from "./CallPlan.ts"
+import type { Restore } from "./CallRetry.ts"
 import type { ChatCompletion, ChatOpening, ChatRequest } from "./ChatRequest.ts"
 import { makeCircuitBreakers } from "./CircuitBreakers.ts"
 import { ModelUsage } from "./ModelUsage.ts"
@@ -41,6 +42,32 @@ interface BegunChat {
   readonly more: Effect.Effect<ReadonlyArray<ModelEvent>, ProviderFailed>
   /** Whether `done` was read. */
   readonly isDone: () => boolean
+  /** Ends the call and records it. */
+  readonly close: (exit: Exit.Exit<unknown, unknown>) => Effect.Effect<void>
+}
+
+/** Collects the complete answer. */
+const gatherAll = ({ first, more, opening }: BegunChat): Effect.Effect<ChatCompletion, ProviderFailed> => {
+  const texts: Array<string> = []
+  const toolCalls: Array<ToolCall> = []
+  const gather = (events: ReadonlyArray<ModelEvent>): Effect.Effect<ChatCompletion, ProviderFailed> => {
+    for (const event of events) {
+      switch (event.type) {
+        case "delta":
+          texts.push(event.text)
+          break
+        case "tool-call":
+          toolCalls.push(event.call)
+          break
+        case "done": {
+          const { type: _, ...ending } = event
+          return Effect.succeed({ ...opening, ...ending, text: texts.join(""), toolCalls })
+        }
+      }
+    }
+    return Effect.flatMap(more, gather)
+  }
+  return gather(first)
 }
 
 const readEvents = ({ first, isDone, more }: BegunChat): ChunkReader<ModelEvent, ProviderFailed> => {
@@ -143,17 +170,21 @@ export const makeModelChat = ({
       }
     }, withExportedSpan("AiLayer.quote"))
 
-    const begin = Effect.fnUntraced(function* (
-      request: ChatRequest,
-      scope: Scope.Scope
-    ): Effect.fn.Return<BegunChat, ChatError> {
+    const prepare = Effect.fnUntraced(function* (request: ChatRequest) {
       const clock = yield* Effect.clock
       const startedAt = clock.unsafeCurrentTimeMillis()
       if (request.messages.length === 0) return yield* new MessagesMissing()
       const reachable = yield* findReachable(request.caller.userId)
-      const { plan, providers: called } = yield* planFor(reachable, request, yield* choose(reachable, request))
-      const [first] = plan
+      const planned = yield* planFor(reachable, request, yield* choose(reachable, request))
+      const [first] = planned.plan
       if (first === undefined) return yield* new ModelsUnavailable({ taskType: parseTaskType(request.taskType) })
+      return { ...planned, request, clock, startedAt }
+    })
+
+    const begin = Effect.fnUntraced(function* (
+      { clock, plan, providers: called, request, startedAt }: Effect.Effect.Success<ReturnType<typeof prepare>>,
+      restore: Restore
+    ): Effect.fn.Return<BegunChat, ProviderFailed> {
       const deadline = startedAt + Duration.toMillis(settings.totalTimeout)
       const answer = yield* callUntilAnswered(
         plan,
@@ -165,8 +196,8 @@ export const makeModelChat = ({
           activities,
           timeouts,
           providers: called,
-          scope,
-          meter: (sent, ofCall) => meterAnswer(sent, request, usage, ofCall),
+          restore,
+          meter: (sent) => meterAnswer(sent, request, usage),
           recordAbandoned: (sent) => recordAbandonedCall(sent, request, usage)
         }
       )
@@ -189,10 +220,22 @@ export const makeModelChat = ({
       return {
         opening,
         first: answer.first.map(complete),
-        more: Effect.map(answer.more, (events) => events.map(complete)),
-        isDone: () => isDone
+        more: Effect.map(answer.next, (events) => events.map(complete)),
+        isDone: () => isDone,
+        close: answer.close
       }
     })
+
+    /** Calls models until one answers. No interruption between the answer and `use`, which closes it. */
+    const beginThen = <A, E>(
+      request: ChatRequest,
+      use: (begun: BegunChat, restore: Restore) => Effect.Effect<A, E>
+    ): Effect.Effect<A, E | ChatError> =>
+      Effect.flatMap(prepare(request), (prepared) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.flatMap(begin(prepared, restore), (begun) => use(begun, restore))
+        )
+      )
 
     return {
       quote,
@@ -209,42 +252,21 @@ export const makeModelChat = ({
        */
       open: (request: ChatRequest): Effect.Effect<OpenChat, ChatError, Scope.Scope> =>
         useService(Scope.Scope, (scope) =>
-          Effect.map(begin(request, scope), (begun) => ({ opening: begun.opening, read: readEvents(begun) }))
+          beginThen(request, (begun) =>
+            Effect.as(Scope.addFinalizerExit(scope, begun.close), {
+              opening: begun.opening,
+              read: readEvents(begun)
+            })
+          )
         ).pipe(withExportedSpan("AiLayer.open")),
 
       /** Returns the complete answer. */
-      complete: (request: ChatRequest): Effect.Effect<ChatCompletion, ChatError> => {
-        const gatherAll = ({ first, more, opening }: BegunChat) => {
-          const texts: Array<string> = []
-          const toolCalls: Array<ToolCall> = []
-          const gather = (events: ReadonlyArray<ModelEvent>): Effect.Effect<ChatCompletion, ProviderFailed> => {
-            for (const event of events) {
-              switch (event.type) {
-                case "delta":
-                  texts.push(event.text)
-                  break
-                case "tool-call":
-                  toolCalls.push(event.call)
-                  break
-                case "done": {
-                  const { type: _, ...ending } = event
-                  return Effect.succeed({ ...opening, ...ending, text: texts.join(""), toolCalls })
-                }
-              }
-            }
-            return Effect.flatMap(more, gather)
-          }
-          return gather(first)
-        }
-        // `Effect.scoped` would provide the scope to the whole fiber, which costs more.
-        return Effect.uninterruptibleMask((restore) =>
-          Effect.flatMap(Scope.make(), (scope) =>
-            Effect.matchCauseEffect(restore(Effect.flatMap(begin(request, scope), gatherAll)), {
-              onFailure: (cause) => Effect.zipRight(Scope.close(scope, Exit.failCause(cause)), Effect.failCause(cause)),
-              onSuccess: (completion) => Effect.as(Scope.close(scope, Exit.succeed(completion)), completion)
-            })
-          )
+      complete: (request: ChatRequest): Effect.Effect<ChatCompletion, ChatError> =>
+        beginThen(request, (begun, restore) =>
+          Effect.matchCauseEffect(restore(gatherAll(begun)), {
+            onFailure: (cause) => Effect.zipRight(begun.close(Exit.failCause(cause)), Effect.failCause(cause)),
+            onSuccess: (completion) => Effect.as(begun.close(Exit.succeed(completion)), completion)
+          })
         ).pipe(withExportedSpan("AiLayer.complete"))
-      }
     }
   })

@@ -1,14 +1,19 @@
-import { Effect, Scope, type Tracer } from "effect"
+import { type Clock, Effect, type Exit, type Tracer } from "effect"
 import type { ChatMessage, ChatOptions } from "../chat/ModelChat.ts"
 import { ProviderFailed } from "../models/ModelErrors.ts"
 import type { ModelProvider } from "../models/ModelProviders.ts"
-import { type ChunkBatch, readNext } from "../streams/ChunkSource.ts"
 import type { IdleTimeouts } from "../streams/IdleTimeout.ts"
 import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
 import type { AiSettings } from "./AiSettings.ts"
 import type { PlannedCall } from "./CallPlan.ts"
 import { describeCallSpan } from "./ModelTelemetry.ts"
 import { areSpansExported } from "../../shared/SpanExport.ts"
+
+export interface CallEnvironment {
+  readonly clock: Clock.Clock
+  readonly settings: AiSettings["Type"]
+  readonly timeouts: IdleTimeouts
+}
 
 export interface CallInput {
   readonly provider: ModelProvider
@@ -20,17 +25,19 @@ export interface CallInput {
 }
 
 export interface OpenedCall {
-  /** All events up to the first text or tool call; not empty. */
-  readonly first: ReadonlyArray<ModelEvent<ProviderEnding>>
-  /** Reads the next events; not empty. Must not run after `done`. */
-  readonly more: Effect.Effect<ReadonlyArray<ModelEvent<ProviderEnding>>, ProviderFailed>
-  /** Ends with the scope; null where no spans are exported. */
+  /** Epoch milliseconds. */
+  readonly calledAt: number
+  /** Reads the next events, first all up to the first text or tool call; not empty. Must not run after `done`. */
+  readonly next: Effect.Effect<ReadonlyArray<ModelEvent<ProviderEnding>>, ProviderFailed>
+  /** Null where no spans are exported. */
   readonly span: Tracer.Span | null
+  /** Ends the call and its span. */
+  readonly close: (exit: Exit.Exit<unknown, unknown>) => Effect.Effect<void>
 }
 
-const makeCallSpan = ({ call, options }: CallInput) => {
+const openSpan = ({ call, options }: CallInput) => {
   const described = describeCallSpan(call, options)
-  return Effect.makeSpanScoped(described.name, { ...described.options, captureStackTrace: false })
+  return Effect.makeSpan(described.name, { ...described.options, captureStackTrace: false })
 }
 
 /** Maximum characters of an answer; bounds its memory. */
@@ -43,46 +50,51 @@ const lengthOf = (event: ModelEvent<ProviderEnding>) => {
 
 const isVisible = (event: ModelEvent<ProviderEnding>) => event.type !== "delta" || event.text !== ""
 
-/**
- * Calls a model once and waits for its first text; until then a fallback is possible. Closing `scope` ends the call.
- */
+/** Calls a model once, without waiting for its answer. Until the first text a fallback is possible. */
 export const openCall = (
   input: CallInput,
-  settings: AiSettings["Type"],
-  timeouts: IdleTimeouts,
-  scope: Scope.Scope
-): Effect.Effect<OpenedCall, ProviderFailed> =>
-  Effect.gen(function* () {
-    const span = (yield* areSpansExported) ? yield* Scope.extend(makeCallSpan(input), scope) : null
-    const fail = (kind: ProviderFailed["kind"], reason: string) =>
-      new ProviderFailed({ provider: input.call.provider, kind, reason })
-    const timeout = yield* timeouts.start(
-      {
-        first: settings.firstByteTimeout,
-        next: settings.idleTimeout,
-        deadline: input.deadline,
-        onTimeout: (reason) => fail("timeout", reason)
-      },
-      scope
-    )
-    const opening = Effect.flatMap(input.provider.chat(input.call.model.id, input.messages, input.options), (source) =>
-      Effect.map(readNext(source), (batch) => ({ source, batch }))
-    )
-    const { batch, source } = yield* timeout.open(span === null ? opening : Effect.withParentSpan(opening, span))
-    let opened: ChunkBatch<ModelEvent<ProviderEnding>, ProviderFailed> | null = batch
+  { clock, settings, timeouts }: CallEnvironment
+): Effect.Effect<OpenedCall> => {
+  const { call, deadline, messages, options, provider } = input
+  const fail = (kind: ProviderFailed["kind"], reason: string) =>
+    new ProviderFailed({ provider: call.provider, kind, reason })
+  const limits = {
+    first: settings.firstByteTimeout,
+    next: settings.idleTimeout,
+    deadline,
+    onTimeout: (reason: string) => fail("timeout", reason)
+  }
+  const read = (
+    answer: Effect.Effect.Success<ReturnType<ModelProvider["chat"]>>,
+    calledAt: number,
+    span: Tracer.Span | null
+  ): OpenedCall => {
+    const { awaitMore, end, poll } = timeouts.limit(answer, limits)
     let length = 0
-    const { awaitMore, poll } = timeout.limit(source)
-    const next: Effect.Effect<ReadonlyArray<ModelEvent<ProviderEnding>>, ProviderFailed> = Effect.suspend(() => {
-      let given = opened ?? poll()
-      opened = null
-      for (; given !== null; given = poll()) {
-        const visible = given.values.filter(isVisible)
+    const next: OpenedCall["next"] = Effect.suspend(() => {
+      for (let batch = poll(); batch !== null; batch = poll()) {
+        const visible = batch.values.filter(isVisible)
         length = visible.reduce((sum, event) => sum + lengthOf(event), length)
         if (length > maximumAnswerLength) return Effect.fail(fail("nonsense", "the answer is too long"))
         if (visible.length > 0) return Effect.succeed(visible)
-        if (given.isDone) return Effect.fail(given.failure ?? fail("nonsense", "the answer has no end"))
+        if (batch.isDone) return Effect.fail(batch.failure ?? fail("nonsense", "the answer has no end"))
       }
       return Effect.flatMap(awaitMore, () => next)
     })
-    return { span, first: yield* next, more: next }
+    const close: OpenedCall["close"] = (exit) => {
+      end()
+      span?.end(clock.unsafeCurrentTimeNanos(), exit)
+      return answer.close
+    }
+    return { calledAt, next, span, close }
+  }
+  return Effect.flatMap(areSpansExported, (areExported) => {
+    const calledAt = clock.unsafeCurrentTimeMillis()
+    const chat = provider.chat(call.model.id, messages, options)
+    return areExported
+      ? Effect.flatMap(openSpan(input), (span) =>
+          Effect.map(Effect.withParentSpan(chat, span), (answer) => read(answer, calledAt, span))
+        )
+      : Effect.map(chat, (answer) => read(answer, calledAt, null))
   })
+}

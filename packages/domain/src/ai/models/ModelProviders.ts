@@ -1,7 +1,7 @@
-import { Context, type Effect, type Redacted, type Scope } from "effect"
+import { Context, type Effect, type Redacted } from "effect"
 import type { ChatMessage, ChatOptions } from "../chat/ModelChat.ts"
 import type { OwnableProvider } from "../keys/OwnerKeys.ts"
-import type { ChunkSource } from "../streams/ChunkSource.ts"
+import type { OpenedSource } from "../streams/ChunkSource.ts"
 import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
 import type { Model, ProviderName } from "./Model.ts"
 import type { ProviderFailed } from "./ModelErrors.ts"
@@ -26,12 +26,12 @@ export interface ModelProvider {
   readonly modelIds: Effect.Effect<ReadonlyArray<string>, ProviderFailed>
   /** Whether the provider's cheapest authenticated call succeeds. */
   readonly healthy: Effect.Effect<boolean>
-  /** Sends the call. The source ends with `done`; closing the scope ends the call. */
+  /** Sends the call without waiting for its response. The source ends with `done`; closing it ends the call. */
   readonly chat: (
     modelId: string,
     messages: ReadonlyArray<ChatMessage>,
     options: ChatOptions
-  ) => Effect.Effect<ChunkSource<ModelEvent<ProviderEnding>, ProviderFailed>, ProviderFailed, Scope.Scope>
+  ) => Effect.Effect<OpenedSource<ModelEvent<ProviderEnding>, ProviderFailed>>
   /** Absent if the provider has no embeddings. */
   readonly embed?: (modelId: string, input: EmbeddingInput) => Effect.Effect<EmbeddingVectors, ProviderFailed>
 }

@@ -1,4 +1,4 @@
-import { Cause, Chunk, Effect, FiberId, Option, type Scope, Stream } from "effect"
+import { Cause, Chunk, Effect, Exit, FiberId, Option, Scope, Stream } from "effect"
 
 /** The chunks that have arrived since the last poll. */
 export interface ChunkBatch<A, E> {
@@ -17,6 +17,11 @@ export interface ChunkSource<A, E> {
   readonly awaitMore: Effect.Effect<void>
   /** Ends the current wait. Idempotent. */
   readonly wake: () => void
+}
+
+/** A source that holds resources until its opener closes it, also after its end. */
+export interface OpenedSource<A, E> extends ChunkSource<A, E> {
+  readonly close: Effect.Effect<void>
 }
 
 /** Suspends one fiber. It has no canceler, which would take ten operations per wait; a late wake is ignored. */
@@ -104,17 +109,39 @@ export const mapChunkFailure = <A, E, E2>(source: ChunkSource<A, E>, map: (failu
     failure: failure === undefined ? undefined : map(failure)
   }))
 
-/** A source of one batch. */
-export const makeSingleChunkSource = <A>(values: ReadonlyArray<A>): ChunkSource<A, never> => {
+/** A source of one batch, which can be a failure. */
+export const makeSingleChunkSource = <A, E = never>(values: ReadonlyArray<A>, failure?: E): OpenedSource<A, E> => {
   let rest = values
   return {
     poll: () => {
       const batch = rest
       rest = []
-      return { values: batch, isDone: true }
+      return { values: batch, isDone: true, failure }
     },
     awaitMore: Effect.void,
-    wake: () => {}
+    wake: () => {},
+    close: Effect.void
+  }
+}
+
+/** Continues with the source made of the first value. Ends with the first source if that has no value. */
+export const continueSource = <A, E, B, E2>(
+  first: ChunkSource<A, E>,
+  toNext: (value: A) => ChunkSource<B, E2>
+): ChunkSource<B, E | E2> => {
+  let next: ChunkSource<B, E2> | null = null
+  return {
+    poll: () => {
+      if (next !== null) return next.poll()
+      const batch = first.poll()
+      if (batch === null) return null
+      const { failure, isDone, values } = batch
+      if (values[0] === undefined) return { values: [], isDone, failure }
+      next = toNext(values[0])
+      return next.poll()
+    },
+    awaitMore: Effect.suspend(() => (next ?? first).awaitMore),
+    wake: () => (next ?? first).wake()
   }
 }
 
@@ -197,3 +224,12 @@ export const makeChunkSource = <A, E>(
       wake: () => notify()
     }
   })
+
+/** Opens a stream as a source. */
+export const openChunkSource = <A, E>(stream: Stream.Stream<A, E>): Effect.Effect<OpenedSource<A, E>> =>
+  Effect.flatMap(Scope.make(), (scope) =>
+    Effect.map(Scope.extend(makeChunkSource(stream), scope), (source) => ({
+      ...source,
+      close: Scope.close(scope, Exit.void)
+    }))
+  )

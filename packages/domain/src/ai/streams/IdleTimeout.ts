@@ -1,8 +1,8 @@
-import { Clock, Context, Duration, Effect, Exit, Fiber, FiberId, Runtime, Scope } from "effect"
+import { Clock, Duration, Effect, type Scope } from "effect"
 import type { ChunkSource } from "./ChunkSource.ts"
 
 export interface IdleTimeoutOptions<E> {
-  /** Maximum time from the call to its first chunk. */
+  /** Maximum time to the first chunk. */
   readonly first: Duration.Duration
   /** Maximum time between two chunks. */
   readonly next: Duration.Duration
@@ -11,17 +11,18 @@ export interface IdleTimeoutOptions<E> {
   readonly onTimeout: (reason: string) => E
 }
 
-/** Timeout of one answer. It runs only while the reader waits, so a slow reader never causes it. */
-export interface IdleTimeout<E> {
-  /** Waits for the first chunk in a fiber that the timeout interrupts. */
-  readonly open: <A>(opening: Effect.Effect<A, E, Scope.Scope>) => Effect.Effect<A, E>
-  /** Limits the further chunks, without a fiber: the timeout wakes the source, which then ends with its failure. */
-  readonly limit: <A, E2>(source: ChunkSource<A, E2>) => ChunkSource<A, E | E2>
+/** A source that fails if its reader waits too long. */
+export interface LimitedSource<A, E> extends ChunkSource<A, E> {
+  /** Forgets the timer. Idempotent. */
+  readonly end: () => void
 }
 
 export interface IdleTimeouts {
-  /** Starts a timeout, and opens within `scope`. */
-  readonly start: <E>(options: IdleTimeoutOptions<E>, scope: Scope.Scope) => Effect.Effect<IdleTimeout<E>>
+  /**
+   * Limits the waits for a source, without a fiber: the timeout wakes the source, which then ends with its failure. It
+   * runs only while the reader waits, so a slow reader never causes it.
+   */
+  readonly limit: <A, E, E2>(source: ChunkSource<A, E>, options: IdleTimeoutOptions<E2>) => LimitedSource<A, E | E2>
   /** Calls `expire` after this time, without a fiber. Returns a function that cancels the call. */
   readonly schedule: (after: Duration.Duration, expire: () => void) => () => void
 }
@@ -32,17 +33,6 @@ interface Timer {
   hasExpired: boolean
   expire: () => void
 }
-
-/** Forks with a scope, since providing a scope to the current fiber takes twenty operations. */
-const forkInScope = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>, scope: Scope.Scope) =>
-  Effect.withFiberRuntime<Fiber.RuntimeFiber<A, E>>((fiber) => {
-    const runtime = Runtime.make({
-      context: Context.add(fiber.currentContext, Scope.Scope, scope),
-      fiberRefs: fiber.getFiberRefs(),
-      runtimeFlags: Runtime.defaultRuntimeFlags
-    })
-    return Effect.succeed(Runtime.runFork(runtime)(effect, { immediate: false }))
-  })
 
 /** Timers of all answers. One fiber sleeps until the earliest expiry, so arming a timer only sets a number. */
 export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> = Effect.gen(function* () {
@@ -84,66 +74,44 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
     }
   }
 
-  const start = <E>({ deadline, first, next, onTimeout }: IdleTimeoutOptions<E>, scope: Scope.Scope) =>
-    Effect.suspend(() => {
-      const timer: Timer = { expiresAt: Number.POSITIVE_INFINITY, hasExpired: false, expire: () => {} }
-      let isFirst = true
-      let isLast = false
-      timers.add(timer)
+  const limit = <A, E, E2>(
+    source: ChunkSource<A, E>,
+    { deadline, first, next, onTimeout }: IdleTimeoutOptions<E2>
+  ): LimitedSource<A, E | E2> => {
+    const timer: Timer = { expiresAt: Number.POSITIVE_INFINITY, hasExpired: false, expire: source.wake }
+    timers.add(timer)
+    let isFirst = true
+    let isLast = false
+    const [firstMs, nextMs] = [Duration.toMillis(first), Duration.toMillis(next)]
 
-      const makeFailure = () => {
-        const idle = isFirst ? `no answer within ${Duration.format(first)}` : `no chunk within ${Duration.format(next)}`
-        return onTimeout(isLast ? "the answer takes too long" : idle)
-      }
-      const [firstMs, nextMs] = [Duration.toMillis(first), Duration.toMillis(next)]
-      const arm = (expire: () => void): boolean => {
-        const now = clock.unsafeCurrentTimeMillis()
-        const limit = isFirst ? firstMs : nextMs
-        isLast = deadline - now < limit
-        timer.hasExpired = now >= deadline
-        if (timer.hasExpired) return false
-        timer.expire = expire
-        timer.expiresAt = isLast ? deadline : now + limit
-        if (timer.expiresAt < wakesAt) isRescheduled.unsafeOpen()
-        return true
-      }
-      const disarm = () => {
+    const makeFailure = () => {
+      const idle = isFirst ? `no answer within ${Duration.format(first)}` : `no chunk within ${Duration.format(next)}`
+      return onTimeout(isLast ? "the answer takes too long" : idle)
+    }
+    const arm = (): boolean => {
+      const now = clock.unsafeCurrentTimeMillis()
+      const limitMs = isFirst ? firstMs : nextMs
+      isLast = deadline - now < limitMs
+      timer.hasExpired = now >= deadline
+      if (timer.hasExpired) return false
+      timer.expiresAt = isLast ? deadline : now + limitMs
+      if (timer.expiresAt < wakesAt) isRescheduled.unsafeOpen()
+      return true
+    }
+    return {
+      ...source,
+      // Without a batch the reader waits next.
+      poll: () => {
         timer.expiresAt = Number.POSITIVE_INFINITY
+        const batch = source.poll()
+        if (batch !== null) isFirst = false
+        if (batch !== null || (!timer.hasExpired && arm())) return batch
+        return { values: [], isDone: true, failure: makeFailure() }
+      },
+      end: () => {
+        timers.delete(timer)
       }
-
-      const awaitOpening = <A>(fiber: Fiber.RuntimeFiber<A, E>) =>
-        Effect.async<A, E>((resume) => {
-          const interrupt = () => fiber.unsafeInterruptAsFork(FiberId.none)
-          // Armed before the observer, which disarms it, since the fiber may already have ended.
-          const isArmed = arm(interrupt)
-          fiber.addObserver((exit) => {
-            disarm()
-            if (timer.hasExpired && Exit.isInterrupted(exit)) return resume(Effect.failSync(makeFailure))
-            isFirst = false
-            resume(exit)
-          })
-          if (!isArmed) interrupt()
-          return Fiber.interrupt(fiber)
-        })
-
-      const timeout: IdleTimeout<E> = {
-        open: (opening) => Effect.flatMap(forkInScope(opening, scope), awaitOpening),
-        limit: (source) => {
-          timer.hasExpired = false
-          return {
-            ...source,
-            // A poll without a batch is followed by a wait.
-            poll: () => {
-              disarm()
-              const batch = source.poll()
-              if (batch !== null || (!timer.hasExpired && arm(source.wake))) return batch
-              return { values: [], isDone: true, failure: makeFailure() }
-            }
-          }
-        }
-      }
-      const forget = Effect.sync(() => timers.delete(timer))
-      return Effect.as(Scope.addFinalizer(scope, forget), timeout)
-    })
-  return { start, schedule }
+    }
+  }
+  return { limit, schedule }
 })

@@ -113,13 +113,9 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
           const clock = yield* Effect.clock
           const startedAt = clock.unsafeCurrentTimeMillis()
           const deadline = startedAt + Duration.toMillis(settings.retryTimeout)
-          const tried = yield* retryCall((restore) => restore(once(call, asking)), {
-            breakers,
-            call,
-            clock,
-            deadline,
-            policy: retry
-          })
+          const tried = yield* Effect.uninterruptibleMask((restore) =>
+            retryCall(restore(once(call, asking)), { breakers, call, clock, deadline, policy: retry, restore })
+          )
           if (Option.isNone(tried)) {
             return yield* new PluginFailed({
               reason: `model provider ${call.provider} failed repeatedly; try again later`,

@@ -11,7 +11,7 @@ import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, FastCheck, Layer, Redacted, Stream } from "effect"
-import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
+import { openChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { makeModel, modelsArbitrary, providerNames } from "../ModelSamples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { assertMatches } from "../../../../../test/support/Matching.ts"
@@ -54,9 +54,11 @@ const scene = ({ fails = () => null, keys, models = [opus, gpt, gemini] }: Scene
         Effect.suspend(() => {
           calls.push(`${name} ${key} ${model}`)
           const kind = fails(name, key)
-          return kind === null
-            ? makeChunkSource(Stream.fromIterable(answer))
-            : Effect.fail(new ProviderFailed({ provider: name, kind, reason: `is ${kind}` }))
+          return openChunkSource(
+            kind === null
+              ? Stream.fromIterable(answer)
+              : Stream.fail(new ProviderFailed({ provider: name, kind, reason: `is ${kind}` }))
+          )
         })
     })
     const context = yield* Layer.build(

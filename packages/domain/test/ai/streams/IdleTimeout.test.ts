@@ -1,23 +1,25 @@
-import { type ChunkSource, makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
-import { type IdleTimeout, type IdleTimeouts, makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
+import { type ChunkBatch, type ChunkSource, makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
+import { type IdleTimeouts, makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Duration, Effect, Fiber, Stream, TestClock } from "effect"
+import { Clock, Duration, Effect, Fiber, Stream, TestClock } from "effect"
 
-const startTimeout = (timeouts: IdleTimeouts, deadline = Number.MAX_SAFE_INTEGER) =>
-  Effect.flatMap(Effect.scope, (scope) =>
-    timeouts.start(
-      {
-        first: Duration.seconds(30),
-        next: Duration.seconds(60),
-        deadline,
-        onTimeout: (reason) => ({ reason })
-      },
-      scope
-    )
+const limitSource = <A>(timeouts: IdleTimeouts, source: ChunkSource<A, never>, deadline = Number.MAX_SAFE_INTEGER) =>
+  timeouts.limit(source, {
+    first: Duration.seconds(30),
+    next: Duration.seconds(60),
+    deadline,
+    onTimeout: (reason) => ({ reason })
+  })
+
+interface Failure {
+  readonly reason: string
+}
+
+/** Limits a stream as a source. */
+const limitStream = <A>(stream: Stream.Stream<A>, deadline?: number) =>
+  Effect.zipWith(makeIdleTimeouts, makeChunkSource(stream), (timeouts, source) =>
+    limitSource(timeouts, source, deadline)
   )
-
-const makeTimeout = (deadline?: number) =>
-  Effect.flatMap(makeIdleTimeouts, (timeouts) => startTimeout(timeouts, deadline))
 
 /** The failure of a wait, and the seconds since the start at which it failed. */
 const failureOf = <A, E>(wait: Effect.Effect<A, E>) =>
@@ -31,115 +33,86 @@ const failureOf = <A, E>(wait: Effect.Effect<A, E>) =>
     return yield* Fiber.join(fiber)
   })
 
-/** Waits once for a source under the timeout. */
-const awaitMore = <E>(timeout: IdleTimeout<E>, source: ChunkSource<unknown, never>) => {
-  const limited = timeout.limit(source)
-  const failOn = (failure: E | undefined) => (failure === undefined ? Effect.void : Effect.fail(failure))
+/** Waits once for a source. */
+const awaitMore = ({ awaitMore: wait, poll }: ChunkSource<unknown, Failure>) => {
+  const failOn = (failure: Failure | undefined) => (failure === undefined ? Effect.void : Effect.fail(failure))
   return Effect.suspend(() => {
-    const batch = limited.poll()
+    const batch = poll()
     if (batch !== null) return failOn(batch.failure)
-    return Effect.flatMap(limited.awaitMore, () => failOn(limited.poll()?.failure))
+    return Effect.flatMap(wait, () => failOn(poll()?.failure))
   })
 }
 
-const silentSource = makeChunkSource(Stream.never)
-
-describe("IdleTimeout", () => {
-  it.scoped("IdleTimeout.open fails exactly after the first timeout without a chunk", () =>
+describe("IdleTimeouts", () => {
+  it.scoped("IdleTimeouts.limit fails exactly after the first timeout without a chunk", () =>
     Effect.gen(function* () {
-      const timeout = yield* makeTimeout()
-      assert.deepStrictEqual(yield* failureOf(timeout.open(Effect.never)), {
+      const source = yield* limitStream(Stream.never)
+      assert.deepStrictEqual(yield* failureOf(awaitMore(source)), {
         failure: { reason: "no answer within 30s" },
         at: 30
       })
     })
   )
 
-  it.scoped("IdleTimeout.limit counts anew with each wait, and not between two", () =>
+  it.scoped("IdleTimeouts.limit counts anew with each wait, and not between two", () =>
     Effect.gen(function* () {
-      const timeout = yield* makeTimeout()
-      assert.strictEqual(yield* timeout.open(Effect.succeed("a")), "a")
+      const source = yield* limitStream(Stream.concat(Stream.rechunk(Stream.make("a", "b"), 1), Stream.never))
+      yield* awaitMore(source)
       yield* TestClock.adjust("95 seconds")
-      yield* awaitMore(timeout, yield* makeChunkSource(Stream.make("b")))
+      yield* awaitMore(source)
       yield* TestClock.adjust("7 seconds")
-      assert.deepStrictEqual(yield* failureOf(awaitMore(timeout, yield* silentSource)), {
+      assert.deepStrictEqual(yield* failureOf(awaitMore(source)), {
         failure: { reason: "no chunk within 1m" },
         at: 102 + 60
       })
     })
   )
 
-  it.scoped("IdleTimeout fails at the deadline of the whole answer, and for every wait after it", () =>
+  it.scoped("IdleTimeouts.limit fails at the deadline of the whole answer, and for every wait after it", () =>
     Effect.gen(function* () {
-      const timeout = yield* makeTimeout(100_000)
-      yield* timeout.open(Effect.void)
+      const source = yield* limitStream(Stream.concat(Stream.make("a"), Stream.never), 100_000)
+      yield* awaitMore(source)
       yield* TestClock.adjust("80 seconds")
-      const source = yield* silentSource
       const late = { reason: "the answer takes too long" }
-      assert.deepStrictEqual(yield* failureOf(awaitMore(timeout, source)), { failure: late, at: 100 })
-      assert.deepStrictEqual(yield* Effect.flip(awaitMore(timeout, source)), late)
-      assert.deepStrictEqual(yield* Effect.flip(timeout.open(Effect.succeed("late"))), late)
+      assert.deepStrictEqual(yield* failureOf(awaitMore(source)), { failure: late, at: 100 })
+      assert.deepStrictEqual(yield* Effect.flip(awaitMore(source)), late)
     })
   )
 
-  it.scoped("IdleTimeout.open interrupts the opening, also in an uninterruptible region", () =>
+  it.scoped("IdleTimeouts.limit times out in an uninterruptible region, before the first chunk and after it", () =>
     Effect.gen(function* () {
-      const timeout = yield* makeTimeout()
-      const ended = yield* Deferred.make<void>()
-      const opening = Effect.onInterrupt(Effect.never, () => Deferred.succeed(ended, undefined))
-      const fiber = yield* Effect.forkDaemon(Effect.uninterruptible(Effect.flip(timeout.open(opening))))
-      yield* TestClock.adjust("30 seconds")
-      yield* Deferred.await(ended)
-      assert.deepStrictEqual(yield* Fiber.join(fiber), { reason: "no answer within 30s" })
+      for (const [begun, reason] of [
+        [Stream.empty, "no answer within 30s"],
+        [Stream.make("a"), "no chunk within 1m"]
+      ] as const) {
+        const source = yield* limitStream(Stream.concat(begun, Stream.never))
+        if (begun !== Stream.empty) yield* awaitMore(source)
+        const fiber = yield* Effect.forkDaemon(Effect.uninterruptible(Effect.flip(awaitMore(source))))
+        yield* TestClock.adjust("60 seconds")
+        assert.deepStrictEqual(yield* Fiber.join(fiber), { reason })
+      }
     })
   )
 
-  it.scoped("IdleTimeout.limit times out in an uninterruptible region", () =>
+  it.scoped("IdleTimeouts.limit starts no fiber and works again after an interrupted wait", () =>
     Effect.gen(function* () {
-      const timeout = yield* makeTimeout()
-      yield* timeout.open(Effect.void)
-      const source = yield* silentSource
-      const fiber = yield* Effect.forkDaemon(Effect.uninterruptible(Effect.flip(awaitMore(timeout, source))))
-      yield* TestClock.adjust("60 seconds")
-      assert.deepStrictEqual(yield* Fiber.join(fiber), { reason: "no chunk within 1m" })
-    })
-  )
-
-  it.scoped("IdleTimeout passes an interruption of the reader on as an interruption", () =>
-    Effect.gen(function* () {
-      const timeout = yield* makeTimeout()
-      const ended = yield* Deferred.make<void>()
-      const begun = yield* Deferred.make<void>()
-      const opening = Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never).pipe(
-        Effect.onInterrupt(() => Deferred.succeed(ended, undefined))
-      )
-      const fiber = yield* Effect.fork(timeout.open(opening))
-      yield* Deferred.await(begun)
-      yield* Fiber.interrupt(fiber)
-      yield* Deferred.await(ended)
-      assert.strictEqual(yield* timeout.open(Effect.succeed("next")), "next")
-    })
-  )
-
-  it.scoped("IdleTimeout.limit starts no fiber and works again after an interrupted wait", () =>
-    Effect.gen(function* () {
-      const timeout = yield* makeTimeout()
-      yield* timeout.open(Effect.void)
       let waiting: Fiber.RuntimeFiber<unknown, unknown> | undefined
-      const silent = {
+      let batch: ChunkBatch<string, never> | null = null
+      const source = limitSource(yield* makeIdleTimeouts, {
         wake: () => {},
-        poll: () => null,
+        poll: () => batch,
         awaitMore: Effect.withFiberRuntime<void>((fiber) => {
           waiting = fiber
           return Effect.never
         })
-      }
-      const reader = yield* Effect.fork(awaitMore(timeout, silent))
+      })
+      const reader = yield* Effect.fork(awaitMore(source))
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual(waiting, reader)
       yield* Fiber.interrupt(reader)
       yield* TestClock.adjust("1 hour")
-      yield* awaitMore(timeout, yield* makeChunkSource(Stream.make("more")))
+      batch = { values: ["more"], isDone: false }
+      yield* awaitMore(source)
     })
   )
 
@@ -149,8 +122,8 @@ describe("IdleTimeout", () => {
       const waitFrom = (start: Duration.DurationInput, deadline?: number) =>
         Effect.fork(
           Effect.delay(
-            Effect.flatMap(startTimeout(timeouts, deadline), (timeout) =>
-              Effect.flatMap(Effect.flip(timeout.open(Effect.never)), ({ reason }) =>
+            Effect.flatMap(makeChunkSource(Stream.never), (silent) =>
+              Effect.flatMap(Effect.flip(awaitMore(limitSource(timeouts, silent, deadline))), ({ reason }) =>
                 Effect.map(Clock.currentTimeMillis, (now) => `${now / 1_000} s: ${reason}`)
               )
             ),
@@ -169,6 +142,23 @@ describe("IdleTimeout", () => {
         "50 s: no answer within 30s",
         "12 s: the answer takes too long"
       ])
+    })
+  )
+
+  it.scoped("IdleTimeouts.limit wakes no reader of a source that has ended", () =>
+    Effect.gen(function* () {
+      let wakes = 0
+      const source = limitSource(yield* makeIdleTimeouts, {
+        wake: () => {
+          wakes += 1
+        },
+        poll: () => null,
+        awaitMore: Effect.never
+      })
+      source.poll()
+      source.end()
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(wakes, 0)
     })
   )
 })

@@ -1,6 +1,7 @@
 import { type HttpClient, HttpClientRequest } from "@effect/platform"
-import { Effect, Either, type Redacted, Schema, type Scope } from "effect"
-import { makeEventReader, readAnswerStream, type VendorAnswer, type VendorEvent } from "../vendor/AnswerStream.ts"
+import { Effect, Either, type Redacted, Schema } from "effect"
+import { makeEventReader, readAnswerStream, type VendorEvent } from "../vendor/AnswerStream.ts"
+import type { OpenedSource } from "../vendor/ChunkStage.ts"
 import { readModelList } from "../vendor/VendorBodies.ts"
 import { makeVendorClient } from "../vendor/VendorClient.ts"
 import type { VendorFailure } from "../vendor/VendorErrors.ts"
@@ -15,7 +16,7 @@ import { readAnthropicError, readAnthropicErrorBody } from "./AnthropicErrors.ts
 /** Anthropic's API. */
 export interface AnthropicClient {
   /** POST /messages. Ends after `done`, or with the body. */
-  readonly chat: (body: AnthropicBody) => Effect.Effect<VendorAnswer<AnthropicAnswerEvent>, VendorFailure, Scope.Scope>
+  readonly chat: (body: AnthropicBody) => Effect.Effect<OpenedSource<VendorEvent<AnthropicAnswerEvent>, VendorFailure>>
   /** Entries of GET /models. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
   /** The cheapest call that requires a key. */
@@ -61,7 +62,7 @@ export const makeAnthropicClient = (options: {
           HttpClientRequest.setUrlParam("limit", limit)
         )
       return {
-        chat: (body) => Effect.flatMap(post("/messages", body), readAnswer),
+        chat: (body) => post("/messages", body, readAnswer),
         models: Effect.flatMap(read(list(maximumListLength)), readModelList("data")),
         probe: probe(list("1"))
       }

@@ -1,6 +1,7 @@
 import { type HttpClient, HttpClientRequest } from "@effect/platform"
-import { Effect, Either, type Redacted, type Scope } from "effect"
-import { makeEventReader, readAnswerStream, type VendorAnswer, type VendorEvent } from "../vendor/AnswerStream.ts"
+import { Effect, Either, type Redacted } from "effect"
+import { makeEventReader, readAnswerStream, type VendorEvent } from "../vendor/AnswerStream.ts"
+import type { OpenedSource } from "../vendor/ChunkStage.ts"
 import { readModelList } from "../vendor/VendorBodies.ts"
 import { makeVendorClient } from "../vendor/VendorClient.ts"
 import type { VendorFailure } from "../vendor/VendorErrors.ts"
@@ -14,7 +15,7 @@ export interface GoogleClient {
   readonly chat: (
     model: string,
     body: GoogleBody
-  ) => Effect.Effect<VendorAnswer<GoogleAnswerChunk>, VendorFailure, Scope.Scope>
+  ) => Effect.Effect<OpenedSource<VendorEvent<GoogleAnswerChunk>, VendorFailure>>
   /** Entries of GET /models. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
   /** The cheapest call that requires a key. */
@@ -52,7 +53,7 @@ export const makeGoogleClient = (options: {
         )
       return {
         chat: (model, body) =>
-          Effect.flatMap(post(`/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`, body), readAnswer),
+          post(`/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`, body, readAnswer),
         models: Effect.flatMap(read(list(maximumListLength)), readModelList("models")),
         probe: probe(list("1"))
       }

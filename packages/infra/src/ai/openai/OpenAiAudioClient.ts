@@ -1,13 +1,15 @@
 import type { RecordedAudio } from "@berth/domain/gateway/speech/SpeechProviders"
 import type { HttpClient } from "@effect/platform"
 import { Effect, Option, type Redacted, Schema } from "effect"
+import { type ChunkSource, makeSingleChunkSource, type StageOutput } from "../vendor/ChunkStage.ts"
 import { optionalNullable } from "../vendor/VendorBodies.ts"
 import {
   makeVendorClient,
-  readAllText,
+  makeJsonBody,
   readMediaType,
-  toUnexpectedMediaType,
-  readAllBytes
+  readWhole,
+  readWholeText,
+  toUnexpectedMediaType
 } from "../vendor/VendorClient.ts"
 import { VendorAnswerMalformed, type VendorFailure } from "../vendor/VendorErrors.ts"
 import { OpenAiErrorBody } from "./OpenAiBodies.ts"
@@ -66,15 +68,26 @@ const formOf = (model: string, { audio, contentType, filename, language, prompt 
     }
   })
 
-const readTranscription = (text: string): Effect.Effect<Transcription, VendorFailure> =>
+const readTranscription = (text: string): StageOutput<Transcription, VendorFailure> =>
   Option.match(Schema.decodeUnknownOption(Transcription)(text), {
-    onSome: Effect.succeed,
-    onNone: () =>
-      Option.match(Schema.decodeUnknownOption(OpenAiErrorBody)(text), {
-        onSome: ({ error }) => Effect.fail(readOpenAiError(error, null, undefined)),
-        onNone: () => Effect.fail(new VendorAnswerMalformed({ reason: "malformed transcript" }))
+    onSome: (transcription) => ({ values: [transcription] }),
+    onNone: () => ({
+      values: [],
+      failure: Option.match(Schema.decodeUnknownOption(OpenAiErrorBody)(text), {
+        onSome: ({ error }) => readOpenAiError(error, null, undefined),
+        onNone: () => new VendorAnswerMalformed({ reason: "malformed transcript" })
       })
+    })
   })
+
+const readAudio =
+  (contentType: string | null) =>
+  (audio: Buffer): StageOutput<SpeechAudio, VendorFailure> =>
+    audio.length === 0
+      ? { values: [], failure: new VendorAnswerMalformed({ reason: "empty audio" }) }
+      : { values: [{ audio, contentType }] }
+
+const failWith = (failure: VendorFailure) => makeSingleChunkSource<never, VendorFailure>([], failure)
 
 /** The audio API of OpenAI, OpenRouter and Groq. */
 export const makeOpenAiAudioClient = (options: {
@@ -85,25 +98,27 @@ export const makeOpenAiAudioClient = (options: {
     makeVendorClient({ ...options, keyHeader: "authorization", readError: readOpenAiErrorBody }),
     ({ send }): OpenAiAudioClient => ({
       speech: (body) =>
-        Effect.gen(function* () {
-          const answer = yield* send("/audio/speech", {
-            contentType: "application/json",
-            accept: "audio/*, application/octet-stream",
-            body: JSON.stringify(body)
-          })
-          const type = readMediaType(answer)
-          if (!type.startsWith("audio/") && type !== "application/octet-stream")
-            return yield* toUnexpectedMediaType(answer)
-          const audio = yield* readAllBytes(answer.bytes, largestSpeech)
-          if (audio.length === 0) return yield* new VendorAnswerMalformed({ reason: "empty audio" })
-          return { audio, contentType: type.startsWith("audio/") ? type : null }
-        }).pipe(Effect.scoped),
+        send(
+          "/audio/speech",
+          { ...makeJsonBody(body), accept: "audio/*, application/octet-stream" },
+          (answer): ChunkSource<SpeechAudio, VendorFailure> => {
+            const type = readMediaType(answer)
+            const isAudio = type.startsWith("audio/")
+            return isAudio || type === "application/octet-stream"
+              ? readWhole(answer.bytes, readAudio(isAudio ? type : null), largestSpeech)
+              : failWith(toUnexpectedMediaType(answer))
+          }
+        ),
       transcription: (model, sound) =>
-        Effect.gen(function* () {
-          const form = yield* formOf(model, sound)
-          const answer = yield* send("/audio/transcriptions", { ...form, accept: "application/json" })
-          if (readMediaType(answer) !== "application/json") return yield* toUnexpectedMediaType(answer)
-          return yield* Effect.flatMap(readAllText(answer.bytes, largestTranscript), readTranscription)
-        }).pipe(Effect.scoped)
+        Effect.flatMap(formOf(model, sound), (form) =>
+          send(
+            "/audio/transcriptions",
+            { ...form, accept: "application/json" },
+            (answer): ChunkSource<Transcription, VendorFailure> =>
+              readMediaType(answer) === "application/json"
+                ? readWholeText(answer.bytes, readTranscription, largestTranscript)
+                : failWith(toUnexpectedMediaType(answer))
+          )
+        )
     })
   )

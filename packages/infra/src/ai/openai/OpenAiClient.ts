@@ -1,6 +1,6 @@
 import type { EmbeddingVectors } from "@berth/domain/ai/models/ModelProviders"
 import { type HttpClient, HttpClientRequest } from "@effect/platform"
-import { Effect, Either, Option, type Redacted, Schema, type Scope } from "effect"
+import { Effect, Either, Option, type Redacted, Schema } from "effect"
 import {
   makeEventReader,
   readAnswerStream,
@@ -8,10 +8,10 @@ import {
   type VendorAnswer,
   type VendorEvent
 } from "../vendor/AnswerStream.ts"
-import { makeSingleChunkSource } from "../vendor/ChunkStage.ts"
+import type { OpenedSource, StageOutput } from "../vendor/ChunkStage.ts"
 import type { HttpExchange } from "../vendor/HttpExchange.ts"
 import { readModelList } from "../vendor/VendorBodies.ts"
-import { makeVendorClient, readAllText, readMediaType } from "../vendor/VendorClient.ts"
+import { makeJsonBody, makeVendorClient, readMediaType, readWholeText } from "../vendor/VendorClient.ts"
 import { VendorAnswerMalformed, type VendorFailure } from "../vendor/VendorErrors.ts"
 import {
   type OpenAiAnswerChunk,
@@ -27,7 +27,7 @@ type OpenAiEvent = VendorEvent<OpenAiAnswerChunk>
 /** OpenAI's API, also offered by OpenRouter and Groq. */
 export interface OpenAiClient {
   /** POST /chat/completions. Ends after `done`, or with the body. */
-  readonly chat: (body: OpenAiBody) => Effect.Effect<VendorAnswer<OpenAiAnswerChunk>, VendorFailure, Scope.Scope>
+  readonly chat: (body: OpenAiBody) => Effect.Effect<OpenedSource<OpenAiEvent, VendorFailure>>
   /** POST /embeddings. */
   readonly embed: (body: object) => Effect.Effect<EmbeddingVectors, VendorFailure>
   /** Entries of GET /models. */
@@ -50,11 +50,15 @@ const readStream = readAnswerStream<OpenAiAnswerChunk>({
   isLast: ({ type }) => type === "done"
 })
 
+const decodeCompletion = Schema.decodeUnknownOption(OpenAiCompletionAnswer)
+
 /** Converts a complete answer to the events of a stream. */
-const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>, VendorFailure> => {
-  const completion = Schema.decodeUnknownOption(OpenAiCompletionAnswer)(body)
-  if (Option.isNone(completion)) return Effect.fail(new VendorAnswerMalformed({ reason: "malformed answer" }))
-  if ("error" in completion.value) return Effect.fail(readOpenAiError(completion.value.error, null, undefined))
+const readCompletion = (body: string): StageOutput<OpenAiEvent, VendorFailure> => {
+  const completion = decodeCompletion(body)
+  if (Option.isNone(completion))
+    return { values: [], failure: new VendorAnswerMalformed({ reason: "malformed answer" }) }
+  if ("error" in completion.value)
+    return { values: [], failure: readOpenAiError(completion.value.error, null, undefined) }
   const { choices, id, model, usage } = completion.value
   const chunk = {
     choices: choices.map(({ finish_reason, message }) => ({
@@ -64,13 +68,11 @@ const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>,
     })),
     usage
   }
-  return Effect.succeed([{ type: "chunk", chunk, reported: readReported({ id, model }) }, { type: "done" }])
+  return { values: [{ type: "chunk", chunk, reported: readReported({ id, model }) }, { type: "done" }] }
 }
 
-const readAnswer = (response: HttpExchange): Effect.Effect<VendorAnswer<OpenAiAnswerChunk>, VendorFailure> =>
-  readMediaType(response) === "application/json"
-    ? readAllText(response.bytes).pipe(Effect.flatMap(readCompletion), Effect.map(makeSingleChunkSource))
-    : readStream(response)
+const readAnswer = (response: HttpExchange): VendorAnswer<OpenAiAnswerChunk> =>
+  readMediaType(response) === "application/json" ? readWholeText(response.bytes, readCompletion) : readStream(response)
 
 const EmbeddingAnswer = Schema.parseJson(
   Schema.Struct({
@@ -83,12 +85,13 @@ const EmbeddingAnswer = Schema.parseJson(
 const toBase64 = (vector: string | ReadonlyArray<number>) =>
   typeof vector === "string" ? vector : Buffer.from(Float32Array.from(vector).buffer).toString("base64")
 
-const readEmbeddings = (body: string): Effect.Effect<EmbeddingVectors, VendorFailure> =>
-  Effect.mapBoth(Schema.decode(EmbeddingAnswer)(body), {
-    onFailure: () => new VendorAnswerMalformed({ reason: "malformed embeddings" }),
-    onSuccess: ({ data, usage }) => ({
-      vectors: data.map(({ embedding }) => toBase64(embedding)),
-      tokens: usage.prompt_tokens
+const decodeEmbeddings = Schema.decodeUnknownOption(EmbeddingAnswer)
+
+const readEmbeddings = (body: string): StageOutput<EmbeddingVectors, VendorAnswerMalformed> =>
+  Option.match(decodeEmbeddings(body), {
+    onNone: () => ({ values: [], failure: new VendorAnswerMalformed({ reason: "malformed embeddings" }) }),
+    onSome: ({ data, usage }) => ({
+      values: [{ vectors: data.map(({ embedding }) => toBase64(embedding)), tokens: usage.prompt_tokens }]
     })
   })
 
@@ -99,14 +102,11 @@ export const makeOpenAiClient = (options: {
 }): Effect.Effect<OpenAiClient, never, HttpClient.HttpClient> =>
   Effect.map(
     makeVendorClient({ ...options, keyHeader: "authorization", readError: readOpenAiErrorBody }),
-    ({ post, probe, read }): OpenAiClient => {
+    ({ post, probe, read, send }): OpenAiClient => {
       const get = (path: string) => HttpClientRequest.acceptJson(HttpClientRequest.get(path))
       return {
-        chat: (body) => Effect.flatMap(post("/chat/completions", body), readAnswer),
-        embed: (body) =>
-          Effect.scoped(
-            Effect.flatMap(post("/embeddings", body), ({ bytes }) => Effect.flatMap(readAllText(bytes), readEmbeddings))
-          ),
+        chat: (body) => post("/chat/completions", body, readAnswer),
+        embed: (body) => send("/embeddings", makeJsonBody(body), ({ bytes }) => readWholeText(bytes, readEmbeddings)),
         models: Effect.flatMap(read(get("/models")), readModelList("data")),
         probe: (path) => probe(get(path))
       }

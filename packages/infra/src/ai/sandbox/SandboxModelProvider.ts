@@ -30,6 +30,14 @@ const charactersPerToken = 4
 
 const splitIntoDeltas = (text: string): ReadonlyArray<string> => text.match(/\s*\S+\s*/g) ?? []
 
+const refuse = (reason: string) =>
+  Effect.succeed(
+    makeSingleChunkSource<never, ProviderFailed>(
+      [],
+      new ProviderFailed({ provider: "sandbox", kind: "refused", reason })
+    )
+  )
+
 /** A deterministic model in this process. */
 export const sandboxModelProvider: ModelProvider = {
   name: "sandbox",
@@ -38,12 +46,10 @@ export const sandboxModelProvider: ModelProvider = {
   healthy: Effect.succeed(true),
   chat: (modelId, messages, { maxTokens, tools = [] }) => {
     if (modelId !== sandboxModel.id) {
-      return Effect.fail(
-        new ProviderFailed({ provider: "sandbox", kind: "refused", reason: `has no model ${modelId}` })
-      )
+      return refuse(`has no model ${modelId}`)
     }
     if (messages.some((message) => message.role === "user" && message.parts?.some(({ type }) => type === "image"))) {
-      return Effect.fail(new ProviderFailed({ provider: "sandbox", kind: "refused", reason: "sees no images" }))
+      return refuse("sees no images")
     }
     const promptTokens = estimatePromptTokens(messages, tools)
     const ending = (said: string, finishReason: string): ModelEvent<ProviderEnding> => {

@@ -1,7 +1,7 @@
 import { makeSseParser } from "@berth/api/http/Sse"
 import type { ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import { Clock, Duration, Effect, Either, Option, Predicate, Schema } from "effect"
-import { applyStage, type ChunkSource, makeStage, type StageOutput } from "./ChunkStage.ts"
+import { applyStage, type ChunkSource, makeSingleChunkSource, makeStage, type StageOutput } from "./ChunkStage.ts"
 import type { HttpExchange } from "./HttpExchange.ts"
 import { readMediaType, toUnexpectedMediaType } from "./VendorClient.ts"
 import { VendorAnswerMalformed, type VendorFailure } from "./VendorErrors.ts"
@@ -141,7 +141,7 @@ export const endAfterLast = <A, E>(events: ChunkSource<A, E>, isLast: (event: A)
 /** The events of a streamed answer. */
 export const readAnswerStream =
   <Chunk>({ before = (texts) => texts, isLast, read }: AnswerStreamFormat<Chunk>) =>
-  (response: HttpExchange): Effect.Effect<VendorAnswer<Chunk>, VendorAnswerMalformed> =>
+  (response: HttpExchange): VendorAnswer<Chunk> =>
     readMediaType(response) === "text/event-stream"
-      ? Effect.succeed(endAfterLast(parseEvents(before(decodeText(response.bytes)), read), isLast))
-      : Effect.fail(toUnexpectedMediaType(response))
+      ? endAfterLast(parseEvents(before(decodeText(response.bytes)), read), isLast)
+      : makeSingleChunkSource<VendorEvent<Chunk>, VendorAnswerMalformed>([], toUnexpectedMediaType(response))

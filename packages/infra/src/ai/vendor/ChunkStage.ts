@@ -3,8 +3,10 @@ import type { ChunkBatch, ChunkSource } from "@berth/domain/ai/streams/ChunkSour
 export {
   type ChunkBatch,
   type ChunkSource,
+  continueSource,
   makeSingleChunkSource,
-  mapChunkFailure
+  mapChunkFailure,
+  type OpenedSource
 } from "@berth/domain/ai/streams/ChunkSource"
 
 /** Values, and a failure after them. */

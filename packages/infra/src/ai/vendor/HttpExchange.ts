@@ -1,10 +1,9 @@
 import { makeWakeup } from "@berth/domain/ai/streams/ChunkSource"
-import { useService } from "@berth/domain/shared/HotPath"
-import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
+import { areSpansExported } from "@berth/domain/shared/SpanExport"
 import { Headers } from "@effect/platform"
-import { Effect, Scope } from "effect"
+import { Effect, Exit, FiberId } from "effect"
 import { Agent, type Dispatcher } from "undici"
-import type { ChunkSource, ChunkBatch } from "./ChunkStage.ts"
+import type { ChunkBatch, ChunkSource, OpenedSource } from "./ChunkStage.ts"
 import { VendorConnectionFailed } from "./VendorErrors.ts"
 
 /* Hot path: one POST and its response on undici's dispatcher. `fetch` and web streams take several times as long. */
@@ -40,16 +39,25 @@ const toBodyFailure = (error: unknown) =>
 /** Unread bytes above which the connection is paused. */
 const maximumBufferedBytes = 64 * 1024
 
+/** Status of the response, or the failure before it. */
+type HeadExit = Exit.Exit<number, VendorConnectionFailed>
+
 class IncomingResponse implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null
   #pieces: Array<Uint8Array> = []
   #ahead = 0
   #failure: VendorConnectionFailed | undefined = undefined
   #isOver = false
-  readonly #wakeup = makeWakeup(() => this.#isOver || this.#pieces.length > 0)
-  #hasHead = false
-  /** Receives the response head or the failure. */
-  onHead: (head: Effect.Effect<HttpExchange, VendorConnectionFailed>) => void = () => undefined
+  #head: HttpExchange | null = null
+  #isHeadRead = false
+  readonly #wakeup = makeWakeup(
+    () => this.#isOver || this.#pieces.length > 0 || (this.#head !== null && !this.#isHeadRead)
+  )
+  readonly #onHead: (exit: HeadExit) => void
+
+  constructor(onHead: (exit: HeadExit) => void) {
+    this.#onHead = onHead
+  }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
@@ -63,8 +71,9 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
     headers: Record<string, string | Array<string>>
   ): void {
     if (status < 200) return
-    this.#hasHead = true
-    this.onHead(Effect.succeed({ status, headers: Headers.fromInput(headers), bytes: this.bytes }))
+    this.#head = { status, headers: Headers.fromInput(headers), bytes: this.#bytes }
+    this.#onHead(Exit.succeed(status))
+    this.#wakeup.wake()
   }
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
@@ -80,18 +89,20 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isOver) return
     this.#isOver = true
-    this.#failure = toBodyFailure(error)
-    if (this.#hasHead) this.#wakeup.wake()
-    else this.onHead(Effect.fail(toConnectFailure(error)))
+    this.#failure = this.#head === null ? toConnectFailure(error) : toBodyFailure(error)
+    if (this.#head === null) this.#onHead(Exit.fail(this.#failure))
+    this.#wakeup.wake()
   }
 
   /** Closes the connection unless the response is complete. */
-  abort(): void {
+  readonly #close = Effect.sync(() => {
     if (this.#isOver) return
     this.#isOver = true
+    if (this.#head === null) this.#onHead(Exit.interrupt(FiberId.none))
     this.#controller?.abort(new Error("aborted"))
-  }
+  })
 
   #take(): ChunkBatch<Uint8Array, VendorConnectionFailed> | null {
     const values = this.#pieces
@@ -102,10 +113,21 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
     return { values, isDone: this.#isOver, failure: this.#failure }
   }
 
-  readonly bytes: ChunkSource<Uint8Array, VendorConnectionFailed> = {
+  readonly #bytes: ChunkSource<Uint8Array, VendorConnectionFailed> = {
     poll: () => this.#take(),
     awaitMore: this.#wakeup.wait,
     wake: this.#wakeup.wake
+  }
+
+  /** Returns the response head, once, with its body. */
+  readonly source: OpenedSource<HttpExchange, VendorConnectionFailed> = {
+    ...this.#bytes,
+    poll: () => {
+      if (this.#head === null) return this.#isOver ? { values: [], isDone: true, failure: this.#failure } : null
+      this.#isHeadRead = true
+      return { values: [this.#head], isDone: true }
+    },
+    close: this.#close
   }
 }
 
@@ -119,36 +141,45 @@ const attributesOf = ({ hostname, origin, pathname, port, protocol }: URL) => ({
   "url.scheme": protocol.slice(0, -1)
 })
 
-const withClientSpan = (url: URL, head: Effect.Effect<HttpExchange, VendorConnectionFailed>) =>
-  Effect.useSpan(
-    "http.client POST",
-    { kind: "client", captureStackTrace: false, attributes: attributesOf(url) },
-    (span) => Effect.tap(head, ({ status }) => Effect.sync(() => span.attribute("http.response.status_code", status)))
+/** Opens the span of a request. Returns a function that ends it with the response head. */
+const openClientSpan = (url: URL) =>
+  Effect.zipWith(
+    Effect.makeSpan("http.client POST", {
+      kind: "client",
+      captureStackTrace: false,
+      attributes: attributesOf(url)
+    }),
+    Effect.clock,
+    (span, clock) => (exit: HeadExit) => {
+      if (Exit.isSuccess(exit)) span.attribute("http.response.status_code", exit.value)
+      span.end(clock.unsafeCurrentTimeNanos(), exit)
+    }
   )
 
 /**
- * Sends a request and waits for the response head. Closing the scope aborts the exchange unless the body is complete.
+ * Sends a request without waiting for its response. The source has one value, the response head; closing it aborts the
+ * exchange unless the body is complete.
  */
 export const post = ({
   body,
   headers,
   url
-}: HttpPostRequest): Effect.Effect<HttpExchange, VendorConnectionFailed, Scope.Scope> =>
-  Effect.suspend(() => {
-    const response = new IncomingResponse()
-    const head = Effect.async<HttpExchange, VendorConnectionFailed>((resume) => {
-      response.onHead = resume
-      agent.dispatch(
-        { origin: url.origin, path: url.pathname + url.search, method: "POST", headers: { ...headers }, body },
-        response
-      )
-    })
-    const abort = Effect.sync(() => response.abort())
-    // `Effect.addFinalizer` captures the fiber's state, which costs more than the rest of the call.
-    return useService(Scope.Scope, (scope) =>
-      Effect.zipRight(
-        Scope.addFinalizer(scope, abort),
-        useService(SpanExportEnabled, (areSent) => (areSent ? withClientSpan(url, head) : head))
-      )
+}: HttpPostRequest): Effect.Effect<OpenedSource<HttpExchange, VendorConnectionFailed>> => {
+  const send = (onHead: (exit: HeadExit) => void) => {
+    const response = new IncomingResponse(onHead)
+    agent.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: "POST",
+        headers: { ...headers },
+        body
+      },
+      response
     )
-  })
+    return response.source
+  }
+  return Effect.flatMap(areSpansExported, (areSent) =>
+    areSent ? Effect.map(openClientSpan(url), send) : Effect.succeed(send(() => undefined))
+  )
+}

@@ -1,9 +1,17 @@
-import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
+import { makeChunkSource, readNext } from "@berth/domain/ai/streams/ChunkSource"
 import { Headers, HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
-import { Clock, Effect, Redacted, type Scope, Stream } from "effect"
+import { Effect, Redacted, Stream } from "effect"
 import { findSystemErrorCode, type HttpExchange, post } from "./HttpExchange.ts"
-import type { ChunkSource } from "./ChunkStage.ts"
+import {
+  applyStage,
+  type ChunkSource,
+  continueSource,
+  makeSingleChunkSource,
+  mapChunkFailure,
+  type OpenedSource,
+  type StageOutput
+} from "./ChunkStage.ts"
 import {
   VendorAnswerMalformed,
   type VendorRequestRejected,
@@ -17,11 +25,14 @@ export interface VendorPostBody {
   readonly accept: string
 }
 
+/** Reads the values of a successful response. */
+export type ReadResponse<A> = (response: HttpExchange) => ChunkSource<A, VendorFailure>
+
 export interface VendorClient {
-  /** POSTs a JSON body for a streamed answer. Fails for an error status; closing the scope aborts the rest. */
-  readonly post: (path: string, body: object) => Effect.Effect<HttpExchange, VendorFailure, Scope.Scope>
-  /** POSTs any body. */
-  readonly send: (path: string, posted: VendorPostBody) => Effect.Effect<HttpExchange, VendorFailure, Scope.Scope>
+  /** POSTs a JSON body for a streamed answer. The source fails for an error status; closing it aborts the rest. */
+  readonly post: <A>(path: string, body: object, read: ReadResponse<A>) => Effect.Effect<OpenedSource<A, VendorFailure>>
+  /** POSTs any body for one value. */
+  readonly send: <A>(path: string, posted: VendorPostBody, read: ReadResponse<A>) => Effect.Effect<A, VendorFailure>
   /** Reads the complete body of a response. */
   readonly read: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<string, VendorFailure>
   /** Sends a request and checks only the status. */
@@ -49,37 +60,53 @@ const toConnectionFailure = (error: HttpClientError.HttpClientError) =>
     reason: findSystemErrorCode(error.cause) ?? (error._tag === "RequestError" ? "no connection" : "connection lost")
   })
 
-/** Reads the complete body; fails above the limit. */
-export const readAllBytes = (
+/** Reads the complete body by `read`; fails above the limit. */
+export const readWhole = <B, E>(
   bytes: ChunkSource<Uint8Array, VendorConnectionFailed>,
+  read: (body: Buffer) => StageOutput<B, E>,
   limit = maximumAnswerBytes
-): Effect.Effect<Uint8Array, VendorConnectionFailed | VendorAnswerMalformed> =>
-  Effect.suspend(() => {
-    const pieces: Array<Uint8Array> = []
-    let size = 0
-    const more: Effect.Effect<Uint8Array, VendorConnectionFailed | VendorAnswerMalformed> = Effect.suspend(() => {
-      for (;;) {
-        const batch = bytes.poll()
-        if (batch === null) return Effect.zipRight(bytes.awaitMore, more)
-        for (const piece of batch.values) {
-          pieces.push(piece)
-          size += piece.length
-        }
-        if (size > limit) return Effect.fail(new VendorAnswerMalformed({ reason: `answer over ${limit} bytes` }))
-        if (batch.failure !== undefined) return Effect.fail(batch.failure)
-        if (batch.isDone) return Effect.succeed(Buffer.concat(pieces))
-      }
-    })
-    return more
+): ChunkSource<B, E | VendorConnectionFailed | VendorAnswerMalformed> => {
+  const pieces: Array<Uint8Array> = []
+  let size = 0
+  return applyStage(bytes, {
+    step: (values): StageOutput<B, VendorAnswerMalformed> => {
+      pieces.push(...values)
+      for (const piece of values) size += piece.length
+      return size > limit
+        ? { values: [], failure: new VendorAnswerMalformed({ reason: `answer over ${limit} bytes` }) }
+        : { values: [] }
+    },
+    end: (): StageOutput<B, E | VendorAnswerMalformed> => read(Buffer.concat(pieces))
   })
+}
+
+/** Reads the first value of a source. */
+const takeFirst = <A, E>(source: ChunkSource<A, E>): Effect.Effect<A, E | VendorAnswerMalformed> => {
+  const next: Effect.Effect<A, E | VendorAnswerMalformed> = Effect.flatMap(
+    readNext(source),
+    ({ failure, isDone, values }) => {
+      if (values[0] !== undefined) return Effect.succeed(values[0])
+      if (failure !== undefined) return Effect.fail(failure)
+      return isDone ? Effect.fail(new VendorAnswerMalformed({ reason: "answer without a value" })) : next
+    }
+  )
+  return next
+}
 
 const utf8 = new TextDecoder()
 
-export const readAllText = (
+export const readWholeText = <B, E>(
   bytes: ChunkSource<Uint8Array, VendorConnectionFailed>,
+  read: (text: string) => StageOutput<B, E>,
   limit = maximumAnswerBytes
-): Effect.Effect<string, VendorConnectionFailed | VendorAnswerMalformed> =>
-  Effect.map(readAllBytes(bytes, limit), (whole) => utf8.decode(whole))
+) => readWhole(bytes, (body) => read(utf8.decode(body)), limit)
+
+/** A JSON body for a JSON answer. */
+export const makeJsonBody = (body: object): VendorPostBody => ({
+  contentType: "application/json",
+  accept: "application/json",
+  body: JSON.stringify(body)
+})
 
 const bytesOf = (response: HttpClientResponse.HttpClientResponse) =>
   makeChunkSource(Stream.mapError(response.stream, toConnectionFailure))
@@ -93,17 +120,30 @@ export const toUnexpectedMediaType = (answer: HttpExchange): VendorAnswerMalform
     reason: `answered ${readMediaType(answer) === "" ? "without a media type" : readMediaType(answer)}`
   })
 
-/** Forwards successful responses; reads the error of failed ones. */
-const requireSuccess =
-  (readError: VendorClientOptions["readError"]) =>
-  (answer: HttpExchange): Effect.Effect<HttpExchange, VendorRequestRejected | VendorAnswerMalformed> => {
-    if (answer.status >= 200 && answer.status < 300) return Effect.succeed(answer)
-    if (answer.status < 400) return Effect.fail(new VendorAnswerMalformed({ reason: `answered ${answer.status}` }))
-    return Effect.gen(function* () {
-      const body = yield* Effect.orElseSucceed(readAllText(answer.bytes, maximumErrorBytes), () => "")
-      const now = yield* Clock.currentTimeMillis
-      return yield* readError(body, answer.status, answer.headers, now)
-    })
+/** Reads successful responses by `read`, and the error of failed ones. `now`: epoch milliseconds. */
+const readSuccess =
+  <A, E>(
+    read: (response: HttpExchange) => ChunkSource<A, E>,
+    readError: VendorClientOptions["readError"],
+    now: () => number
+  ) =>
+  (answer: HttpExchange): ChunkSource<A, E | VendorRequestRejected | VendorAnswerMalformed> => {
+    const { bytes, headers, status } = answer
+    if (status >= 200 && status < 300) return read(answer)
+    if (status < 400)
+      return makeSingleChunkSource<A, VendorAnswerMalformed>(
+        [],
+        new VendorAnswerMalformed({ reason: `answered ${status}` })
+      )
+    const toRejection = (body: string) => readError(body, status, headers, now())
+    const rejected = readWholeText<A, VendorRequestRejected>(
+      bytes,
+      (body) => ({ values: [], failure: toRejection(body) }),
+      maximumErrorBytes
+    )
+    return mapChunkFailure(rejected, (failure) =>
+      failure._tag === "VendorRequestRejected" ? failure : toRejection("")
+    )
   }
 
 /** Does not follow redirects, which could disclose the key and the conversation to another host. */
@@ -136,28 +176,35 @@ export const makeVendorClient = ({
       // Aborts an unread response.
       HttpClient.withScope
     )
-    const execute = (request: HttpClientRequest.HttpClientRequest) =>
-      client.execute(request).pipe(
-        Effect.mapError(toConnectionFailure),
-        Effect.flatMap((response) =>
-          Effect.map(bytesOf(response), (bytes) => ({ status: response.status, headers: response.headers, bytes }))
-        ),
-        Effect.flatMap(requireSuccess(readError))
-      )
-    const send: VendorClient["send"] = (path, { accept, body, contentType }) =>
-      Effect.flatMap(
-        post({ url: new URL(address + path), headers: { accept, "content-type": contentType, ...keyed() }, body }),
-        requireSuccess(readError)
+    const execute = <A>(request: HttpClientRequest.HttpClientRequest, read: ReadResponse<A>) =>
+      Effect.gen(function* () {
+        const response = yield* Effect.mapError(client.execute(request), toConnectionFailure)
+        const bytes = yield* bytesOf(response)
+        const clock = yield* Effect.clock
+        const readAnswer = readSuccess(read, readError, () => clock.unsafeCurrentTimeMillis())
+        return yield* takeFirst(readAnswer({ status: response.status, headers: response.headers, bytes }))
+      }).pipe(Effect.scoped)
+    const open = <A>(path: string, { accept, body, contentType }: VendorPostBody, read: ReadResponse<A>) =>
+      Effect.clockWith((clock) =>
+        Effect.map(
+          post({
+            url: new URL(address + path),
+            headers: { accept, "content-type": contentType, ...keyed() },
+            body
+          }),
+          (response) => ({
+            ...continueSource(
+              response,
+              readSuccess(read, readError, () => clock.unsafeCurrentTimeMillis())
+            ),
+            close: response.close
+          })
+        )
       )
     return {
-      send,
-      post: (path, body) =>
-        send(path, { accept: "text/event-stream", contentType: "application/json", body: JSON.stringify(body) }),
-      read: (request) =>
-        execute(request).pipe(
-          Effect.flatMap(({ bytes }) => readAllText(bytes)),
-          Effect.scoped
-        ),
-      probe: (request) => execute(request).pipe(Effect.scoped, Effect.asVoid)
+      send: (path, posted, read) => Effect.acquireUseRelease(open(path, posted, read), takeFirst, ({ close }) => close),
+      post: (path, body, read) => open(path, { ...makeJsonBody(body), accept: "text/event-stream" }, read),
+      read: (request) => execute(request, ({ bytes }) => readWholeText(bytes, (text) => ({ values: [text] }))),
+      probe: (request) => Effect.asVoid(execute(request, () => makeSingleChunkSource([true])))
     }
   })

@@ -1,11 +1,11 @@
 import type { ChatMessage, ChatOptions } from "@berth/domain/ai/chat/ModelChat"
 import type { EmbeddingInput, EmbeddingVectors, ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
-import { Array, Effect, type Scope } from "effect"
+import { Array, Effect } from "effect"
 import { readListedModel, readListedModelId } from "../catalog/ListedModels.ts"
 import type { AnswerContext } from "./AnswerFold.ts"
-import type { VendorAnswer } from "./AnswerStream.ts"
-import { type ChunkSource, mapChunkFailure } from "./ChunkStage.ts"
+import type { VendorAnswer, VendorEvent } from "./AnswerStream.ts"
+import { type ChunkSource, mapChunkFailure, type OpenedSource } from "./ChunkStage.ts"
 import { type FailureContext, toProviderFailure } from "./ProviderFailure.ts"
 import { countToolCalls } from "./VendorConversation.ts"
 import type { VendorAnswerWithheld, VendorFailure } from "./VendorErrors.ts"
@@ -16,7 +16,7 @@ export interface VendorModelProviderOptions<Chunk> extends FailureContext {
     modelId: string,
     messages: ReadonlyArray<ChatMessage>,
     options: ChatOptions
-  ) => Effect.Effect<VendorAnswer<Chunk>, VendorFailure, Scope.Scope>
+  ) => Effect.Effect<OpenedSource<VendorEvent<Chunk>, VendorFailure>>
   readonly readAnswer: (
     context: AnswerContext
   ) => (answer: VendorAnswer<Chunk>) => ChunkSource<ModelEvent<ProviderEnding>, VendorFailure | VendorAnswerWithheld>
@@ -37,14 +37,13 @@ export const makeVendorModelProvider = <Chunk>(options: VendorModelProviderOptio
       embed: (modelId: string, input: EmbeddingInput) => Effect.mapError(embed(modelId, input), toFailure)
     }),
     chat: (modelId, messages, chatOptions) =>
-      Effect.mapBoth(chat(modelId, messages, chatOptions), {
-        onFailure: toFailure,
-        onSuccess: (answer) =>
-          mapChunkFailure(
-            readAnswer({ provider, model: modelId, callsBefore: countToolCalls(messages) })(answer),
-            toFailure
-          )
-      }),
+      Effect.map(chat(modelId, messages, chatOptions), (answer) => ({
+        ...mapChunkFailure(
+          readAnswer({ provider, model: modelId, callsBefore: countToolCalls(messages) })(answer),
+          toFailure
+        ),
+        close: answer.close
+      })),
     models: Effect.mapBoth(models, {
       onFailure: toFailure,
       onSuccess: Array.filterMap((entry) => readListedModel(provider, entry))
