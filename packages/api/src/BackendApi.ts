@@ -40,7 +40,7 @@ export class BackendApi extends HttpApi.make("backend")
   static override readonly errorSchema = requestErrors
 }
 
-/** The routes of runtimes alone. Its name is the backend's, so that the same handlers serve it. */
+/** Only the routes of runtimes. Named like the backend API, so that the same handlers serve it. */
 export class RuntimeRoutesApi extends HttpApi.make("backend")
   .add(RuntimeModelApi)
   .add(RuntimeMemoryApi)

@@ -52,7 +52,7 @@ export const A2aQueueFullBody = plainErrorBody(A2aQueueFull, {
   message: "Too many messages of the sender, or to the receiver, are in progress. Wait for their replies."
 })
 
-/** As `PrincipalAuth`; also accepts the gateway token of the instance of the agent in `from`. */
+/** As `PrincipalAuth`; also accepts the gateway token for the instance of the agent in `from`. */
 export class A2aSenderAuth extends HttpApiMiddleware.Tag<A2aSenderAuth>()("A2aSenderAuth", {
   provides: Principal,
   failure: AuthenticationErrors,
@@ -84,7 +84,7 @@ const send = HttpApiEndpoint.post("send", "/api/a2a/:agentId/messages")
   .annotate(OpenApi.Summary, "Send a message to an agent")
   .annotate(
     OpenApi.Description,
-    "From one of your agents, by session, API key or the gateway token of its instance. `request` and `delegate` return the reply, or 202 after 20 seconds: repeat the message to read it. `notify` is 202. `delegate` runs a tool of an offered `skill`, or without one gives the agent a task; neither the task nor what follows from it costs more than `delegation.budgetUnits`. Idempotent by `from` and `messageId`. An agent that does not allow the sender is 404."
+    "From one of your agents, with a session, an API key or the gateway token of its instance. `request` and `delegate` return the reply, or 202 after 20 seconds: repeat the message to read it. `notify` returns 202. `delegate` runs a tool of an offered `skill`; without one, it gives the agent a task. The task and everything that follows from it cost at most `delegation.budgetUnits`. Idempotent by `from` and `messageId`. 404 if the agent does not allow the sender."
   )
 
 /** Messages between agents. */
@@ -102,7 +102,7 @@ const Skills = Schema.Struct({ skills: Schema.Array(Schema.String) })
 const readAllow = HttpApiEndpoint.get("readAllow", "/api/agents/:id/a2a/allow")
   .setPath(path)
   .addSuccess(Allow)
-  .annotate(OpenApi.Summary, "Senders that an agent allows")
+  .annotate(OpenApi.Summary, "List the senders that an agent allows")
   .annotate(OpenApi.Description, "Ids of users and agents. Agents of the same owner are always allowed.")
 const writeAllow = HttpApiEndpoint.put("writeAllow", "/api/agents/:id/a2a/allow")
   .setPath(path)
@@ -116,15 +116,15 @@ const writeAllow = HttpApiEndpoint.put("writeAllow", "/api/agents/:id/a2a/allow"
 const readSkills = HttpApiEndpoint.get("readSkills", "/api/agents/:id/a2a/skills")
   .setPath(path)
   .addSuccess(Skills)
-  .annotate(OpenApi.Summary, "Skills that an agent offers")
-  .annotate(OpenApi.Description, "To the agents that it allows.")
+  .annotate(OpenApi.Summary, "List the skills that an agent offers")
+  .annotate(OpenApi.Description, "Available to the agents that it allows.")
 const writeSkills = HttpApiEndpoint.put("writeSkills", "/api/agents/:id/a2a/skills")
   .setPath(path)
   .setPayload(payload({ skills: entries }))
   .addSuccess(Skills)
   .addError(SkillNotFoundBody)
   .annotate(OpenApi.Summary, "Replace the skills that an agent offers")
-  .annotate(OpenApi.Description, "Ids of skills, for messages of mode `delegate`.")
+  .annotate(OpenApi.Description, "Ids of skills for messages in mode `delegate`.")
 const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/a2a/messages")
   .setPath(path)
   .setUrlParams(pageQuery)
@@ -138,11 +138,11 @@ const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/a2a/messages")
           message: A2aEnvelope,
           chainId: A2aMessageId.annotations({ description: "The first message of the chain" }),
           chain: Schema.Struct({ depth: Schema.Int, path: Schema.Array(AgentId) }).annotations({
-            description: "Level, and the senders up to this message, as the service recorded them"
+            description: "Level of this message and its senders in order, as recorded by the service"
           }),
           budgetUnits: Schema.NullOr(Schema.Int),
           usedUnits: Schema.NullOr(Schema.Int).annotations({
-            description: "Of the message and of those that followed from it"
+            description: "Units of the message and of all messages that followed from it"
           }),
           reply: Schema.NullOr(Schema.String),
           reason: Schema.NullOr(Schema.String),
@@ -151,8 +151,8 @@ const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/a2a/messages")
       )
     })
   )
-  .annotate(OpenApi.Summary, "Messages of an agent with other agents")
-  .annotate(OpenApi.Description, "Inbox and delivery log, newest first, of the last 30 days.")
+  .annotate(OpenApi.Summary, "List the messages between an agent and other agents")
+  .annotate(OpenApi.Description, "Inbox and delivery log of the last 30 days, newest first.")
 
 /** An agent's part in messages between agents. */
 export class AgentA2aApi extends HttpApiGroup.make("agentA2a")

@@ -45,7 +45,7 @@ const FieldProblem = Schema.Union(
   ReferralCodeInvalidBody
 )
 const encodeProblem = Schema.encodeSync(FieldProblem)
-/** Each problem is the body that it has alone. */
+/** Each problem has the same body as alone. */
 export const AccountFieldsInvalidBody = fieldsErrorBody(AccountFieldsInvalid, {
   status: 400,
   error: "Invalid fields",

@@ -37,7 +37,6 @@ export const AccountSettingsWithNotifications = Schema.Struct({
   notifications: NotificationPreferences
 }).annotations({ identifier: "AccountSettingsWithNotifications" })
 
-/** POST /api/register */
 const register = HttpApiEndpoint.post("register", "/api/register")
   .setPayload(
     payload({
@@ -58,13 +57,12 @@ const register = HttpApiEndpoint.post("register", "/api/register")
   .middleware(BotCheck)
   .middleware(RegisterLimit)
 
-/** GET /api/settings */
 const settings = HttpApiEndpoint.get("settings", "/api/settings")
   .addSuccess(AccountSettings)
   .addError(UserNotFoundBody)
   .middleware(SessionAuth)
 
-/** POST /api/settings: a new email address is unverified until its mailed link is opened. */
+/** A new email address is unverified until its mailed link is opened. */
 const changeSettings = HttpApiEndpoint.post("changeSettings", "/api/settings")
   .setPayload(payload({ name: optionalText, email: optionalText }))
   .addSuccess(AccountSettings)
@@ -77,7 +75,6 @@ const changeSettings = HttpApiEndpoint.post("changeSettings", "/api/settings")
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
 
-/** PATCH /api/settings */
 const patchSettings = HttpApiEndpoint.patch("patchSettings", "/api/settings")
   .setPayload(
     payload({
@@ -103,7 +100,7 @@ const patchSettings = HttpApiEndpoint.patch("patchSettings", "/api/settings")
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
 
-/** POST /api/settings/password: revokes every other session of the user. */
+/** Revokes all other sessions of the user. */
 const changePassword = HttpApiEndpoint.post("changePassword", "/api/settings/password")
   .setPayload(payload({ currentPassword: SecretText, newPassword: SecretText }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))

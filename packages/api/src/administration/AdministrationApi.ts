@@ -26,7 +26,7 @@ import { AdministratorAuth } from "./AdministratorAuth.ts"
 import { DeadLetterList, DeadLetterNotFoundBody } from "../jobs/JobsApi.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 
-/** The reason of a change. */
+/** Reason for a change. */
 export const Reason = Schema.Trim.pipe(
   Schema.filter((text) => text.length > 0 && text.length <= 500, { message: () => "must have 1 to 500 characters" })
 ).annotations({ description: "Stored in the audit log", jsonSchema: { type: "string", minLength: 1, maxLength: 500 } })
@@ -37,7 +37,7 @@ export const CreditAmount = Schema.Number.pipe(
     message: () => "must be a number other than 0 with at most two decimals, from -1000000 to 1000000"
   }),
   Schema.brand("Credits")
-).annotations({ description: "Negative to take credits; at most two decimals" })
+).annotations({ description: "Negative to remove credits; at most two decimals" })
 
 const userPath = Schema.Struct({ id: UserId })
 const reasonPayload = payload({ reason: Reason })
@@ -83,7 +83,7 @@ const users = HttpApiEndpoint.get("users", "/api/ops/users")
   .setUrlParams(
     Schema.Struct({
       query: Schema.optional(Schema.String).annotations({
-        description: "The beginning of an email address, or a user id"
+        description: "A prefix of an email address, or a user id"
       }),
       limit: pageLimit,
       offset: pageOffset
@@ -101,11 +101,8 @@ const user = HttpApiEndpoint.get("user", "/api/ops/users/:id")
   .setPath(userPath)
   .addSuccess(AdministeredAccount)
   .addError(UserNotFoundBody)
-  .annotate(OpenApi.Summary, "Read a user")
-  .annotate(
-    OpenApi.Description,
-    "The account without secrets and without contents of conversations. The read is audited."
-  )
+  .annotate(OpenApi.Summary, "Retrieve a user")
+  .annotate(OpenApi.Description, "Returns the account without secrets and without conversations. The read is audited.")
 
 const plan = HttpApiEndpoint.put("plan", "/api/ops/users/:id/plan")
   .setPath(userPath)
@@ -113,10 +110,10 @@ const plan = HttpApiEndpoint.put("plan", "/api/ops/users/:id/plan")
   .addSuccess(AdministeredUser)
   .addError(UserNotFoundBody)
   .addError(CardSubscriptionActiveBody)
-  .annotate(OpenApi.Summary, "Set a plan by hand")
+  .annotate(OpenApi.Summary, "Set a plan without payment")
   .annotate(
     OpenApi.Description,
-    "Gives the plan without the card processor; `free` ends a plan set by hand. A later card subscription replaces it. 409 while a card pays for the plan."
+    "Sets the plan without the card processor; `free` removes it. A later card subscription replaces it. 409 while a card pays for the plan."
   )
 
 const credits = HttpApiEndpoint.post("credits", "/api/ops/users/:id/credits")
@@ -126,10 +123,10 @@ const credits = HttpApiEndpoint.post("credits", "/api/ops/users/:id/credits")
   .addError(UserNotFoundBody)
   .addError(CreditsInsufficientBody)
   .addError(IdempotencyErrors)
-  .annotate(OpenApi.Summary, "Give or take credits")
+  .annotate(OpenApi.Summary, "Adjust credits")
   .annotate(
     OpenApi.Description,
-    "Books the amount in the ledger. Requests with the same Idempotency-Key are one adjustment. 409 when the balance does not cover a deduction."
+    "Books the amount in the ledger. Requests with the same Idempotency-Key are one adjustment. 409 if the balance does not cover a deduction."
   )
 
 const confirmEmail = HttpApiEndpoint.post("confirmEmail", "/api/ops/users/:id/confirm-email")
@@ -138,7 +135,7 @@ const confirmEmail = HttpApiEndpoint.post("confirmEmail", "/api/ops/users/:id/co
   .addSuccess(AdministeredUser)
   .addError(UserNotFoundBody)
   .annotate(OpenApi.Summary, "Confirm an email address")
-  .annotate(OpenApi.Description, "Confirms the present address as the link of its mail does. Idempotent.")
+  .annotate(OpenApi.Description, "Confirms the present address, like its mailed link. Idempotent.")
 
 const suspend = HttpApiEndpoint.post("suspend", "/api/ops/users/:id/suspend")
   .setPath(userPath)
@@ -149,7 +146,7 @@ const suspend = HttpApiEndpoint.post("suspend", "/api/ops/users/:id/suspend")
   .annotate(OpenApi.Summary, "Suspend an account")
   .annotate(
     OpenApi.Description,
-    "Ends its sessions, sockets and streams, refuses every credential and stops the instance. The card subscription goes on. Idempotent."
+    "Revokes all sessions, closes sockets and streams, rejects every credential and stops the instance. The card subscription continues. Idempotent."
   )
 
 const unsuspend = HttpApiEndpoint.post("unsuspend", "/api/ops/users/:id/unsuspend")
@@ -224,7 +221,7 @@ const audit = HttpApiEndpoint.get("audit", "/api/ops/audit")
   .annotate(OpenApi.Summary, "List audit entries")
   .annotate(
     OpenApi.Description,
-    "Newest first, of one user or one actor if given, with the present email addresses of both. No route changes or deletes them."
+    "Newest first, with the present email addresses of actor and user; optionally of one user or one actor. No route changes or deletes entries."
   )
 
 const queuePath = Schema.Struct({ queue: QueueName })
@@ -241,7 +238,7 @@ const QueueView = Schema.Struct({
 const queues = HttpApiEndpoint.get("queues", "/api/ops/queues")
   .addSuccess(Schema.Struct({ queues: Schema.Array(QueueView) }))
   .annotate(OpenApi.Summary, "List queues")
-  .annotate(OpenApi.Description, "Jobs by state. Jobs whose owner has four in flight are not counted yet.")
+  .annotate(OpenApi.Description, "Jobs by state. Excludes waiting jobs of owners with four jobs in flight.")
 
 const changeQueue = <const Name extends string, Path extends `/${string}`>(
   name: Name,
@@ -261,14 +258,14 @@ const providers = HttpApiEndpoint.get("providers", "/api/ops/providers")
   .annotate(OpenApi.Summary, "List model providers")
   .annotate(
     OpenApi.Description,
-    "The configured providers with their health, as the backend that answers sees them since its start. Calls with owners' keys do not count."
+    "The configured providers with their health since the start of the backend that responds. Excludes calls with owners' keys."
   )
 
 const deadJobs = HttpApiEndpoint.get("deadJobs", "/api/ops/queues/dead")
   .setUrlParams(Schema.Struct({ queue: Schema.optional(QueueName), limit: pageLimit }))
   .addSuccess(DeadLetterList)
   .annotate(OpenApi.Summary, "List dead letters")
-  .annotate(OpenApi.Description, "Newest first, with payload and reason, of one queue or of each.")
+  .annotate(OpenApi.Description, "Newest first, with payload and reason; of one queue, or of each.")
 
 const changeDeadJob = <const Name extends string, Path extends `/${string}`>(
   name: Name,

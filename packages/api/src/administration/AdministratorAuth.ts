@@ -11,7 +11,7 @@ export const AdministratorRequiredBody = plainErrorBody(AdministratorRequired, {
   message: "This route is for administrators: users whose verified email address is in `ADMIN_EMAILS`."
 })
 
-/** 401 without a credential, then 403 for everyone but administrators. */
+/** 401 without a credential, then 403 unless the caller is an administrator. */
 export class AdministratorAuth extends HttpApiMiddleware.Tag<AdministratorAuth>()("AdministratorAuth", {
   provides: Principal,
   failure: Schema.Union(AuthenticationErrors, AdministratorRequiredBody),

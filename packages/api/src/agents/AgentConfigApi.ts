@@ -24,7 +24,6 @@ export const AgentConfigView = Schema.Struct({
   ...AgentConfig.fields
 }).annotations({ identifier: "AgentConfigView" })
 
-/** GET /api/agents/:id/config */
 const read = HttpApiEndpoint.get("read", "/api/agents/:id/config")
   .setPath(path)
   .addSuccess(Schema.Struct({ config: AgentConfigView, status: Schema.Literal("ok") }))
@@ -35,7 +34,7 @@ export const AgentConfigChange = Schema.Struct({
   ...agentConfigFields
 }).annotations({ identifier: "AgentConfigChange", ...refusesUnknownMembers })
 
-/** PUT /api/agents/:id/config: absent members stay; unknown members are rejected. `Warning` as for a new agent. */
+/** Absent members remain unchanged; unknown members are rejected. `Warning` as for a new agent. */
 const change = HttpApiEndpoint.put("change", "/api/agents/:id/config")
   .setPath(path)
   .setPayload(AgentConfigChange)

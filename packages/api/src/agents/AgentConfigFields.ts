@@ -3,10 +3,10 @@ import { isTimezone, maximumCronLength, parseCron } from "@berth/domain/shared/C
 import { Either, Schema } from "effect"
 import { ModelName, refusesUnknownMembers } from "../http/Payload.ts"
 
-/** Optional, but never `undefined`. */
+/** Optional but never `undefined`. */
 const exactly = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.optionalWith(schema, { exact: true })
 
-/** The members of an agent's configuration that its owner sets. */
+/** Members of an agent's configuration that the owner can set. */
 export const agentConfigFields = {
   customModel: exactly(Schema.NullOr(ModelName)),
   channels: exactly(Schema.Array(Channel).pipe(Schema.maxItems(Channel.literals.length))),

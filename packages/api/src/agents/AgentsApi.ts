@@ -49,12 +49,11 @@ export const AgentDetail = Schema.Struct({
   verifiedAt: Schema.NullOr(Timestamp)
 }).annotations({ identifier: "AgentDetail" })
 
-/** GET /api/agents: an empty list without a credential. */
+/** An empty list without a credential. */
 const list = HttpApiEndpoint.get("list", "/api/agents")
   .addSuccess(Schema.Struct({ agents: Schema.Array(AgentListItem), count: Schema.Int, status: Schema.Literal("ok") }))
   .middleware(OptionalPrincipalAuth)
 
-/** GET /api/agents/:id */
 const detail = HttpApiEndpoint.get("detail", "/api/agents/:id")
   .setPath(Schema.Struct({ id: AgentId }))
   .addSuccess(Schema.Struct({ agent: AgentDetail, status: Schema.Literal("ok") }))
@@ -62,7 +61,7 @@ const detail = HttpApiEndpoint.get("detail", "/api/agents/:id")
 
 export const ProvisionedAgentAnswer = Schema.Struct({ success: Schema.Boolean, agent: ProvisionedAgent })
 
-/** POST /api/agents/provision: `Warning` names the model that answers if no configured provider serves the chosen one. */
+/** `Warning` names the model that answers if no configured provider serves the selected one. */
 const provision = HttpApiEndpoint.post("provision", "/api/agents/provision")
   .setPayload(
     payload({
@@ -83,7 +82,6 @@ const provision = HttpApiEndpoint.post("provision", "/api/agents/provision")
   .addError(IdempotencyErrors)
   .middleware(PrincipalAuth)
 
-/** GET /api/agents/provision */
 const provisioned = HttpApiEndpoint.get("provisioned", "/api/agents/provision")
   .addSuccess(Schema.Struct({ success: Schema.Boolean, agents: Schema.Array(AgentListItem), count: Schema.Int }))
   .middleware(PrincipalAuth)

@@ -20,19 +20,19 @@ const path = Schema.Struct({ id: AgentId })
 
 const McpServerView = Schema.Struct({
   name: McpServerName,
-  url: Schema.String.annotations({ description: "With `***` for each value of its query" }),
-  headers: Schema.Array(Schema.String).annotations({ description: "Names only: the values are never returned" }),
+  url: Schema.String.annotations({ description: "With `***` for each query value" }),
+  headers: Schema.Array(Schema.String).annotations({ description: "Names only; values are never returned" }),
   updatedAt: Timestamp
 }).annotations({ identifier: "McpServerView" })
 
 const McpServerInput = Schema.Struct({
-  name: McpServerName.annotations({ description: "Begins the names of its tools, for example `notes__search`" }),
+  name: McpServerName.annotations({ description: "Prefix of the names of its tools, for example `notes__search`" }),
   url: Schema.String.annotations({
-    description: "Address of its streamable HTTP transport. As it was returned, it keeps the values of its query"
+    description: "Address of its streamable HTTP transport. The masked address of a response keeps the query values"
   }),
   headers: Schema.optionalWith(Schema.Record({ key: Schema.String, value: SecretText }), { exact: true }).annotations({
     description:
-      "Headers of every request, such as `Authorization`. Absent: those stored for this name stay, unless `url` changes"
+      "Headers of every request, such as `Authorization`. Absent: the headers stored for this name are kept, unless `url` changes"
   })
 }).annotations({ identifier: "McpServerInput", ...refusesUnknownMembers })
 
@@ -41,8 +41,8 @@ const servers = Schema.Struct({ servers: Schema.Array(McpServerView), count: Sch
 const list = HttpApiEndpoint.get("list", "/api/agents/:id/mcp-servers")
   .setPath(path)
   .addSuccess(servers)
-  .annotate(OpenApi.Summary, "MCP servers of an agent")
-  .annotate(OpenApi.Description, "By name. Secrets are never returned.")
+  .annotate(OpenApi.Summary, "List the MCP servers of an agent")
+  .annotate(OpenApi.Description, "Ordered by name. Secrets are never returned.")
 
 const replace = HttpApiEndpoint.put("replace", "/api/agents/:id/mcp-servers")
   .setPath(path)
@@ -53,7 +53,7 @@ const replace = HttpApiEndpoint.put("replace", "/api/agents/:id/mcp-servers")
   .annotate(OpenApi.Summary, "Replace the MCP servers of an agent")
   .annotate(
     OpenApi.Description,
-    `At most ${maximumMcpServers}. The agent uses their tools in conversations with its owner. The service calls them, at public addresses only; headers never reach the agent's instance. A server that cannot be reached is named in the agent's log.`
+    `At most ${maximumMcpServers}. The agent uses their tools in conversations with its owner. The service calls them, at public addresses only; headers are never sent to the agent's instance. The agent's log names unreachable servers.`
   )
 
 export class McpServersApi extends HttpApiGroup.make("mcpServers")

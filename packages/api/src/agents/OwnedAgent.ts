@@ -5,13 +5,13 @@ import { Context, Schema } from "effect"
 import { AuthenticationErrors, sessionCookie } from "../sessions/SessionAuth.ts"
 import { AgentNotFoundBody } from "./AgentErrorBodies.ts"
 
-/** The agent of the path, owned by the caller. */
+/** The agent in the path, owned by the caller. */
 export class OwnedAgent extends Context.Tag("@berth/OwnedAgent")<
   OwnedAgent,
   { readonly user: User; readonly agent: Agent }
 >() {}
 
-/** 401 without a credential, then 404 for another owner's agent, before the request is decoded. */
+/** 401 without a credential, then 404 for another owner's agent; before the request is decoded. */
 export class AgentOwner extends HttpApiMiddleware.Tag<AgentOwner>()("AgentOwner", {
   provides: OwnedAgent,
   failure: Schema.Union(AuthenticationErrors, AgentNotFoundBody),

@@ -46,8 +46,8 @@ const list = HttpApiEndpoint.get("list", "/api/agents/:id/skills")
   .addSuccess(
     Schema.Struct({ skills: Schema.Array(UploadedSkillView), count: Schema.Int, status: Schema.Literal("ok") })
   )
-  .annotate(OpenApi.Summary, "Uploaded skills of an agent")
-  .annotate(OpenApi.Description, "By name. Skills of the service are not listed.")
+  .annotate(OpenApi.Summary, "List the uploaded skills of an agent")
+  .annotate(OpenApi.Description, "Ordered by name. Excludes skills of the service.")
 
 const upload = HttpApiEndpoint.post("upload", "/api/agents/:id/skills")
   .setPath(agentPath)
@@ -64,7 +64,7 @@ const upload = HttpApiEndpoint.post("upload", "/api/agents/:id/skills")
   .annotate(OpenApi.Summary, "Upload a skill")
   .annotate(
     OpenApi.Description,
-    `A folder in the AgentSkills format with SKILL.md, as \`zip\` or \`files\`: at most ${skillLimits.files} files and ${skillLimits.bytes} bytes. \`tools.json\` of the folder declares tools: \`[{name, description, parameters, script}]\`, where \`parameters\` is a JSON Schema and \`script\` an ES module (.mjs or .js), whose default export takes the arguments and returns the result. Scripts run in the agent's instance only. Replaces the uploaded skill of the same name, and enables it.`
+    `A folder in the AgentSkills format with SKILL.md, as \`zip\` or \`files\`: at most ${skillLimits.files} files and ${skillLimits.bytes} bytes. \`tools.json\` in the folder declares tools: \`[{name, description, parameters, script}]\`, where \`parameters\` is a JSON Schema and \`script\` an ES module (.mjs or .js) whose default export takes the arguments and returns the result. Scripts run in the agent's instance only. Replaces and enables the uploaded skill of the same name.`
   )
 
 const remove = HttpApiEndpoint.del("remove", "/api/agents/:id/skills/:skillId")
@@ -73,7 +73,7 @@ const remove = HttpApiEndpoint.del("remove", "/api/agents/:id/skills/:skillId")
   .addError(SkillNotFoundBody)
   .addError(AgentNotFoundBody)
   .annotate(OpenApi.Summary, "Delete an uploaded skill")
-  .annotate(OpenApi.Description, "The agent loses it at once.")
+  .annotate(OpenApi.Description, "The agent can no longer use it.")
 
 export class UploadedSkillsApi extends HttpApiGroup.make("uploadedSkills")
   .add(list)

@@ -31,7 +31,6 @@ export const AiHealthAnswer = Schema.Struct({
   timestamp: Timestamp
 }).annotations({ identifier: "AiHealth" })
 
-/** GET /api/ai/health */
 const health = HttpApiEndpoint.get("health", "/api/ai/health")
   .addSuccess(AiHealthAnswer)
   .addError(AiServiceUnavailableBody)
@@ -44,12 +43,11 @@ export const ModelsAnswer = Schema.Struct({
   models: Schema.Array(ListedModel),
   count: Schema.Int,
   providers: Schema.Record({ key: Schema.String, value: Schema.Int }).annotations({
-    description: "How many models of each provider there are"
+    description: "Number of models by provider"
   }),
   timestamp: Timestamp
 }).annotations({ identifier: "Models" })
 
-/** GET /api/ai/models */
 const models = HttpApiEndpoint.get("models", "/api/ai/models").addSuccess(ModelsAnswer)
 
 export const ProviderModelsAnswer = Schema.Struct({
@@ -59,7 +57,6 @@ export const ProviderModelsAnswer = Schema.Struct({
   timestamp: Timestamp
 }).annotations({ identifier: "ProviderModels" })
 
-/** GET /api/ai/models/:provider */
 const modelsOfProvider = HttpApiEndpoint.get("modelsOfProvider", "/api/ai/models/:provider")
   .setPath(Schema.Struct({ provider: Schema.String }))
   .addSuccess(ProviderModelsAnswer)
@@ -71,7 +68,7 @@ export const SelectedModel = Schema.Struct({
   timestamp: Timestamp
 }).annotations({ identifier: "SelectedModel" })
 
-/** POST /api/ai/models/select. An unknown or absent task type means general. */
+/** An unknown or absent task type means general. */
 const selectModel = HttpApiEndpoint.post("selectModel", "/api/ai/models/select")
   .setPayload(payload({ taskType: optionalText }))
   .addSuccess(SelectedModel)
@@ -86,7 +83,7 @@ export const ChatPayload = payload({
   max_tokens: optional(Schema.Int.pipe(Schema.positive())),
   response_format: optional(ResponseFormatBody),
   stream: optional(Schema.Boolean).annotations({
-    description: "Answer with server-sent events: delta, then done or error"
+    description: "Whether to answer with server-sent events: delta, then done or error"
   })
 }).annotations({ identifier: "AiChat" })
 
@@ -105,7 +102,6 @@ export const ChatAnswer = Schema.Struct({
   timestamp: Timestamp
 }).annotations({ identifier: "AiChatAnswer" })
 
-/** POST /api/ai/chat */
 const chat = HttpApiEndpoint.post("chat", "/api/ai/chat")
   .setPayload(ChatPayload)
   .addSuccess(ChatAnswer)
@@ -124,7 +120,6 @@ export const CostAnswer = Schema.Struct({
   timestamp: Timestamp
 }).annotations({ identifier: "CostEstimate" })
 
-/** POST /api/ai/estimate-cost */
 const estimateCost = HttpApiEndpoint.post("estimateCost", "/api/ai/estimate-cost")
   .setPayload(payload({ model: ModelName, inputTokens: Schema.Number, outputTokens: Schema.Number }))
   .addSuccess(CostAnswer)

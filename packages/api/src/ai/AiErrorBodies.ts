@@ -13,7 +13,7 @@ import { Data, Schema } from "effect"
 import { plainErrorBody, extendedErrorBody, fieldsErrorBody } from "../http/ErrorBody.ts"
 import { InternalKeyRequiredBody } from "../http/InternalAuth.ts"
 
-/** The `Host` header names none of the allowed hosts. */
+/** The `Host` header is not an allowed host. */
 export class HostNotAllowed extends Data.TaggedError("HostNotAllowed")<object> {}
 
 export const HostNotAllowedBody = plainErrorBody(HostNotAllowed, {
@@ -22,7 +22,7 @@ export const HostNotAllowedBody = plainErrorBody(HostNotAllowed, {
   message: "The Host header must name a loopback address or the host of BACKEND_URL or BACKEND_HOST."
 })
 
-/** Production: only callers with the internal key. Development: local callers by an allowed host. */
+/** Production: only callers with the internal key. Development: local callers with an allowed host. */
 export class AiAccess extends HttpApiMiddleware.Tag<AiAccess>()("AiAccess", {
   failure: Schema.Union(InternalKeyRequiredBody, HostNotAllowedBody),
   security: { internal: HttpApiSecurity.bearer }

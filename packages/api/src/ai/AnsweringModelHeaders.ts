@@ -1,13 +1,13 @@
 import type { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
 
-/** Names of the model that answered and of the provider that ran it, on every answer whose model is known with its head. */
+/** Headers with the answering model and its provider, on every answer whose model is known with the response head. */
 export const modelHeader = "x-model"
 export const providerHeader = "x-provider"
 
-/** A runtime names its model, so a name can hold characters that a header cannot. */
+/** The model's name comes from a runtime, so it can contain characters invalid in a header. */
 const toHeaderValue = (name: string) => name.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 256)
 
-/** No headers without a known model. */
+/** Returns no headers for an unknown model. */
 export const makeAnsweringModelHeaders = (answeredBy: AnsweringModel | undefined): Record<string, string> =>
   answeredBy === undefined
     ? {}

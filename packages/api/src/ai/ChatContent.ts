@@ -4,7 +4,7 @@ import { Schema } from "effect"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
 
-// Checks the head only: images are long.
+// Checks only the beginning, since images are long.
 const asData = /^data:(image\/[a-z0-9.+-]{1,60});base64,/i
 const asAddress = /^https?:\/\/[^\s/]/i
 

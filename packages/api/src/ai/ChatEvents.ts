@@ -6,9 +6,9 @@ export const ChatDeltaEvent = Schema.Struct({ text: Schema.String })
 /** The last event: the complete answer and its cost. */
 export const ChatDoneEvent = Schema.Struct({
   ...ChatAnswer.fields,
-  costUsd: Schema.Number.annotations({ description: "US dollars, by the catalog's prices" })
+  costUsd: Schema.Number.annotations({ description: "US dollars, by catalog prices" })
 })
-/** The last event of an answer that broke off: the error body. */
+/** The last event of a failed answer: the error body. */
 export const ChatErrorEvent = Schema.Struct({
   error: Schema.String,
   message: Schema.String,
@@ -20,7 +20,7 @@ const encodeDelta = Schema.encodeSync(Schema.parseJson(ChatDeltaEvent))
 const encodeDone = Schema.encodeSync(Schema.parseJson(ChatDoneEvent))
 const encodeBroken = Schema.encodeSync(Schema.parseJson(ChatErrorEvent))
 
-/** The server-sent events of POST /api/ai/chat. */
+/** Server-sent events of POST /api/ai/chat. */
 export const chatEventFrames = {
   delta: (text: string): string => encodeSseEvent({ event: "delta", data: encodeDelta({ text }) }),
   done: (answer: typeof ChatDoneEvent.Type): string => encodeSseEvent({ event: "done", data: encodeDone(answer) }),

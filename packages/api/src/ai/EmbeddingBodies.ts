@@ -4,7 +4,7 @@ import { ModelName, payload } from "../http/Payload.ts"
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
 const Text = Schema.String.pipe(Schema.minLength(1))
 
-/** OpenAI's request, without inputs as token numbers. */
+/** OpenAI's request, except inputs as token numbers. */
 export const EmbeddingPayload = payload({
   model: ModelName,
   input: Schema.Union(Text, Schema.NonEmptyArray(Text).pipe(Schema.maxItems(512))),

@@ -8,8 +8,8 @@ import { ResponseFormatBody, TextContent, TextPart, UserContent } from "./ChatCo
 import { documentErrors, ParameterUnsupportedBody } from "./OpenAiErrors.ts"
 
 /*
- * The part of OpenAI's protocol that chat clients use. Errors have OpenAI's shape (`makeOpenAiFailure`). Undeclared members are
- * ignored: they do not change an answer.
+ * The subset of OpenAI's protocol that chat clients use. Errors have OpenAI's format (`makeOpenAiFailure`). Undeclared
+ * members are ignored, since they do not change an answer.
  */
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
@@ -23,7 +23,7 @@ const ToolCallBody = Schema.Struct({
 const RefusalPart = Schema.Struct({ type: Schema.Literal("refusal"), refusal: Schema.String })
 
 export const CompletionMessage = Schema.Union(
-  // One schema per role, so that a decoding error names the member.
+  // One schema per role, so that decode errors name the member.
   Schema.Struct({ role: Schema.Literal("system"), content: TextContent }),
   Schema.Struct({ role: Schema.Literal("developer"), content: TextContent }),
   Schema.Struct({ role: Schema.Literal("user"), content: UserContent }),
@@ -71,7 +71,7 @@ export const OpenAiCompletionPayload = payload({
   frequency_penalty: optional(Penalty),
   presence_penalty: optional(Penalty),
   n: optional(Schema.Int.pipe(Schema.positive())),
-  // Unsupported members that would change an answer; they are rejected by name.
+  // Unsupported members that would change an answer; rejected by name.
   logprobs: optional(Schema.Boolean),
   top_logprobs: optional(Schema.Int),
   logit_bias: optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })),
@@ -86,7 +86,7 @@ export const OpenAiCompletionPayload = payload({
 export type OpenAiCompletionPayload = typeof OpenAiCompletionPayload.Type
 
 const detail = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
-  Schema.optional(Schema.Struct(fields)).annotations({ description: "Absent where the provider does not report it" })
+  Schema.optional(Schema.Struct(fields)).annotations({ description: "Absent if the provider does not report it" })
 
 export const CompletionUsage = Schema.Struct({
   prompt_tokens: Schema.Int,
@@ -94,7 +94,7 @@ export const CompletionUsage = Schema.Struct({
   total_tokens: Schema.Int,
   prompt_tokens_details: detail({ cached_tokens: Schema.Int }),
   completion_tokens_details: detail({ reasoning_tokens: Schema.Int }),
-  cost: Schema.Number.annotations({ description: "US dollars, by the catalog's prices" })
+  cost: Schema.Number.annotations({ description: "US dollars, by catalog prices" })
 }).annotations({ identifier: "OpenAiUsage" })
 export type CompletionUsage = typeof CompletionUsage.Type
 
@@ -120,7 +120,6 @@ export const OpenAiCompletion = Schema.Struct({
 }).annotations({ identifier: "OpenAiCompletion" })
 export type OpenAiCompletion = typeof OpenAiCompletion.Type
 
-/** POST /v1/chat/completions */
 const createCompletion = HttpApiEndpoint.post("createCompletion", "/v1/chat/completions")
   .setPayload(OpenAiCompletionPayload)
   .addSuccess(OpenAiCompletion)
@@ -135,24 +134,22 @@ export const OpenAiModel = Schema.Struct({
   id: Schema.String,
   object: Schema.Literal("model"),
   created: Schema.Int.annotations({
-    description: "Seconds since 1970, of agents; of other models not known, and so 0"
+    description: "Seconds since 1970 for agents; 0 for other models"
   }),
   owned_by: Schema.String.annotations({ description: "The model's vendor" })
 }).annotations({ identifier: "OpenAiModel" })
 
-/** GET /v1/models */
 const listModels = HttpApiEndpoint.get("listModels", "/v1/models")
   .addSuccess(Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(OpenAiModel) }))
   .annotateContext(documentErrors)
 
-/** GET /v1/models/:id: a percent-encoded id, or a name without its vendor. */
+/** A percent-encoded id, or a name without its vendor. */
 const retrieveModel = HttpApiEndpoint.get("retrieveModel", "/v1/models/:id")
   .setPath(Schema.Struct({ id: Schema.String }))
   .addSuccess(OpenAiModel)
   .addError(ModelNotFoundBody)
   .annotateContext(documentErrors)
 
-/** GET /v1/models/:vendor/:name */
 const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/models/:vendor/:name")
   .setPath(Schema.Struct({ vendor: Schema.String, name: Schema.String }))
   .addSuccess(OpenAiModel)

@@ -31,7 +31,7 @@ export const OpenAiError = Schema.Struct({
   error: Schema.Struct({
     message: Schema.String,
     type: Schema.Literal("invalid_request_error", "rate_limit_error", "server_error"),
-    /** The invalid parameter. */
+    /** Name of the invalid parameter. */
     param: Schema.NullOr(Schema.String),
     code: Schema.NullOr(Schema.String)
   }),
@@ -60,7 +60,7 @@ const failureOfProvider: Readonly<Record<string, readonly [status: number, code:
   "rate-limited": [429, "rate_limit_exceeded"],
   timeout: [504, "provider_timeout"],
   overloaded: [503, "provider_overloaded"],
-  // The platform's key: the caller's is valid.
+  // Failure of the platform's key, although the caller's is valid.
   unauthorized: [502, "provider_unauthorized"],
   unreachable: [502, "provider_unreachable"],
   nonsense: [502, "provider_unintelligible"]
@@ -73,7 +73,7 @@ const typeOf = (status: number): OpenAiError["error"]["type"] => {
   return status >= 500 ? "server_error" : "invalid_request_error"
 }
 
-/** OpenAI's codes for errors that it has too. */
+/** OpenAI's codes for equivalent errors. */
 const openAiCodes: Readonly<Record<string, string>> = {
   internal_key_required: "invalid_api_key",
   unauthorized: "invalid_api_key",
@@ -86,7 +86,7 @@ const parameterOf = (code: string | undefined, message: string, issue: string | 
   return issue === undefined || issue === "" ? null : issue
 }
 
-/** An error body of this service in OpenAI's shape. Total. */
+/** Converts an error body to OpenAI's format. Total. */
 export const makeOpenAiFailure = (status: number, body: unknown): OpenAiFailure => {
   const told = Option.getOrElse(readTold(body), (): typeof Told.Type => ({}))
   const message = told.message ?? (Predicate.isString(told.error) ? told.error : "The request failed.")
@@ -107,7 +107,7 @@ export const makeOpenAiFailure = (status: number, body: unknown): OpenAiFailure 
   }
 }
 
-/** Schemas of the errors before they took OpenAI's shape, until `addOpenAiExamples`. */
+/** Member with the original error schemas until `addOpenAiExamples`. */
 const alternatives = "x-alternatives"
 
 const errorContent = { "application/json": { schema: JSONSchema.make(OpenAiError) } }
@@ -120,7 +120,7 @@ const failuresOfProviders = Object.entries({
   "504": "The model provider takes too long"
 })
 
-/** An operation of an OpenAPI document with its errors in OpenAI's shape. A provider's failure has the statuses of its kinds. */
+/** Converts the errors of an OpenAPI operation to OpenAI's format. A provider's failure has one status per kind. */
 export const withOpenAiErrors = (operation: Readonly<Record<string, unknown>>): Record<string, unknown> => {
   const given = operation["responses"]
   const responses = Predicate.isRecord(given) ? given : {}
@@ -147,7 +147,7 @@ export const withOpenAiErrors = (operation: Readonly<Record<string, unknown>>): 
   }
 }
 
-/** The bodies that OpenAI's shape has for one: one for each kind of a provider's failure, and a plugin's own. */
+/** Returns OpenAI's bodies for an error body: one per kind of a provider's failure, and a plugin's. */
 const makeOpenAiFailures = (status: number, body: Readonly<Record<string, unknown>>): ReadonlyArray<OpenAiFailure> => [
   ...(body["code"] === "provider_failed" ? [] : [makeOpenAiFailure(status, { ...body, kind: undefined })]),
   ...(isOfProvider(body["code"]) ? Object.keys(failureOfProvider) : []).map((kind) =>
@@ -155,7 +155,9 @@ const makeOpenAiFailures = (status: number, body: Readonly<Record<string, unknow
   )
 ]
 
-/** Adds the examples of errors in OpenAI's shape to an operation. `bodiesOf` returns the bodies of a response's content. */
+/**
+ * Adds examples of errors in OpenAI's format to an operation. `bodiesOf` returns the bodies of a response's content.
+ */
 export const addOpenAiExamples = (
   operation: Readonly<Record<string, unknown>>,
   bodiesOf: (content: unknown) => ReadonlyArray<Readonly<Record<string, unknown>>>
@@ -188,5 +190,5 @@ export const addOpenAiExamples = (
   return { ...operation, responses }
 }
 
-/** Documents an endpoint's errors in OpenAI's shape. */
+/** Documents an endpoint's errors in OpenAI's format. */
 export const documentErrors = OpenApi.annotations({ transform: withOpenAiErrors })

@@ -20,22 +20,22 @@ export interface StreamHead {
   readonly model: string
   /** Epoch seconds. */
   readonly created: number
-  /** Whether the last chunk contains the usage; the others then have `usage: null`. */
+  /** Whether the last chunk contains the usage; then all other chunks have `usage: null`. */
   readonly withUsage: boolean
 }
 
-/** The server-sent events of POST /v1/chat/completions. */
+/** Server-sent events of POST /v1/chat/completions. */
 export interface OpenAiFrames {
   readonly delta: (delta: CompletionDelta) => string
-  /** The last chunk, and the end of the stream. */
+  /** Returns the last chunk and the end of the stream. */
   readonly end: (finishReason: string, usage?: CompletionUsage) => string
-  /** An error body of this service, as the last event. */
+  /** Returns an error body of this service as the last event. */
   readonly error: (status: number, body: unknown) => string
 }
 
 const frame = (data: string) => encodeSseEvent({ data })
 
-/** Hot path: the constant parts of the chunks are serialized once. */
+/** Hot path: constant parts of the chunks are serialized once. */
 export const makeOpenAiFrames = ({ created, id, model, withUsage }: StreamHead): OpenAiFrames => {
   const head = `{"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},"choices":[`
   const tail = withUsage ? `],"usage":null}` : "]}"

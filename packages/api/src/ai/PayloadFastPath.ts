@@ -3,7 +3,7 @@ import type { ChatPayload } from "./AiApi.ts"
 import type { OpenAiCompletionPayload } from "./OpenAiApi.ts"
 
 /*
- * Hot path: checks the common bodies of model calls by hand. Their schema would return them unchanged; other bodies
+ * Hot path: checks common bodies of model calls without their schema, which would return them unchanged; other bodies
  * are decoded by the schema.
  */
 
@@ -32,7 +32,7 @@ const ofCall: Readonly<Record<string, Check>> = { ...ofChat, plugin: Predicate.i
 
 const ofCompletion: Readonly<Record<string, Check>> = { ...common, max_completion_tokens: isPositiveInt }
 
-/** A message of a text alone. */
+/** A message that consists of text only. */
 export const isPlainMessage: Check = (value) => {
   if (!Predicate.isReadonlyRecord(value)) return false
   const { content, role } = value
@@ -57,7 +57,7 @@ const isUsual = (
   return true
 }
 
-/** A chat that can name its plugin, which decoding drops and nothing reads. */
+/** A chat that may name its plugin; decoding drops the name, and it is never read. */
 export const isPlainCall = (value: unknown): value is typeof ChatPayload.Type => isUsual(value, ofCall)
 
 export const isPlainChat = (value: unknown): value is typeof ChatPayload.Type => isUsual(value, ofChat)

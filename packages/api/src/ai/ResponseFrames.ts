@@ -6,10 +6,10 @@ import type { ModelResponse, ResponseOutputItem, ResponsePayload } from "./Respo
 
 const withoutPrefix = (id: string) => id.slice(id.indexOf("_") + 1)
 
-/** The id of the response to a completion or message. */
+/** Derives the id of the response from a completion or message. */
 export const makeResponseId = (id: string): string => `resp_${withoutPrefix(id)}`
 
-/** The response that an output item belongs to. */
+/** Derives the id of the response from an output item. */
 export const findResponseId = (itemId: string): string =>
   makeResponseId(itemId.slice(0, Math.max(itemId.lastIndexOf("_"), 0)))
 
@@ -18,7 +18,7 @@ type ResponseHead = Pick<StreamHead, "id" | "model" | "created"> & {
   readonly isStored: boolean
 }
 
-/** The protocol requires the details: 0 where the provider reports none. */
+/** The protocol requires the details; 0 if the provider reports none. */
 const toUsage = (usage: CompletionUsage): ModelResponse["usage"] => ({
   input_tokens: usage.prompt_tokens,
   input_tokens_details: usage.prompt_tokens_details ?? { cached_tokens: 0 },
@@ -92,7 +92,7 @@ const makeCall = (id: string, index: number, call: Pick<ToolCallDelta, "id" | "f
   ...call.function
 })
 
-/** A whole completion as a response. */
+/** Converts a complete completion to a response. */
 export const makeWholeResponse = (
   completion: OpenAiCompletion,
   payload: ResponsePayload,
@@ -112,13 +112,13 @@ export const makeWholeResponse = (
   )
 }
 
-/** The server-sent events of POST /v1/responses. */
+/** Server-sent events of POST /v1/responses. */
 export interface ResponseFrames extends OpenAiFrames {
-  /** The whole response, from `end` on. */
+  /** Returns the complete response after `end`. */
   readonly ended: () => ModelResponse | undefined
 }
 
-/** Stateful: one stream. */
+/** Stateful; for one stream. */
 export const makeResponseFrames = (head: ResponseHead): ResponseFrames => {
   const { id } = head
   const output: Array<ResponseOutputItem> = []
@@ -188,7 +188,7 @@ export const makeResponseFrames = (head: ResponseHead): ResponseFrames => {
       )
     },
     end: (finishReason, usage) => {
-      // An answer without text has one empty message, as the whole response.
+      // An answer without text has one empty message, as in the complete response.
       const last = output.length === 0 && open === undefined ? openMessage() + closeMessage() : closeMessage()
       ended = makeResponse(head, { ...makeEnding(finishReason, usage), output })
       return last + event(`response.${ended.status}`, { response: ended })

@@ -4,7 +4,7 @@ import { pageNumber } from "../http/Pagination.ts"
 import { ModelName, payload } from "../http/Payload.ts"
 import { ImageUrl } from "./ChatContent.ts"
 
-/* The Responses protocol of OpenAI, as far as chat completions go. Undeclared members are ignored. */
+/* The subset of OpenAI's Responses protocol that chat completions support. Undeclared members are ignored. */
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
 
@@ -38,7 +38,7 @@ const FunctionCallOutput = Schema.Struct({
   output: Schema.Union(Schema.String, Schema.Array(Text))
 })
 
-/** An item that has its content, and not an id alone. */
+/** An item with content, as opposed to an id only. */
 export const ResponseItem = Schema.Union(
   message(Schema.Literal("system", "developer"), Text),
   message(Schema.Literal("user"), Schema.Union(Text, Image)),
@@ -48,7 +48,7 @@ export const ResponseItem = Schema.Union(
 ).annotations({ identifier: "ResponseItem" })
 export type ResponseItem = typeof ResponseItem.Type
 
-/** An item of an earlier answer, by its id. */
+/** Reference to an item of an earlier answer. */
 export const ItemReference = Schema.Struct({ type: Schema.Literal("item_reference"), id: Schema.String })
 
 const Tool = Schema.Struct({
@@ -92,7 +92,7 @@ export const ResponsePayload = payload({
   top_p: optional(Schema.Number.pipe(Schema.between(0, 1))),
   max_output_tokens: optional(Schema.Int.pipe(Schema.positive())),
   metadata: optional(Schema.Record({ key: Schema.String, value: Schema.String })),
-  // Unsupported members that would change an answer; they are rejected by name.
+  // Unsupported members that would change an answer; rejected by name.
   background: optional(Schema.Boolean),
   conversation: optional(Schema.Unknown),
   prompt: optional(Schema.Unknown),
@@ -138,7 +138,7 @@ export const ResponseUsage = Schema.Struct({
   output_tokens: Schema.Int,
   output_tokens_details: Schema.Struct({ reasoning_tokens: Schema.Int }),
   total_tokens: Schema.Int,
-  cost: Schema.Number.annotations({ description: "US dollars, by the catalog's prices" })
+  cost: Schema.Number.annotations({ description: "US dollars, by catalog prices" })
 }).annotations({ identifier: "ResponseUsage" })
 
 export const ModelResponse = Schema.Struct({
@@ -167,7 +167,7 @@ export type ModelResponse = typeof ModelResponse.Type
 
 const inputFields = { id: Schema.String, status: Schema.Literal("completed") }
 
-/** An item of the request that a stored answer is for. */
+/** Input item of a stored answer. */
 export const ResponseInputItem = Schema.Union(
   Schema.Struct({
     ...inputFields,
@@ -192,11 +192,11 @@ export const ResponseInputItems = Schema.Struct({
 export const ResponseInputQuery = Schema.Struct({
   limit: pageNumber({ least: 1, most: 100, usual: 20 }),
   order: Schema.optionalWith(Schema.Literal("asc", "desc"), { default: () => "desc" as const }),
-  after: Schema.optional(Schema.String.annotations({ description: "The item before the page" }))
+  after: Schema.optional(Schema.String.annotations({ description: "Id of the item before the page" }))
 })
 export type ResponseInputQuery = typeof ResponseInputQuery.Type
 
-/** No stored answer of the caller has this id. */
+/** The caller has no stored answer with this id. */
 export class ResponseNotFound extends Data.TaggedError("ResponseNotFound")<{ readonly response: string }> {}
 
 export const ResponseNotFoundBody = fieldsErrorBody(ResponseNotFound, {

@@ -29,31 +29,30 @@ import { PlanId } from "@berth/domain/shared/PlanId"
 
 const BilledPlan = Schema.Struct({
   name: Schema.String,
-  price: Schema.Number.annotations({ description: "US dollars a month" }),
+  price: Schema.Number.annotations({ description: "US dollars per month" }),
   dailyUnits: Schema.Int,
   features: Schema.Array(Schema.String)
 })
 
-/** Units of the current UTC day; `used` and `remaining` add up to `dailyUnits`. */
+/** Units of the current UTC day; `used` plus `remaining` equals `dailyUnits`. */
 const UnitUsage = Schema.Struct({ dailyUnits: Schema.Int, used: Schema.Int, remaining: Schema.Int }).annotations({
   identifier: "UnitUsage"
 })
 
-/** GET /api/billing */
 const overview = HttpApiEndpoint.get("overview", "/api/billing").addSuccess(
   Schema.Struct({
     plans: Schema.Record({ key: Schema.String, value: BilledPlan }),
     currentPlan: PlanId,
     subscriptionStatus: Schema.Union(SubscriptionStatus, Schema.Literal("none")),
-    byokEnabled: Schema.Boolean.annotations({ description: "Whether model calls run on a key of your own" }),
+    byokEnabled: Schema.Boolean.annotations({ description: "Whether model calls use a key of your own" }),
     usage: UnitUsage
   }).annotations({ identifier: "BillingOverview" })
 )
 
 const Succeeded = Schema.Struct({ success: Schema.Literal(true), message: Schema.String })
-const Address = Schema.Struct({ url: Schema.String.annotations({ description: "Where to send the buyer" }) })
+const Address = Schema.Struct({ url: Schema.String.annotations({ description: "Address to open for the buyer" }) })
 
-/** POST /api/billing: `action` selects the operation. */
+/** `action` selects the operation. */
 const act = HttpApiEndpoint.post("act", "/api/billing")
   .setPayload(
     payload({
@@ -73,7 +72,7 @@ const act = HttpApiEndpoint.post("act", "/api/billing")
       Schema.Struct({
         success: Schema.Literal(true),
         credits: Schema.Number,
-        price: Schema.Number.annotations({ description: "US dollars that were paid" })
+        price: Schema.Number.annotations({ description: "Paid US dollars" })
       }),
       Succeeded
     )
@@ -91,10 +90,10 @@ const act = HttpApiEndpoint.post("act", "/api/billing")
   .addError(CardProcessorNotConfiguredBody)
   .addError(CardProcessorUnavailableBody)
   .addError(IdempotencyErrors)
-  .annotate(OpenApi.Summary, "Buy, and bring your own key")
+  .annotate(OpenApi.Summary, "Purchase plans and credits, and manage own model keys")
   .annotate(
     OpenApi.Description,
-    "create-checkout gives the address of a checkout; while another plan of the same currency runs it is changed at once, and the address is that of the onboarding. buy-credits charges the saved card and answers once the credits are there; only requests with the same Idempotency-Key are one purchase. portal gives the address at which cards, invoices and subscriptions are managed."
+    "create-checkout returns the address of a checkout. If another plan of the same currency is running, it is changed at once, and the address is that of the onboarding. buy-credits charges the saved card and returns after the credits are booked; requests are one purchase only with the same Idempotency-Key. portal returns the address of the page for cards, invoices and subscriptions."
   )
 
 const HistoryItem = Schema.Struct({
@@ -108,7 +107,7 @@ const HistoryItem = Schema.Struct({
   createdAt: Timestamp
 }).annotations({ identifier: "BillingHistoryItem" })
 
-/** GET /api/billing/history: newest first. */
+/** Newest first. */
 const history = HttpApiEndpoint.get("history", "/api/billing/history")
   .setUrlParams(pageQuery)
   .addSuccess(
@@ -117,7 +116,6 @@ const history = HttpApiEndpoint.get("history", "/api/billing/history")
     })
   )
 
-/** GET /api/billing/usage */
 const usage = HttpApiEndpoint.get("usage", "/api/billing/usage")
   .setUrlParams(Schema.Struct({ days: pageNumber({ least: 1, most: 90, usual: 14 }) }))
   .addSuccess(
@@ -130,14 +128,14 @@ const usage = HttpApiEndpoint.get("usage", "/api/billing/usage")
         Schema.Struct({ agentId: Schema.NullOr(AgentId), name: Schema.NullOr(Schema.String), units: Schema.Number })
       ).annotations({ description: "Most units first; null for calls without an agent and for deleted agents" }),
       models: Schema.Array(Schema.Struct({ model: Schema.NullOr(Schema.String), units: Schema.Number })).annotations({
-        description: "Most units first; null where no reply is kept"
+        description: "Most units first; null if no reply is stored"
       })
     }).annotations({ identifier: "BillingUsage" })
   )
-  .annotate(OpenApi.Summary, "Read the charged units by day, agent and model")
+  .annotate(OpenApi.Summary, "Retrieve the charged units by day, agent and model")
   .annotate(
     OpenApi.Description,
-    "Sums of the last `days` UTC days, today included (14 by default, 90 at most). Units of calls in progress are not included."
+    "Sums of the last `days` UTC days, including today (default: 14, maximum: 90). Excludes units of calls in progress."
   )
 
 const BudgetFields = {
@@ -148,10 +146,14 @@ const BudgetFields = {
 const Budget = Schema.Struct({
   ...BudgetFields,
   units: Schema.Int,
-  usedUnits: Schema.Int.annotations({ description: "Charged in the current period, or reserved by calls in progress" }),
-  remainingUnits: Schema.Int.annotations({ description: "0 after the budget was lowered below `usedUnits`" }),
+  usedUnits: Schema.Int.annotations({
+    description: "Units charged in the current period, or reserved by calls in progress"
+  }),
+  remainingUnits: Schema.Int.annotations({ description: "0 if the budget was lowered below `usedUnits`" }),
   renewsAt: Timestamp.annotations({ description: "Start of the next period" }),
-  action: Schema.Literal("stop").annotations({ description: "Calls without room in the budget are refused by 402" })
+  action: Schema.Literal("stop").annotations({
+    description: "Calls that the budget does not cover return 402"
+  })
 }).annotations({ identifier: "Budget" })
 
 const BudgetInput = Schema.Struct({
@@ -178,13 +180,11 @@ const BudgetInputs = Schema.Array(BudgetInput).pipe(
 
 const BudgetList = Schema.Struct({ budgets: Schema.Array(Budget) })
 
-/** GET /api/billing/budgets */
 const budgets = HttpApiEndpoint.get("budgets", "/api/billing/budgets")
   .addSuccess(BudgetList)
   .annotate(OpenApi.Summary, "List the budgets of the account and its agents")
-  .annotate(OpenApi.Description, "Those of the account first.")
+  .annotate(OpenApi.Description, "Budgets of the account first.")
 
-/** PUT /api/billing/budgets */
 const replaceBudgets = HttpApiEndpoint.put("replaceBudgets", "/api/billing/budgets")
   .setPayload(payload({ budgets: BudgetInputs }))
   .addSuccess(BudgetList)
@@ -192,7 +192,7 @@ const replaceBudgets = HttpApiEndpoint.put("replaceBudgets", "/api/billing/budge
   .annotate(OpenApi.Summary, "Replace the budgets of the account and its agents")
   .annotate(
     OpenApi.Description,
-    `At most ${maximumBudgets}; an empty list removes all. A budget limits the units of a UTC day or calendar month, of the account or of one agent. A call reserves its upper bound within every budget that it counts against, together with the units that pay for it: without room it is refused by 402 budget_exceeded, and a turn in progress ends with the text so far. Calls on own model keys count nothing. Binds calls that begin after the answer.`
+    `At most ${maximumBudgets}; an empty list removes all. A budget limits the units of the account or of one agent per UTC day or calendar month. A call reserves its upper bound in all budgets that apply to it, together with the units that pay for it; if a budget does not cover it, it returns 402 budget_exceeded, and a turn in progress ends with the text so far. Calls with own model keys do not count. Applies to calls that begin after the response.`
   )
 
 export class BillingApi extends HttpApiGroup.make("billing")

@@ -33,13 +33,13 @@ import {
 } from "../http/ErrorBody.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 
-/** The card was declined, or there is none: 402 with a checkout that takes another one. */
+/** The card was declined or is missing: 402 with a checkout that accepts another card. */
 export const PaymentCardRequiredBody = Schema.transform(
   Schema.Struct({
     ...errorFields("payment_required"),
-    checkoutUrl: Schema.String.annotations({ description: "A page on which the purchase can be paid, for a day" }),
+    checkoutUrl: Schema.String.annotations({ description: "A page to pay for the purchase, valid for a day" }),
     declineCode: Schema.NullOr(Schema.String).annotations({
-      description: "Why the saved card was declined, where it was and its bank says so"
+      description: "Reason for which the saved card was declined, if reported by the bank"
     })
   }).annotations({
     identifier: "PaymentCardRequired",

@@ -7,7 +7,7 @@ export const ChannelNotConnectedBody = plainErrorBody(ChannelNotConnected, {
   message: "token: the agent has no connection to this platform yet. Send the token of a bot."
 })
 
-// One body for every fault, so that it reveals neither the failed check nor which agents exist.
+// The same body for every cause, so that it reveals neither the failed check nor which agents exist.
 export const WebhookNotAuthenticBody = plainErrorBody(WebhookNotAuthentic, {
   status: 401,
   error: "Unauthorized",

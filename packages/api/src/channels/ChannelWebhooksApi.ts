@@ -15,10 +15,10 @@ const receive = <Platform extends MessagingPlatform>(platform: Platform, proof: 
     .addSuccess(Received)
     .addError(WebhookNotAuthenticBody)
     .addError(WebhookMalformedBody)
-    .annotate(OpenApi.Summary, `Messages of ${platform}`)
+    .annotate(OpenApi.Summary, `Receive a message of ${platform}`)
     .annotate(
       OpenApi.Description,
-      `Called by the platform. ${proof} A message that was received before is answered in the same way and changes nothing.`
+      `Called by the platform. ${proof} A repeated message receives the same response and has no effect.`
     )
 
 const platformA = receive(
@@ -42,10 +42,10 @@ const platformBHandshake = HttpApiEndpoint.get("platformBHandshake", "/api/webho
   )
   .addSuccess(HttpApiSchema.Text())
   .addError(WebhookNotAuthenticBody)
-  .annotate(OpenApi.Summary, "Verification of the webhook of platformB")
+  .annotate(OpenApi.Summary, "Verify the webhook of platformB")
   .annotate(
     OpenApi.Description,
-    "Called by the platform when the webhook is registered. Answers hub.challenge when hub.verify_token is the verify token of the agent's connection."
+    "Called by the platform when the webhook is registered. Returns hub.challenge if hub.verify_token equals the verify token of the agent's connection."
   )
 
 const platformC = receive(
@@ -53,7 +53,7 @@ const platformC = receive(
   "The headers x-signature-ed25519 and x-signature-timestamp sign the body with the key of the agent's application. A ping is answered by {type: 1}, a command by {type: 5}; its answer follows."
 )
 
-/** Webhooks of the messaging platforms, each authentic by a secret of the agent. */
+/** Webhooks of the messaging platforms, authenticated by a secret of the agent. */
 export class ChannelWebhooksApi extends HttpApiGroup.make("channelWebhooks")
   .add(platformA)
   .add(platformB)

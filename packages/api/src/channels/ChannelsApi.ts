@@ -16,7 +16,7 @@ const path = Schema.Struct({ id: AgentId })
 const ChannelView = Schema.Struct({
   configured: Schema.Boolean.annotations({ description: "Whether the agent has a token for the platform" }),
   enabled: Schema.Boolean.annotations({
-    description: "Configured, among the channels of the agent's configuration, and part of the plan"
+    description: "Configured, selected in the agent's configuration, and included in the plan"
   }),
   health: Schema.NullOr(
     Schema.Struct({ state: ChannelState, reason: Schema.NullOr(Schema.String), checkedAt: Schema.NullOr(Timestamp) })
@@ -24,7 +24,7 @@ const ChannelView = Schema.Struct({
   bot: Schema.NullOr(Schema.Struct(Struct.pick(BotIdentity.fields, "id", "name"))),
   transport: Schema.NullOr(ChannelTransport),
   webhookUrl: Schema.NullOr(Schema.String).annotations({
-    description: "Address that the platform calls; null where Berth reads the messages"
+    description: "Address that the platform calls; null if Berth reads the messages"
   }),
   answersBots: Schema.Boolean
 }).annotations({ identifier: "ChannelView" })
@@ -47,10 +47,10 @@ const ChannelInput = Schema.Struct({
 const PlatformBInput = Schema.Struct({
   ...ChannelInput.fields,
   phoneNumberId: exactly(Schema.NonEmptyString).annotations({
-    description: "The number to use; by default the first that the token reaches"
+    description: "Number to use; default: the first number that the token can access"
   }),
   businessAccountId: exactly(Schema.NonEmptyString).annotations({
-    description: "The account of the number; by default found by the token"
+    description: "Account of the number; default: determined by the token"
   })
 }).annotations({ identifier: "PlatformBInput", ...refusesUnknownMembers })
 const change = exactly(Schema.NullOr(ChannelInput))
@@ -58,7 +58,7 @@ const change = exactly(Schema.NullOr(ChannelInput))
 const read = HttpApiEndpoint.get("read", "/api/agents/:id/channels")
   .setPath(path)
   .addSuccess(Schema.Struct({ channels: ChannelViews, status: Schema.Literal("ok") }))
-  .annotate(OpenApi.Summary, "Channels of an agent")
+  .annotate(OpenApi.Summary, "List the channels of an agent")
   .annotate(
     OpenApi.Description,
     "Connections to the messaging platforms with their health. Secrets are never returned."
@@ -85,7 +85,7 @@ const write = HttpApiEndpoint.put("change", "/api/agents/:id/channels")
   .annotate(OpenApi.Summary, "Connect an agent to messaging platforms")
   .annotate(
     OpenApi.Description,
-    "Absent platforms and members stay; null removes a connection; unknown platforms and members are rejected. A new token enables the channel and is checked with the platform in the background: `health` shows the result. `enabled` without a token uses the owner's credential of the platform (`telegram`, `whatsapp`, `discord`)."
+    "Absent platforms and members remain unchanged; null removes a connection; unknown platforms and members are rejected. A new token enables the channel and is checked with the platform in the background: `health` shows the result. `enabled` without a token uses the owner's credential of the platform (`telegram`, `whatsapp`, `discord`)."
   )
 
 export class ChannelsApi extends HttpApiGroup.make("channels")

@@ -2,7 +2,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { errorFields } from "../http/ErrorBody.ts"
 
-/** 410: the operation is gone; `successor` is what to use instead, also in the `Link` header. */
+/** 410: the operation was removed; `successor`, also in the `Link` header, replaces it. */
 export const DeprecatedOperation = Schema.Struct({
   ...errorFields("deprecated"),
   successor: Schema.String
@@ -20,7 +20,7 @@ const deleteAgent = HttpApiEndpoint.del("deleteAgent", "/api/agents/:id")
   .addSuccess(DeprecatedOperation, gone)
 const checkout = HttpApiEndpoint.post("checkout", "/api/checkout").addSuccess(DeprecatedOperation, gone)
 
-/** Operations that the service once had. The API's description lists them; an operation without a success is none to call. */
+/** Removed operations. The API's description lists them; clients ignore operations without a success. */
 export class DeprecatedApi extends HttpApiGroup.make("deprecated")
   .add(createAgent)
   .add(updateAgent)

@@ -23,18 +23,18 @@ import {
 import { GatewayBody, RecordingFormBody } from "./plugins/PluginBodies.ts"
 
 export const gatewayPath = "/api/v1/gateway"
-/** The route in challenges. */
+/** Route named in challenges. */
 export const gatewayRoute = `POST ${gatewayPath}`
 
 export const GatewayPayment = Schema.Struct({
   method: Schema.Literal("card", "mpp"),
-  receipt: Schema.NullOr(Schema.String).annotations({ description: "Hash of the transaction that paid; null for card" })
+  receipt: Schema.NullOr(Schema.String).annotations({ description: "Hash of the paying transaction; null for card" })
 }).annotations({ identifier: "GatewayPayment" })
 
 export const GatewayAnswer = Schema.Struct({
   plugin: PluginId,
   message: Schema.String.annotations({
-    description: "The text; for tts, base64 audio, whose type is in X-Audio-Content-Type"
+    description: "The text; for tts, base64 audio of the type in X-Audio-Content-Type"
   }),
   timestamp: Timestamp,
   payment: GatewayPayment
@@ -48,7 +48,7 @@ export const paymentMethodHeader = "x-payment-method"
 export const receiptHeader = "payment-receipt"
 
 const headers = Schema.Struct({
-  "x-plugin-id": Schema.optional(Schema.String.annotations({ description: "Overrides the plugin of the body" })),
+  "x-plugin-id": Schema.optional(Schema.String.annotations({ description: "Overrides the plugin in the body" })),
   "x-payment-method": Schema.optional(
     Schema.String.annotations({
       description: "card (or cardProcessor, stripe) or mpp; without it, mpp when Authorization is a Payment, else card"
@@ -82,7 +82,6 @@ const call = HttpApiEndpoint.post("call", gatewayPath)
   .addError(PaymentsUnavailableBody)
   .annotateContext(acceptApiKeys("gateway"))
 
-/** OPTIONS /api/v1/gateway: CORS preflight. */
 const preflight = HttpApiEndpoint.options("preflight", gatewayPath).addSuccess(HttpApiSchema.NoContent)
 
 export class GatewayApi extends HttpApiGroup.make("gateway")

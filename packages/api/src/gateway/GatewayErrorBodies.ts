@@ -9,7 +9,7 @@ import { ProviderFailureKindBody } from "../ai/AiErrorBodies.ts"
 import { ChallengeTerms, formatChallengeHeader, makeChallengeBody } from "./payments/ChallengeMessage.ts"
 
 export class PluginNotFound extends Data.TaggedError("PluginNotFound")<object> {}
-/** The chain of machine payments is unreachable, so that no payment can be verified. */
+/** The chain of machine payments is unreachable, so no payment can be verified. */
 export class PaymentsUnavailable extends Data.TaggedError("PaymentsUnavailable")<object> {}
 
 export const PluginNotFoundBody = plainErrorBody(PluginNotFound, {
@@ -17,11 +17,11 @@ export const PluginNotFoundBody = plainErrorBody(PluginNotFound, {
   error: "no_plugin",
   message: "Unknown plugin; use agent, generate-text, tts or stt."
 })
-/** Output that was not delivered costs nothing, and a machine payment stays redeemable for the same request. */
+/** Undelivered output is free, and a machine payment stays redeemable for the same request. */
 export const PluginFailedBody = extendedErrorBody(
   PluginFailed,
   Schema.Struct({
-    kind: Schema.optional(ProviderFailureKindBody).annotations({ description: "What failed at the model provider" })
+    kind: Schema.optional(ProviderFailureKindBody).annotations({ description: "Kind of failure at the model provider" })
   }),
   {
     status: 500,
@@ -43,7 +43,7 @@ export const PaymentsUnavailableBody = plainErrorBody(PaymentsUnavailable, {
   message: "Payments cannot be verified at the moment. Do not pay again; repeat the request with the same credential."
 })
 
-/** The page that sells units and credits. */
+/** Page that sells units and credits. */
 const pricingPath = "/pricing"
 
 export const CardCheckout = Schema.Struct({
@@ -52,7 +52,10 @@ export const CardCheckout = Schema.Struct({
   currency: Schema.Literal("usd")
 }).annotations({ identifier: "CardCheckout" })
 
-/** The unpaid call and the ways to pay. From `mpp` on: the challenge, in the members of the interface and of RFC 9457. */
+/**
+ * The unpaid call and its payment methods. The members from `mpp` on are the challenge, in the formats of the interface
+ * specification and of RFC 9457.
+ */
 export const PaymentRequiredFields = Schema.Struct({
   ...errorFields("payment_required"),
   cardProcessor: CardCheckout,
@@ -76,7 +79,7 @@ export const PaymentRequiredFields = Schema.Struct({
 })
 export type PaymentRequiredFields = typeof PaymentRequiredFields.Type
 
-/** Write-only: its status is that of the payment problem. */
+/** Encode-only; its status is that of the payment problem. */
 export class PaymentRequired extends Data.TaggedError("PaymentRequired")<{ readonly body: PaymentRequiredFields }> {}
 
 const required = (status: 400 | 402, description: string) =>
@@ -89,7 +92,7 @@ const required = (status: 400 | 402, description: string) =>
 export const PaymentRequiredBody = required(402, "The call is not paid for")
 export const PaymentUnreadableBody = required(400, "The payment method is not supported")
 
-/** Reasons that are not of a payment. */
+/** Reasons other than payment failures. */
 const unpaidMessages = {
   "units exhausted":
     "Today's units are used up and there are no credits. Buy credits, or wait for new units at midnight UTC.",
@@ -106,7 +109,10 @@ export interface PaymentRequiredMessage {
   readonly body: PaymentRequiredFields
 }
 
-/** The response to an unpaid call, complete for clients of the interface and of the "Payment" HTTP authentication draft. */
+/**
+ * Makes the response to an unpaid call, complete for the interface specification and for the "Payment" HTTP
+ * authentication draft.
+ */
 export const describeUnpaidCall = (
   { challenge, priceUsd, reason }: CallUnpaid,
   appUrl: URL

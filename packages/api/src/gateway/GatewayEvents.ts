@@ -3,9 +3,9 @@ import { encodeSseEvent } from "../http/Sse.ts"
 import { GatewayAnswer } from "./GatewayApi.ts"
 
 export const GatewayDeltaEvent = Schema.Struct({ text: Schema.String })
-/** The last event of a complete answer, whose text is in the deltas. */
+/** The last event of a complete answer; its text is in the deltas. */
 export const GatewayDoneEvent = GatewayAnswer.omit("message")
-/** The last event of an answer that broke off: the error body. */
+/** The last event of a failed answer: the error body. */
 export const GatewayErrorEvent = Schema.Struct({
   error: Schema.String,
   message: Schema.String,
@@ -17,7 +17,7 @@ const encodeDelta = Schema.encodeSync(Schema.parseJson(GatewayDeltaEvent))
 const encodeDone = Schema.encodeSync(Schema.parseJson(GatewayDoneEvent))
 const encodeError = Schema.encodeSync(Schema.parseJson(GatewayErrorEvent))
 
-/** Events of a streamed call as server-sent events. */
+/** Encodes events of a streamed call as server-sent events. */
 export const gatewayFrames = {
   delta: (text: string): string => encodeSseEvent({ event: "delta", data: encodeDelta({ text }) }),
   done: (answer: typeof GatewayDoneEvent.Type): string => encodeSseEvent({ event: "done", data: encodeDone(answer) }),

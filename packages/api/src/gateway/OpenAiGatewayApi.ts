@@ -43,19 +43,19 @@ export const audioTranscriptionsPath = "/v1/audio/transcriptions"
 
 const agentModelPrefix = "agent/"
 
-/** The model name of an agent. */
+/** Returns the model name of an agent. */
 export const formatAgentModel = (id: AgentId): string => `${agentModelPrefix}${id}`
 
-/** The agent that a model name means; none for other models. */
+/** Returns the agent of a model name; none for other models. */
 export const parseAgentModel = (model: string): Option.Option<AgentId> =>
   model.startsWith(agentModelPrefix) ? Option.some(AgentId.make(model.slice(agentModelPrefix.length))) : Option.none()
 
-/** The conversation with an agent: which one a message continues, and which one has been continued. */
+/** Header with the conversation to continue in requests, and the continued conversation in responses. */
 export const conversationHeader = "x-session-id"
 
 const conversationHeaders = Schema.Struct({
   [conversationHeader]: Schema.optional(
-    ChatSessionId.annotations({ description: "With model agent/<id>: the conversation that the message continues" })
+    ChatSessionId.annotations({ description: "For model agent/<id>: the conversation to continue" })
   )
 })
 
@@ -93,7 +93,7 @@ const createCompletion = HttpApiEndpoint.post("createChatCompletion", completion
   .addError(completionErrors)
   .annotate(
     OpenApi.Description,
-    `A completion in OpenAI's format, charged as a gateway call. Parameters that are not supported are refused by name. ${agentModel}`
+    `A completion in OpenAI's format, charged as a gateway call. Unsupported parameters are rejected by name. ${agentModel}`
   )
 
 const createResponse = HttpApiEndpoint.post("createResponse", responsesPath)
@@ -105,7 +105,7 @@ const createResponse = HttpApiEndpoint.post("createResponse", responsesPath)
   .addError(ResponseNotFoundBody)
   .annotate(
     OpenApi.Description,
-    `An answer in the format of OpenAI's Responses, charged as a gateway call. Unless \`store\` is false, it is stored for 30 days: later calls continue it by \`previous_response_id\` or refer to its items. Parameters that are not supported are refused by name; \`strict\` of tools is not enforced. ${agentModel}`
+    `An answer in the format of OpenAI's Responses, charged as a gateway call. Unless \`store\` is false, it is stored for 30 days: later calls continue it by \`previous_response_id\` or reference its items. Unsupported parameters are rejected by name; \`strict\` of tools is not enforced. ${agentModel}`
   )
 
 const retrieveResponse = HttpApiEndpoint.get("retrieveResponse", `${responsesPath}/:id`)
@@ -114,7 +114,7 @@ const retrieveResponse = HttpApiEndpoint.get("retrieveResponse", `${responsesPat
   .addSuccess(ModelResponse)
   .addError(ResponseNotFoundBody)
   .addError(ParameterUnsupportedBody)
-  .annotate(OpenApi.Description, "A stored answer. It is returned whole: `stream` is not supported.")
+  .annotate(OpenApi.Description, "Returns the complete stored answer; `stream` is not supported.")
 
 const listResponseInput = HttpApiEndpoint.get("listResponseInput", `${responsesPath}/:id/input_items`)
   .setPath(Schema.Struct({ id: Schema.String }))
@@ -124,17 +124,14 @@ const listResponseInput = HttpApiEndpoint.get("listResponseInput", `${responsesP
   .addError(ParameterUnsupportedBody)
   .annotate(
     OpenApi.Description,
-    "The items of the request that a stored answer is for, newest first. Those of answers that it continues are listed at their own ids."
+    "The input items of the stored answer, newest first. Items of earlier answers are listed at the ids of those answers."
   )
 
 const deleteResponse = HttpApiEndpoint.del("deleteResponse", `${responsesPath}/:id`)
   .setPath(Schema.Struct({ id: Schema.String }))
   .addSuccess(Schema.Struct({ id: Schema.String, object: Schema.Literal("response"), deleted: Schema.Literal(true) }))
   .addError(ResponseNotFoundBody)
-  .annotate(
-    OpenApi.Description,
-    "Deletes a stored answer with its input. Answers that continue it keep their own items."
-  )
+  .annotate(OpenApi.Description, "Deletes a stored answer with its input. Answers that continue it keep their items.")
 
 const createEmbedding = HttpApiEndpoint.post("createEmbedding", "/v1/embeddings")
   .setPayload(EmbeddingPayload)
@@ -147,7 +144,7 @@ const createEmbedding = HttpApiEndpoint.post("createEmbedding", "/v1/embeddings"
   .addError(PluginFailedBody)
   .annotate(
     OpenApi.Description,
-    "Embeddings of up to 512 texts, charged by their tokens, at least a unit. GET /v1/models lists the models if a provider has them."
+    "Embeddings of up to 512 texts, charged by their tokens, at least one unit. GET /v1/models lists the models if a provider has any."
   )
 
 const audio = HttpApiSchema.withEncoding(Schema.Uint8ArrayFromSelf, { kind: "Uint8Array", contentType: "audio/*" })
@@ -185,7 +182,7 @@ const createTranscription = HttpApiEndpoint.post("createTranscription", audioTra
 const listModels = HttpApiEndpoint.get("listModels", "/v1/models")
   .addSuccess(Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(OpenAiModel) }))
   .addError(PluginFailedBody)
-  .annotate(OpenApi.Description, "The models that can be called, and the caller's agents as agent/<id>")
+  .annotate(OpenApi.Description, "Lists the callable models, and the caller's agents as agent/<id>.")
 
 const retrieveModel = HttpApiEndpoint.get("retrieveModel", "/v1/models/:id")
   .setPath(Schema.Struct({ id: Schema.String }))
@@ -199,7 +196,7 @@ const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/
   .addError(ModelNotFoundBody)
   .addError(PluginFailedBody)
 
-/** OpenAI's protocol on the public listener, charged like the gateway. Errors have OpenAI's shape. */
+/** OpenAI's protocol on the public listener, charged like the gateway. Errors have OpenAI's format. */
 export class OpenAiGatewayApi extends HttpApiGroup.make("openAiGateway")
   .add(createCompletion)
   .add(createResponse)

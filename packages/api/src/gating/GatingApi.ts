@@ -50,14 +50,12 @@ const fid = Schema.String.pipe(
   Schema.filter((text) => text.trim() !== "" && text.length <= 100, { message: () => "must have 1 to 100 characters" })
 ).annotations({ jsonSchema: { type: "string", minLength: 1, maxLength: 100 } })
 
-/** POST /api/auth/token-gating/verify */
 const check = HttpApiEndpoint.post("check", "/api/auth/token-gating/verify")
   .setPayload(payload({ fid, address }))
   .addSuccess(GatingCheckResult)
   .addError(GatingNotConfiguredBody)
   .addError(GatingCheckFailedBody)
 
-/** GET /api/auth/token-gating/verify?address= */
 const lookUp = HttpApiEndpoint.get("lookUp", "/api/auth/token-gating/verify")
   .setUrlParams(payload({ address }))
   .addSuccess(GatingLookupResult)

@@ -1,6 +1,6 @@
-// Headers from the web API to the backend. They count only together with the internal key.
+// Headers from the web API to the backend; valid only with the internal key.
 
-/** The id of the acting user. */
+/** Id of the acting user. */
 export const actingUserHeader = "x-berth-acting-user"
-/** The client address. */
+/** Client address. */
 export const clientAddressHeader = "x-berth-client-address"

@@ -9,7 +9,7 @@ export interface CrossOriginAccess {
   readonly maxAgeSeconds: number
 }
 
-/** Annotates a group that pages of any origin may call; null for other groups. */
+/** Annotates a group that pages of any origin may call; null otherwise. */
 export class CrossOrigin extends Context.Reference<CrossOrigin>()("@berth/api/CrossOrigin", {
   defaultValue: (): CrossOriginAccess | null => null
 }) {}

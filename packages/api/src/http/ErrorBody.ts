@@ -1,34 +1,37 @@
 import { HttpApiSchema } from "@effect/platform"
 import { Context, Option, Predicate, Schema, SchemaAST } from "effect"
 
-/** Fields of every error body. `error` is the code of the specification, else a short sentence; `traceId` is added on output. */
+/**
+ * Fields of every error body. `error` is the code of the specification, else a short sentence; `traceId` is added on
+ * output.
+ */
 export const errorFields = <Code extends string>(code: Code) => ({
   error: Schema.String,
-  message: Schema.String.annotations({ description: "What went wrong and what to do about it" }),
-  code: Schema.Literal(code).annotations({ description: "Stable, for programs" }),
+  message: Schema.String.annotations({ description: "The problem, and how to solve it" }),
+  code: Schema.Literal(code).annotations({ description: "Stable code for programs" }),
   traceId: Schema.optional(Schema.String)
 })
 
-/** The members that a group with a shape of its own (lifecycle) adds to every one of its error bodies. */
+/** Members that a group with a separate error format (lifecycle) adds to all of its error bodies. */
 export const lifecycleFields = { success: Schema.Literal(false), status: Schema.Literal("error") }
 export const lifecycleMembers = { success: false, status: "error" } as const
 
-/** Annotates a group: members that every error body of its paths has, also when the error is none of the group's own. */
+/** Annotates a group with members of every error body at its paths, including errors of other groups. */
 export class GroupErrorMembers extends Context.Reference<GroupErrorMembers>()("@berth/GroupErrorMembers", {
   defaultValue: (): Readonly<Record<string, unknown>> => ({})
 }) {}
 
 type ErrorConstructor<E> = abstract new (...args: never) => E
 
-/** The tag of an error class. Bundles rename classes, but not tags. */
+/** Returns the tag of an error class. Bundling renames classes but not tags. */
 const tagOf = <E>({ prototype }: ErrorConstructor<E>): Option.Option<string> =>
   Predicate.hasProperty(prototype, "name") && Predicate.isString(prototype.name)
     ? Option.some(prototype.name)
     : Option.none()
 
 /**
- * An error class as a schema: what it is on the typed side of its body. By the literal tag a union of all errors finds its
- * member at once; without it, an encoded error is compared with each class before its own.
+ * Schema of an error class: the decoded side of its body. By the literal tag, a union of all errors finds its member
+ * directly; otherwise an encoded error would be compared with each class before its own.
  */
 export const errorClassSchema = <E>(constructor: ErrorConstructor<E>) =>
   Schema.declare(
@@ -41,12 +44,12 @@ export const errorClassSchema = <E>(constructor: ErrorConstructor<E>) =>
 
 interface ErrorBodyOptions<E, M = unknown> {
   readonly status: number
-  /** The short sentence of the member `error`. */
+  /** Short sentence in the member `error`. */
   readonly error: string
   readonly message: string | ((error: E) => string)
-  /** The error again, from a body. */
+  /** Makes the error from a body. */
   readonly read: (message: string, members: M) => E
-  /** The error of the documented example, where the message depends on the error. */
+  /** Error of the documented example, if the message depends on the error. */
   readonly example?: E
 }
 
@@ -55,7 +58,7 @@ interface ExtendedErrorBodyOptions<E, M> extends ErrorBodyOptions<E, M> {
   readonly members: (error: E) => M
 }
 
-/** Codes that the specification or the decisions name; all others are the error class in snake_case. */
+/** Codes defined by the specification or the decisions; all others are the error class in snake_case. */
 const pinnedCodes: Readonly<Record<string, string>> = {
   AuthenticationRequired: "unauthorized",
   LifecycleAuthenticationRequired: "unauthorized",
@@ -73,10 +76,10 @@ const codeOf = <E>(constructor: ErrorConstructor<E>): string => {
 const messageOf = <E>(message: string | ((error: E) => string), error: E) =>
   typeof message === "string" ? message : message(error)
 
-/** The trace of documented examples. */
+/** Trace id in documented examples. */
 export const exampleTraceId = "4bf92f3577b34da6a3ce929d0e0e4736"
 
-/** The body of a domain error with fields of its own. */
+/** Body of a domain error with additional fields. */
 export const extendedErrorBody = <E, M extends object, I extends object>(
   constructor: ErrorConstructor<E>,
   fields: Schema.Schema<M, I>,
@@ -100,19 +103,19 @@ export const extendedErrorBody = <E, M extends object, I extends object>(
   ).annotations(HttpApiSchema.annotations({ status, description: error }))
 }
 
-/** With a constant message and no members, every error is the example. */
+/** With a constant message and no members, the error itself is the example. */
 const withExample = <E>(options: ErrorBodyOptions<E>): ErrorBodyOptions<E> =>
   typeof options.message === "string" ? { ...options, example: options.read(options.message, {}) } : options
 
-/** A domain error on the wire: one class has one body and one status per API. */
+/** Body of a domain error: one class has one body and one status per API. */
 export const errorBody = <E>(constructor: ErrorConstructor<E>, options: ErrorBodyOptions<E>) =>
   extendedErrorBody(constructor, Schema.Struct({}), { ...withExample(options), members: () => ({}) })
 
-/** The same for an error without members. */
+/** As `errorBody`, for an error without members. */
 export const plainErrorBody = <E>(constructor: new () => E, options: Omit<ErrorBodyOptions<E>, "read">) =>
   errorBody(constructor, { ...options, read: () => new constructor() })
 
-/** The same for an error whose reason, after a constant prefix, is its message. `example` is a reason. */
+/** As `errorBody`, for an error whose message is its reason after a constant prefix. `example` is a reason. */
 export const reasonErrorBody = <E extends { readonly reason: string }>(
   constructor: new (fields: { readonly reason: string }) => E,
   {
@@ -128,7 +131,7 @@ export const reasonErrorBody = <E extends { readonly reason: string }>(
     read: (message) => new constructor({ reason: message.slice(prefix.length) })
   })
 
-/** The same for an error whose fields are members of its body. `example` has their values. */
+/** As `errorBody`, for an error whose fields are members of its body. `example` contains their values. */
 export const fieldsErrorBody = <M extends object, I extends object, E extends M>(
   constructor: new (fields: M) => E,
   {
@@ -146,7 +149,7 @@ export const fieldsErrorBody = <M extends object, I extends object, E extends M>
   })
 }
 
-/** A domain error in the lifecycle group's shape. */
+/** A domain error in the lifecycle group's format. */
 export const lifecycleErrorBody = <E>(constructor: ErrorConstructor<E>, options: ErrorBodyOptions<E>) =>
   extendedErrorBody(
     constructor,

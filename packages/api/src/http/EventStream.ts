@@ -4,7 +4,7 @@ import { itemsOf, recordOf } from "./OpenApiExamples.ts"
 
 const eventStreamType = "text/event-stream"
 
-/** The body of a response that streams. Beside another success, it is a media type of its own in the document. */
+/** Body of a streamed response. Next to another success, it is a separate media type in the document. */
 export const EventStream = HttpApiSchema.withEncoding(Schema.String, {
   kind: "Text",
   contentType: eventStreamType
@@ -12,7 +12,7 @@ export const EventStream = HttpApiSchema.withEncoding(Schema.String, {
 
 const isEventStream = (schema: unknown) => recordOf(schema)["$ref"] === "#/components/schemas/EventStream"
 
-/** Moves server-sent events out of the alternatives of JSON, where responses of one status share a media type. */
+/** Moves server-sent events out of the JSON alternatives, in which responses of one status share a media type. */
 export const separateEventStream = (response: unknown): unknown => {
   const content = recordOf(recordOf(response)["content"])
   const json = recordOf(content["application/json"])

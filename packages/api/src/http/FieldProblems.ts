@@ -1,8 +1,8 @@
-/* Free of Effect: browser pages import this module. */
+/* Does not import Effect, since browser pages import this module. */
 
 import { readListMember, readTextMember } from "./JsonMembers.ts"
 
-/** Errors about one field whose message does not name it. */
+/** Errors of one field whose message does not name it. */
 const fieldsByCode: Readonly<Record<string, string>> = { email_already_taken: "email" }
 
 const capitalize = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
@@ -14,7 +14,7 @@ const readNamed = (body: unknown): ReadonlyArray<readonly [string, string]> => {
   return field === undefined ? [] : [[field, problem ?? message]]
 }
 
-/** The problems of an error body by field; empty when it is not about fields. */
+/** Returns the problems of an error body by field; empty if it does not concern fields. */
 export const readFieldProblems = (body: unknown): ReadonlyMap<string, string> => {
   const issues = readListMember(body, "issues").map(
     (issue) => [readTextMember(issue, "path") ?? "", readTextMember(issue, "message") ?? ""] as const

@@ -1,7 +1,7 @@
 import { HttpLayerRouter, HttpServerResponse } from "@effect/platform"
 import { Context, Duration, Effect, Layer, Record } from "effect"
 
-/** Dependencies of a process by name; a check succeeds when the dependency responds. */
+/** Dependencies of a process by name; a check succeeds if the dependency responds. */
 export class ReadinessChecks extends Context.Tag("@berth/ReadinessChecks")<
   ReadinessChecks,
   { readonly checks: Readonly<Record<string, Effect.Effect<unknown, unknown>>> }
@@ -9,7 +9,7 @@ export class ReadinessChecks extends Context.Tag("@berth/ReadinessChecks")<
 
 const checkTimeout = Duration.seconds(3)
 
-/** Handlers run uninterruptibly: a hanging check is disconnected so that the response is sent in time. */
+/** Handlers run uninterruptibly, so a hanging check is disconnected to respond in time. */
 const runCheck = (check: Effect.Effect<unknown, unknown>, dependency: string) =>
   Effect.interruptible(Effect.disconnect(check).pipe(Effect.timeout(checkTimeout))).pipe(
     Effect.as(true),
@@ -39,5 +39,5 @@ const ready = HttpLayerRouter.use((router) =>
   )
 )
 
-/** `/health/live` responds while the process runs, `/health/ready` with 503 when a check fails. */
+/** `/health/live` responds while the process runs; `/health/ready` responds with 503 if a check fails. */
 export const healthRoutes = Layer.merge(live, ready)

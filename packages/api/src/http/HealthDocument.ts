@@ -40,7 +40,7 @@ const ready = makeOperation("health.ready", "Report whether the dependencies of 
   "503": makeReadiness("A dependency does not respond", "unavailable", false)
 })
 
-/** The operations of `Health.ts`, which both listeners serve outside of their contracts. */
+/** Operations of `Health.ts`, which both listeners serve outside of their contracts. */
 export const healthDocument = {
   tags: [{ name: "health" }],
   paths: { "/health/live": live, "/health/ready": ready }

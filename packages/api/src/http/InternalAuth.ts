@@ -2,7 +2,7 @@ import { HttpApiMiddleware, HttpApiSecurity } from "@effect/platform"
 import { Data } from "effect"
 import { plainErrorBody } from "./ErrorBody.ts"
 
-/** The caller of a private endpoint did not show the internal key. */
+/** The caller of a private endpoint has no valid internal key. */
 export class InternalKeyRequired extends Data.TaggedError("InternalKeyRequired")<object> {}
 
 export const InternalKeyRequiredBody = plainErrorBody(InternalKeyRequired, {
@@ -11,7 +11,7 @@ export const InternalKeyRequiredBody = plainErrorBody(InternalKeyRequired, {
   message: "This endpoint is private to the service."
 })
 
-/** Only the service's own processes pass: `Authorization: Bearer <INTERNAL_API_KEY>`. */
+/** Requires the key of the service's processes: `Authorization: Bearer <INTERNAL_API_KEY>`. */
 export class InternalAuth extends HttpApiMiddleware.Tag<InternalAuth>()("InternalAuth", {
   failure: InternalKeyRequiredBody,
   security: { internal: HttpApiSecurity.bearer }

@@ -1,6 +1,6 @@
-/* Free of Effect: browser pages import this module. */
+/* Does not import Effect, since browser pages import this module. */
 
-/** A member of a JSON object; undefined for every other value. */
+/** Reads a member of a JSON object; undefined for any other value. */
 export const readMember = (value: unknown, key: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined
 

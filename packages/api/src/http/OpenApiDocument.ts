@@ -21,9 +21,9 @@ const schemaPrefix = "#/components/schemas/"
 type Definitions = Record<string, JSONSchema.JsonSchema7>
 
 interface ApiDescription {
-  /** Whether unsafe methods of foreign pages are rejected. */
+  /** Whether unsafe methods from pages of other origins are rejected. */
   readonly hasOriginCheck: boolean
-  /** Added to those of the middleware. */
+  /** In addition to those of the middleware. */
   readonly securitySchemes?: Document
   /** Describes outbound requests, with their schemas in `definitions`. */
   readonly webhooks?: (definitions: Definitions, definitionPath: string) => Document
@@ -52,8 +52,8 @@ const addHealth = (document: unknown): unknown => {
 }
 
 /**
- * Removes `$id`, which must be unique and is the same for every unknown value, and `$schema`, which names an older draft. A
- * closed tuple has a maximum in place of `items: false`, which linters take for none.
+ * Removes `$id`, which must be unique but is the same for every unknown value, and `$schema`, which names an older
+ * draft. Replaces `items: false` of a closed tuple with a maximum, since linters misread it.
  */
 const correctSchemas = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(correctSchemas)
@@ -68,16 +68,16 @@ const correctSchemas = (value: unknown): unknown => {
 
 const safeMethods = new Set(["get", "head", "options"])
 
-/** Of operations that only redirect: an operation has a success, or this. */
-const redirectTarget = { description: "The page at the address of the redirection" }
+/** Response of operations that only redirect, since an operation requires a success or a redirect. */
+const redirectTarget = { description: "The page at the redirect target" }
 
-/** The header of every operation with the errors of `Idempotency-Key`. */
+/** Header of all operations with errors of `Idempotency-Key`. */
 const idempotencyKey = {
   name: "idempotency-key",
   in: "header",
   required: false,
   description:
-    "Repetitions with the same key and body receive the first successful response, for a day; with another body they are 422",
+    "For a day, repetitions with the same key and body receive the first successful response; with another body they return 422",
   schema: { type: "string", minLength: 1, maxLength: maximumIdempotencyKeyLength }
 }
 const reusedStatus = String(HttpApiSchema.getStatusError(IdempotencyKeyReusedBody))
@@ -91,7 +91,7 @@ const addIdempotencyKey = (operation: Document): Document => {
   return { ...operation, parameters: [...others, idempotencyKey] }
 }
 
-/** Adds the responses that the pipeline gives before an endpoint, security schemes and webhooks. */
+/** Adds the pipeline's responses before an endpoint, security schemes and webhooks. */
 const complete = (
   document: unknown,
   { hasOriginCheck, securitySchemes: added, webhooks }: ApiDescription
@@ -113,7 +113,7 @@ const complete = (
       (all, body) => (shape === undefined ? addResponse(all, body, definitions) : addShaped(all, body, shape)),
       given
     )
-    // The parser answers before a path is read.
+    // The parser responds before a path is read.
     const responses = mapRecord(addResponse(refusals, HeadersTooLargeBody, definitions), separateEventStream)
     const redirects = !Object.keys(given).some((status) => status.startsWith("2"))
     return { ...operation, responses: redirects ? { ...responses, default: redirectTarget } : responses }
@@ -128,13 +128,13 @@ const complete = (
   return { ...document, ...outbound, paths, components: { ...components, securitySchemes, schemas } }
 }
 
-/** Adds the status of an error whose body has the shape of another protocol. */
+/** Adds the status of an error whose body has the format of another protocol. */
 const addShaped = (responses: Readonly<Record<string, unknown>>, body: Schema.Schema.All, content: unknown) => ({
   [String(HttpApiSchema.getStatusError(body))]: { description: "Error", content },
   ...responses
 })
 
-/** Adds the body of an error to the responses; a status that is there gets an alternative. */
+/** Adds the body of an error to the responses; an existing status gets an alternative. */
 const addResponse = (
   responses: Readonly<Record<string, unknown>>,
   body: Schema.Schema.All,

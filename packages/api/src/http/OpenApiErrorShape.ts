@@ -2,12 +2,12 @@ import { Predicate } from "effect"
 
 type Operation = Readonly<Record<string, unknown>>
 
-/** Content of the errors that every operation gets, in a protocol of its own; until the document is complete. */
+/** Annotation with the errors of every operation in a separate protocol; removed when the document is complete. */
 export const errorShape = "x-error-shape"
 
 export const isErrorStatus = (status: string) => /^[45]/.test(status)
 
-/** Gives the errors of an operation the content of another protocol. */
+/** Replaces the content of an operation's errors with that of another protocol. */
 export const documentErrorShape =
   (content: Operation) =>
   (operation: Operation): Record<string, unknown> => {

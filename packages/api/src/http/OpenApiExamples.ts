@@ -46,7 +46,7 @@ const makeNumber = ({ exclusiveMinimum, maximum, minimum }: Json): number => {
 
 const isNull = (schema: unknown) => recordOf(schema)["type"] === "null"
 
-/** A value that the schema accepts; `undefined` where a schema contains itself. `schemas` are the components of the document. */
+/** Makes a value that the schema accepts; `undefined` for a recursive schema. `schemas`: components of the document. */
 export const makeExample = (schema: unknown, schemas: Json, name = "", outer: ReadonlyArray<string> = []): unknown => {
   const given = recordOf(schema)
   const { $ref, allOf, anyOf, enum: values, examples, items, oneOf, type } = given
@@ -59,7 +59,7 @@ export const makeExample = (schema: unknown, schemas: Json, name = "", outer: Re
   if (values !== undefined) return itemsOf(values)[0]
   const alternatives = [...itemsOf(anyOf), ...itemsOf(oneOf)]
   if (alternatives.length > 0) return next(alternatives.find((one) => !isNull(one)) ?? { type: "null" })
-  // Of one schema with a description beside it.
+  // For a single schema with a separate description.
   const [described] = itemsOf(allOf)
   if (described !== undefined && type === undefined) return next(described)
   switch (type) {

@@ -27,7 +27,7 @@ const describeAccess = (operation: Document): string => {
   ].join(" ")
 }
 
-/** Adds an example to a JSON body that has none. */
+/** Adds an example to a JSON body without one. */
 const addExample = (content: unknown, schemas: Document, given?: unknown) => {
   const json = recordOf(content)[jsonType]
   if (!Predicate.isRecord(json) || "example" in json || "examples" in json) return content
@@ -35,7 +35,7 @@ const addExample = (content: unknown, schemas: Document, given?: unknown) => {
   return example === undefined ? content : { ...recordOf(content), [jsonType]: { ...json, example } }
 }
 
-/** Components of a schema's alternatives. */
+/** Returns the components of a schema's alternatives. */
 const namesOf = (schema: unknown): ReadonlyArray<string> => {
   const { $ref, allOf, anyOf } = recordOf(schema)
   return Predicate.isString($ref)
@@ -47,13 +47,13 @@ const exampleOf = (schema: unknown) => itemsOf(recordOf(schema)["examples"])[0]
 
 const isError = (schema: unknown) => "traceId" in recordOf(recordOf(schema)["properties"])
 
-/** Names of the errors of a response's content that have an example. */
+/** Returns the names of a response content's errors that have an example. */
 const errorsOf = (content: unknown, schemas: Document) =>
   namesOf(recordOf(recordOf(content)[jsonType])["schema"]).filter(
     (name) => isError(schemas[name]) && exampleOf(schemas[name]) !== undefined
   )
 
-/** Refers to the example of each error that the body can be. */
+/** References the examples of all errors that the body can be. */
 const addErrorExamples = (content: unknown, schemas: Document) => {
   const json = recordOf(recordOf(content)[jsonType])
   const references = errorsOf(content, schemas).map((name): readonly [string, Document] => [
@@ -96,13 +96,13 @@ const describeOperation = (endpoint: unknown, schemas: Document): Document => {
   }
 }
 
-/** Whether a part of a document refers to a component of a name. */
+/** Whether a part of a document references a component. */
 const isUsed = (part: Document, kind: "schemas" | "examples") => {
   const references = new Set(JSON.stringify(part).match(new RegExp(`#/components/${kind}/[\\w.-]+`, "g")))
   return (name: string) => references.has(`#/components/${kind}/${name}`)
 }
 
-/** Alternatives that two endpoints of one path declare are there twice. */
+/** Removes duplicate alternatives, declared by two endpoints of a path. */
 const removeRepeated = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(removeRepeated)
   if (!Predicate.isRecord(value)) return value

@@ -5,7 +5,7 @@ type Document = Readonly<Record<string, unknown>>
 
 const reference = /#\/components\/schemas\/([\w.-]+)/g
 
-/** The names of components that a part of a document refers to, directly or by others. */
+/** Returns the names of components that a part of a document references, directly or indirectly. */
 const findReferred = (part: unknown, schemas: Document, found = new Set<string>()): ReadonlySet<string> => {
   for (const [, name = ""] of JSON.stringify(part).matchAll(reference)) {
     if (found.has(name)) continue
@@ -15,7 +15,7 @@ const findReferred = (part: unknown, schemas: Document, found = new Set<string>(
   return found
 }
 
-/** Removes what closes objects, except where unknown members are refused. */
+/** Removes restrictions of unknown members, except where they are rejected. */
 const openMembers = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(openMembers)
   if (!Predicate.isRecord(value) || value["unevaluatedProperties"] === false) return value
@@ -24,7 +24,10 @@ const openMembers = (value: unknown): unknown => {
   return additionalProperties === false ? open : members
 }
 
-/** Opens the schemas of request bodies, in which the service ignores unknown members; of components in responses too. */
+/**
+ * Opens the schemas of request bodies, in which the service ignores unknown members, including components shared with
+ * responses.
+ */
 export const openRequestBodies = (paths: Document, schemas: Document) => {
   const opened = mapRecord(paths, (item) =>
     mapRecord(item, (operation) => {

@@ -6,13 +6,13 @@ const DecimalInteger = Schema.String.pipe(
   Schema.compose(Schema.NumberFromString)
 )
 
-/** A whole number of a query: text on the wire, and a number for OpenAPI. */
+/** A whole number in a query: text in requests, and a number in OpenAPI. */
 export const queryInteger = (least: number, most: number) =>
   DecimalInteger.pipe(Schema.between(least, most)).annotations({
     jsonSchema: { type: "integer", minimum: least, maximum: most }
   })
 
-/** A number of a page: anything but a whole number is rejected, a number out of range is clamped. */
+/** A number for pagination: rejects anything but a whole number, and clamps a number out of range. */
 export const pageNumber = (options: { readonly least: number; readonly most: number; readonly usual: number }) =>
   Schema.optionalWith(
     Schema.transform(DecimalInteger, Schema.Int, {
@@ -25,12 +25,12 @@ export const pageNumber = (options: { readonly least: number; readonly most: num
     { default: () => options.usual }
   )
 
-/** Logs and messages: 50 at a time, 100 at most. */
+/** For logs and messages; default: 50, maximum: 100. */
 export const pageLimit = pageNumber({ least: 1, most: 100, usual: 50 })
 export const pageOffset = pageNumber({ least: 0, most: Number.MAX_SAFE_INTEGER, usual: 0 })
 
 export const pageQuery = Schema.Struct({ limit: pageLimit, offset: pageOffset })
 
-/** A page of items, beside the number of all. */
+/** A page of items, with the number of all items. */
 export const pageOf = <Fields extends Schema.Struct.Fields>(items: Fields) =>
   Schema.Struct({ ...items, total: Schema.Int, limit: Schema.Int, offset: Schema.Int })

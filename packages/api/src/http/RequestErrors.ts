@@ -40,14 +40,14 @@ export const InvalidRequestBody = Schema.transform(
   }
 ).annotations(HttpApiSchema.annotations({ status: 400, description: "The request does not match the contract" }))
 
-/** The absent fields of an action, reported like any other mismatch with the contract. */
+/** Reports absent fields of an action like other mismatches with the contract. */
 export const makeMissingFieldsError = (fields: ReadonlyArray<string>) =>
   new HttpApiError.HttpApiDecodeError({
     message: "fields are missing",
     issues: fields.map((field) => ({ _tag: "Missing" as const, path: [field], message: "is missing" }))
   })
 
-// Bounds of an error body.
+// Limits of an error body.
 const maximumIssues = 20
 const maximumQuote = 200
 
@@ -64,7 +64,7 @@ const malformedBody = {
   code: "body_malformed"
 } as const
 
-/** A body that cannot be parsed: 400. Encoded only. */
+/** A body that cannot be parsed: 400. Encode-only. */
 export const MalformedBodyBody = Schema.transformOrFail(
   Schema.Struct(errorFields("body_malformed")).annotations({
     identifier: "MalformedBody",
@@ -78,7 +78,7 @@ export const MalformedBodyBody = Schema.transformOrFail(
   }
 ).annotations(HttpApiSchema.annotations({ status: 400, description: "The body could not be read" }))
 
-/** Errors of any endpoint before its handler runs, for the static `errorSchema` of an API. */
+/** Errors of any endpoint before its handler, for the static `errorSchema` of an API. */
 export const requestErrors = Schema.make<HttpApiError.HttpApiDecodeError, unknown, never>(
   HttpApiSchema.UnionUnify(InvalidRequestBody, MalformedBodyBody).ast
 )

@@ -1,4 +1,4 @@
-/** Bodies by the id of their operation, where members exclude each other or values depend on the service. */
+/** Bodies by operation id, where members exclude each other or values depend on the service. */
 export const requestExamples: Readonly<Record<string, unknown>> = {
   "accounts.register": { email: "ada@example.com", password: "correct horse battery", name: "Ada" },
   "apiKeys.create": { name: "Ada", scopes: ["agents", "chat"] },

@@ -1,17 +1,17 @@
 export interface RequestIssue {
-  /** Dotted path to the field; empty for the whole request. */
+  /** Dotted path of the field; empty for the whole request. */
   readonly path: string
   readonly message: string
 }
 
-// The message of a schema for each alternative that does not match.
+// Message of a schema for each alternative that does not match.
 const alternative = /^Expected (.+), actual (.*)$/s
 const absent = new Set(["undefined", "null"])
 
 const plainType =
   /^(?:string|number|boolean|bigint|object|null|undefined|true|false|unknown|-?[\d.]+|".*"|[a-z][^{}<>]*)$/s
 
-/** Names an expected type without the internal names of schemas. */
+/** Describes an expected type without internal schema names. */
 const describeType = (type: string) => {
   const bare = type.replace(/ \((?:Encoded|Type) side\)$/, "").replace(/^\((.*)\)$/s, "$1")
   if (/^(?:Struct$|\{)/.test(bare)) return "an object"
@@ -19,7 +19,7 @@ const describeType = (type: string) => {
   return plainType.test(bare) ? bare : "a valid value"
 }
 
-/** The members of a union; separators inside brackets belong to a member. */
+/** Splits a union into members; separators inside of brackets belong to a member. */
 const splitUnion = (type: string): ReadonlyArray<string> => {
   const members: Array<string> = []
   let depth = 0
@@ -64,7 +64,7 @@ const oneMessage = (messages: ReadonlyArray<string>): string => {
 const onlyNamesAlternatives = (messages: ReadonlyArray<string>) =>
   messages.every((message) => alternative.test(message))
 
-/** Returns one issue for each field, without the alternatives of a field that has an issue inside. */
+/** Returns one issue per field; omits the alternatives of a field with a nested issue. */
 export const summarizeIssues = (issues: ReadonlyArray<RequestIssue>): ReadonlyArray<RequestIssue> => {
   const byPath = new Map<string, Array<string>>()
   const around = new Set<string>()

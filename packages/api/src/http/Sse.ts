@@ -1,60 +1,60 @@
 /*
- * Server-sent events (HTML standard, section 9.2): the one encoder and the one parser of the service and its pages.
- * Free of Effect: an answer has hundreds of deltas, and browser pages import this module.
+ * Server-sent events (HTML standard, section 9.2): the only encoder and parser of the service and its pages. Does not
+ * import Effect: an answer has hundreds of deltas, and browser pages import this module.
  */
 
 export interface SseFields {
-  /** Without line ends, like `id`. */
+  /** Without line breaks, like `id`. */
   readonly event?: string | undefined
   readonly id?: string | undefined
-  /** Milliseconds until a client reconnects. */
+  /** Milliseconds after which a client reconnects. */
   readonly retry?: number | undefined
   readonly data: string
 }
 
 const lineEnd = /\r\n|\n|\r/
 
-/** An event as it goes over the wire. */
+/** Encodes an event. */
 export const encodeSseEvent = ({ data, event, id, retry }: SseFields): string => {
   const head =
     (event === undefined ? "" : `event: ${event}\n`) +
     (id === undefined ? "" : `id: ${id}\n`) +
     (retry === undefined ? "" : `retry: ${retry}\n`)
-  // JSON has no line ends; only other data is split.
+  // JSON contains no line breaks; only other data is split.
   const lines = lineEnd.test(data) ? data.split(lineEnd).join("\ndata: ") : data
   return `${head}data: ${lines}\n\n`
 }
 
-/** The event of a datum whose `type` names it. */
+/** Encodes a value as an event named by its `type`. */
 export const encodeTypedSseEvent = (event: { readonly type: string }): string =>
   encodeSseEvent({ event: event.type, data: JSON.stringify(event) })
 
-/** A comment, which parsers skip; it shows that a silent stream is alive. */
+/** A comment, ignored by parsers; proves that a silent stream is alive. */
 export const sseKeepAlive = ": alive\n\n"
 
-/** Seconds between keep-alives; a reader may take a silence of three times that for a dead peer. */
+/** Seconds between keep-alives; readers may treat a silence of three times that as a lost connection. */
 export const sseKeepAliveSeconds = 15
 
 export interface SseEvent {
-  /** `message` for an event without a name. */
+  /** `message` for an unnamed event. */
   readonly event: string
-  /** The last id of the stream so far, where it has one. */
+  /** The stream's last id, if any. */
   readonly id: string | undefined
   readonly data: string
 }
 
 export interface SseParser {
-  /** The events that a further piece of text completes. */
+  /** Returns the events completed by the next text. */
   readonly push: (text: string) => ReadonlyArray<SseEvent>
-  /** Whether an event exceeded the limit; the parser then reads nothing more. */
+  /** Whether an event exceeded the limit, after which the parser ignores all input. */
   readonly hasOverflowed: () => boolean
-  /** The last `retry` of the stream, in milliseconds. */
+  /** Returns the stream's last `retry` in milliseconds. */
   readonly retry: () => number | undefined
 }
 
 const maximumEventLength = 4 * 1024 * 1024
 
-/** Reads one stream, wherever its text is cut. What is left over at its end is no event. `limit` in characters. */
+/** Parses one stream, split at any position. Drops an incomplete event at the end. `limit` in characters. */
 export const makeSseParser = (limit = maximumEventLength): SseParser => {
   let line = ""
   let data: Array<string> = []
@@ -63,7 +63,7 @@ export const makeSseParser = (limit = maximumEventLength): SseParser => {
   let id: string | undefined
   let retry: number | undefined
   let isFirst = true
-  // A line feed next would belong to the carriage return before.
+  // A following line feed would belong to the previous carriage return.
   let endsInReturn = false
   let hasOverflowed = false
 

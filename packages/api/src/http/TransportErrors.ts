@@ -1,9 +1,7 @@
 import { Data, Schema } from "effect"
 import { errorBody, plainErrorBody, fieldsErrorBody } from "./ErrorBody.ts"
 
-/*
- * Errors before the endpoint is known or the body is read. Every path can return them.
- */
+/* Errors before the endpoint is known or the body is read; possible at every path. */
 
 export class RouteNotFound extends Data.TaggedError("RouteNotFound")<object> {}
 export class MethodNotAllowed extends Data.TaggedError("MethodNotAllowed")<{
@@ -21,7 +19,7 @@ export class ServiceUnavailable extends Data.TaggedError("ServiceUnavailable")<o
 export class RequestMalformed extends Data.TaggedError("RequestMalformed")<object> {}
 /** Neither HTTP/1.1 nor HTTP/1.0 (RFC 9110, section 2.5). */
 export class HttpVersionUnsupported extends Data.TaggedError("HttpVersionUnsupported")<object> {}
-/** A transfer coding besides `chunked` (RFC 9112, section 6.1). */
+/** A transfer coding other than `chunked` (RFC 9112, section 6.1). */
 export class TransferCodingUnsupported extends Data.TaggedError("TransferCodingUnsupported")<object> {}
 export class HeadersTooLarge extends Data.TaggedError("HeadersTooLarge")<object> {}
 export class RequestTimeout extends Data.TaggedError("RequestTimeout")<object> {}

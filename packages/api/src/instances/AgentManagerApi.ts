@@ -11,9 +11,7 @@ import { BackendUnavailableBody, InstanceUnavailableBody, InstanceNotFoundBody }
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 
-/*
- * The agent manager on the private listener, for the web API and the worker. Callers have checked the ownership.
- */
+/* Agent manager on the private listener, for the web API and the worker. Callers check ownership. */
 
 const agent = Schema.Struct({ agentId: AgentId })
 const owner = Schema.Struct({ userId: UserId })
@@ -109,20 +107,20 @@ const failure = {
   reason: Schema.String
 }
 
-/** The events of a turn. A stream that ends without `done` or `error` was cut off. */
+/** Events of a turn. A stream without `done` or `error` at its end was interrupted. */
 export const ManagedTurnEvent = Schema.Union(
   ...TurnEvent.members,
   Schema.Struct({ type: Schema.Literal("error"), ...failure })
 )
 export type ManagedTurnEvent = typeof ManagedTurnEvent.Type
 
-/** The same for readers. */
+/** As `ManagedTurnEvent`, for readers. */
 export const ReceivedTurnEvent = Schema.Union(
   ...TurnEvent.members,
   Schema.Struct({ type: Schema.transformLiteral("error", "failed"), ...failure })
 )
 
-/** Answers with server-sent `ManagedTurnEvent`s. */
+/** Responds with server-sent `ManagedTurnEvent`s. */
 const chat = HttpApiEndpoint.post("chat", "/internal/instances/:userId/turns")
   .setPath(owner)
   .setPayload(Turn)

@@ -32,8 +32,8 @@ export const Deployment = Schema.Struct({
 }).annotations({ identifier: "Deployment" })
 
 /**
- * POST /api/deployments: stores `config` as PUT /api/agents/:id/config does, then brings the agent up and waits for it. 201 when
- * this request brought it up, 200 when it was up. Other agents of the instance stay as they are.
+ * Stores `config` as PUT /api/agents/:id/config does, then starts the agent and waits until it runs. 201 if this
+ * request started it, 200 if it was running. Other agents of the instance are unchanged.
  */
 const deploy = HttpApiEndpoint.post("deploy", deploymentsPath)
   .setPayload(payload({ agentId: AgentId, config: Schema.optionalWith(AgentConfigChange, { nullable: true }) }))

@@ -1,9 +1,9 @@
-/** A figure that the host does not provide. */
+/** Text for a figure that the host does not report. */
 export const notAvailable = "N/A"
 
 export const formatPercent = (value: number | null): string => (value === null ? notAvailable : `${value.toFixed(2)}%`)
 
-/** A percentage; not available of an empty whole. */
+/** Formats a percentage; not available if the whole is zero. */
 export const formatShare = (part: number, whole: number): string =>
   formatPercent(whole === 0 ? null : (100 * part) / whole)
 
@@ -15,7 +15,7 @@ export const formatBytes = (value: number): string => {
   return `${power === 0 ? scaled : scaled.toFixed(1)}${units[power] ?? "B"}`
 }
 
-/** Two amounts: used and limit, or received and sent. */
+/** Formats two amounts: used and limit, or received and sent. */
 export const formatPair = (one: number | null, other: number | null): string =>
   one === null ? notAvailable : other === null ? formatBytes(one) : `${formatBytes(one)} / ${formatBytes(other)}`
 

@@ -22,7 +22,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 /** The caller, who owns the instance of the path. */
 export class InstanceOwner extends Context.Tag("@berth/InstanceOwner")<InstanceOwner, User>() {}
 
-/** 401 without a credential, then 403 for another user's instance, existing or not. */
+/** 401 without a credential, then 403 for another user's instance, whether or not it exists. */
 export class InstanceOwnerAuth extends HttpApiMiddleware.Tag<InstanceOwnerAuth>()("InstanceOwnerAuth", {
   provides: InstanceOwner,
   failure: Schema.Union(
@@ -58,22 +58,21 @@ export const InstanceView = Schema.Struct({
   runtimeVersion: Schema.NullOr(Schema.String)
 }).annotations({ identifier: "Instance" })
 
-/** GET / at an instance's subdomain, for programs. */
+/** Response of GET / at an instance's subdomain, for programs. */
 export const InstanceOverview = Schema.Struct({ ...InstanceView.fields, agents: Schema.Array(AgentListItem) })
 
-/** GET /api/instance/:userId */
 const find = HttpApiEndpoint.get("find", "/api/instance/:userId")
   .setPath(owner)
   .addSuccess(InstanceView)
   .addError(InstanceNotFoundBody)
 
-/** GET /api/instance/:userId/token: for sessions only, since the token outlives an API key. */
+/** Sessions only, since the token outlives an API key. */
 const token = HttpApiEndpoint.get("token", "/api/instance/:userId/token")
   .setPath(owner)
   .addSuccess(Schema.Struct({ token: Schema.String }))
   .addError(InstanceNotFoundBody)
 
-/** GET /api/instance/:userId/stats: figures are "N/A" while the instance is down, and where its host has none. */
+/** Figures are "N/A" while the instance is down, and if its host does not report them. */
 const stats = HttpApiEndpoint.get("stats", "/api/instance/:userId/stats")
   .setPath(owner)
   .addSuccess(
@@ -89,7 +88,6 @@ const stats = HttpApiEndpoint.get("stats", "/api/instance/:userId/stats")
   .addError(InstanceNotFoundBody)
   .addError(BackendUnavailableBody)
 
-/** GET /api/instance/:userId/storage */
 const storage = HttpApiEndpoint.get("storage", "/api/instance/:userId/storage")
   .setPath(owner)
   .addSuccess(
@@ -104,21 +102,18 @@ const storage = HttpApiEndpoint.get("storage", "/api/instance/:userId/storage")
   .addError(BackendUnavailableBody)
   .addError(InstanceUnavailableBody)
 
-/** POST /api/instance/:userId/start */
 const start = instanceAction(
   "start",
   "/api/instance/:userId/start",
   Schema.Struct({ success: Schema.Boolean, status: Schema.Literal("active") })
 )
 
-/** POST /api/instance/:userId/stop */
 const stop = HttpApiEndpoint.post("stop", "/api/instance/:userId/stop")
   .setPath(owner)
   .addSuccess(Schema.Struct({ success: Schema.Boolean, status: Schema.Literal("stopped") }))
   .addError(InstanceNotFoundBody)
   .addError(BackendUnavailableBody)
 
-/** POST /api/instance/:userId/restart */
 const restart = instanceAction(
   "restart",
   "/api/instance/:userId/restart",
@@ -131,7 +126,6 @@ const restart = instanceAction(
   })
 )
 
-/** POST /api/instance/:userId/update */
 const update = instanceAction(
   "update",
   "/api/instance/:userId/update",
@@ -140,10 +134,9 @@ const update = instanceAction(
 
 const Done = Schema.Struct({ success: Schema.Boolean, message: Schema.String }).annotations({ identifier: "Done" })
 
-/** POST /api/instance/:userId/repair */
 const repair = instanceAction("repair", "/api/instance/:userId/repair", Done)
 
-/** POST /api/instance/:userId/reset-memory: conversations, their summaries and what agents noted go; configuration, skills and credentials stay. */
+/** Deletes conversations, their summaries and agents' notes; configuration, skills and credentials are kept. */
 const resetMemory = HttpApiEndpoint.post("resetMemory", "/api/instance/:userId/reset-memory")
   .setPath(owner)
   .addSuccess(Done)

@@ -7,10 +7,10 @@ import {
 import { Data } from "effect"
 import { lifecycleErrorBody } from "../http/ErrorBody.ts"
 
-/** No session, in the lifecycle group's error shape. */
+/** No session, in the lifecycle group's error format. */
 export class LifecycleAuthenticationRequired extends Data.TaggedError("LifecycleAuthenticationRequired")<object> {}
 
-/** An internal failure in the lifecycle group's error shape. */
+/** An internal failure, in the lifecycle group's error format. */
 export class LifecycleFailed extends Data.TaggedError("LifecycleFailed")<object> {}
 
 export const LifecycleAuthenticationRequiredBody = lifecycleErrorBody(LifecycleAuthenticationRequired, {
@@ -45,7 +45,7 @@ export const InstanceUnavailableBody = lifecycleErrorBody(InstanceUnavailable, {
   example: new InstanceUnavailable({ reason: "it did not start in time" }),
   read: (message) => new InstanceUnavailable({ reason: message.replace(/^The instance is unavailable: /, "") })
 })
-/** Any other failure. Decoded by clients only: the pipeline encodes it. */
+/** Any other failure. Decoded by clients only, since the pipeline encodes it. */
 export const LifecycleFailedBody = lifecycleErrorBody(LifecycleFailed, {
   status: 500,
   error: "internal",

@@ -15,7 +15,7 @@ const { sender, text } = lastMessage.members[0].fields
 export const AgentOverviewView = Schema.Struct({
   agentId,
   status,
-  model: model.annotations({ description: "The model of the newest reply; null while none names one" }),
+  model: model.annotations({ description: "Model of the newest reply; null if unknown" }),
   provider,
   lastMessage: Schema.NullOr(
     Schema.Struct({
@@ -24,10 +24,10 @@ export const AgentOverviewView = Schema.Struct({
       createdAt: Timestamp
     })
   ),
-  unitsToday: unitsToday.annotations({ description: "Units of the answers since midnight UTC" })
+  unitsToday: unitsToday.annotations({ description: "Units of today's answers (UTC)" })
 }).annotations({ identifier: "AgentOverview" })
 
-/** The data of an `agents` event: at first all agents, then those that changed. */
+/** Data of an `agents` event: first all agents, then changed ones. */
 export const AgentOverviewEvent = Schema.Struct({
   agents: Schema.Array(AgentOverviewView),
   removed: Schema.Array(AgentId)
@@ -39,9 +39,8 @@ export const encodeAgentOverviewEvent = (change: AgentOverviewChange): string =>
   encodeSseEvent({ event: "agents", data: encode(change) })
 
 /**
- * GET /api/agents/overviews: the caller's agents with their newest messages. `Accept: text/event-stream` sends `agents`
- * events, at first with all of them, then with those that change and the ids of removed ones, until the client leaves or
- * has too many streams.
+ * Lists the caller's agents with their newest messages. `Accept: text/event-stream` sends `agents` events, first with
+ * all agents, then with changed ones and the ids of removed ones, until the client disconnects or has too many streams.
  */
 const overviews = HttpApiEndpoint.get("overviews", "/api/agents/overviews")
   .addSuccess(Schema.Struct({ agents: Schema.Array(AgentOverviewView) }))

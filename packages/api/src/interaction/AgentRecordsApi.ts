@@ -23,7 +23,7 @@ export const AgentMessage = Schema.Struct({
   platform: Schema.String
 }).annotations({ identifier: "AgentMessage" })
 
-/** GET /api/agents/:id/messages: newest first. */
+/** Newest first. */
 const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/messages")
   .setPath(path)
   .setUrlParams(pageQuery)
@@ -43,11 +43,11 @@ export const LogEntry = Schema.Struct({
   level: LogLevel,
   message: Schema.String,
   source: LogSource,
-  /** The requested agent, also for entries of the whole instance. */
+  /** The requested agent, even for entries of the whole instance. */
   agentId: AgentId
 }).annotations({ identifier: "LogEntry" })
 
-/** GET /api/agents/:id/logs: newest first; of the agent and of its instance. */
+/** Newest first; entries of the agent and of its instance. */
 const logs = HttpApiEndpoint.get("logs", "/api/agents/:id/logs")
   .setPath(path)
   .setUrlParams(Schema.Struct({ limit: pageLimit, level: Schema.optional(LogLevel) }))
@@ -62,7 +62,6 @@ const logs = HttpApiEndpoint.get("logs", "/api/agents/:id/logs")
   .addError(LogsUnavailableBody)
   .addError(RateLimitExceededBody)
 
-/** GET /api/agents/:id/stats */
 const stats = HttpApiEndpoint.get("stats", "/api/agents/:id/stats")
   .setPath(path)
   .addSuccess(
@@ -72,7 +71,7 @@ const stats = HttpApiEndpoint.get("stats", "/api/agents/:id/stats")
     )
   )
 
-/** DELETE /api/agents/provision/:id: the agent goes, with its conversations. */
+/** Deletes the agent with its conversations. */
 const remove = HttpApiEndpoint.del("remove", "/api/agents/provision/:id")
   .setPath(path)
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))

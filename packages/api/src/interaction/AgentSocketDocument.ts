@@ -11,7 +11,7 @@ import {
 
 export const agentSocketDocumentPath = "/asyncapi.json"
 
-/** A frame in the document. Examples have the type of the frame, so a changed schema fails to compile here. */
+/** A frame in the document. Examples are typed, so that a changed schema causes a compile error. */
 interface Described<Frame> {
   readonly summary: string
   readonly examples: readonly [Frame, ...ReadonlyArray<Frame>]
@@ -25,34 +25,34 @@ const sessionId = "chs_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b"
 
 export const clientFrames: DescribedFrames<typeof ClientFrame.Encoded> = {
   chat: {
-    summary: "Sends a message to the agent. `accepted` or `error` with the same `id` answers it",
+    summary: "Sends a message to the agent. The server responds with `accepted` or `error` with the same `id`",
     examples: [
       { type: "chat", id: "1", message: "Hello" },
       { type: "chat", message: "And then?", sessionId }
     ]
   },
   resume: {
-    summary: "Sends the events of an answer again that follow an event, also one of another connection or route",
+    summary: "Repeats the events of an answer after an event, including one of another connection or route",
     examples: [{ type: "resume", lastEventId: `${messageId}:2` }]
   },
-  ping: { summary: "Asks for `pong`; the server pings idle clients itself", examples: [{ type: "ping" }] }
+  ping: { summary: "Requests `pong`; the server pings idle clients itself", examples: [{ type: "ping" }] }
 }
 
 export const serverFrames: DescribedFrames<typeof ServerFrame.Encoded> = {
   status: {
-    summary: "The status of the agent: the first frame, and again with each change",
+    summary: "Status of the agent: the first frame, and again at each change",
     examples: [{ type: "status", status: "running" }]
   },
   accepted: {
-    summary: "The message is stored; its answer follows. `id` is the one of the `chat` frame",
+    summary: "The message is stored; its answer follows. `id` is that of the `chat` frame",
     examples: [{ type: "accepted", id: "1", messageId, sessionId }]
   },
   delta: {
-    summary: "A part of the answer. `id` is the event's, for `resume`",
+    summary: "A part of the answer. `id` is the event's id, for `resume`",
     examples: [{ type: "delta", id: `${messageId}:1`, text: "Good " }]
   },
   tool: {
-    summary: "A tool call of the answer: first `running`, then with its result. `id` is the event's, for `resume`",
+    summary: "A tool call of the answer: first `running`, then with its result. `id` is the event's id, for `resume`",
     examples: [
       {
         type: "tool",
@@ -68,8 +68,7 @@ export const serverFrames: DescribedFrames<typeof ServerFrame.Encoded> = {
     ]
   },
   done: {
-    summary:
-      "The whole answer, the model that gave it, its price and its duration; the text so far when it was stopped",
+    summary: "The complete answer, its model, price and duration; the text so far if it was stopped",
     examples: [
       {
         type: "done",
@@ -87,7 +86,7 @@ export const serverFrames: DescribedFrames<typeof ServerFrame.Encoded> = {
   },
   error: {
     summary:
-      "The answer failed, with the `id` of its last event, or a frame was refused, with the `id` of the frame if it has one; the socket stays open. `x-codes` lists the codes",
+      "The answer failed, with the `id` of its last event, or a frame was rejected, with the `id` of the frame if it has one; the socket stays open. `x-codes` lists the codes",
     examples: [
       {
         type: "error",
@@ -99,7 +98,7 @@ export const serverFrames: DescribedFrames<typeof ServerFrame.Encoded> = {
       }
     ]
   },
-  pong: { summary: "Answers `ping`", examples: [{ type: "pong" }] }
+  pong: { summary: "Response to `ping`", examples: [{ type: "pong" }] }
 }
 
 const closings: { readonly [Name in keyof typeof SocketClose]: string } = {
@@ -111,7 +110,7 @@ const closings: { readonly [Name in keyof typeof SocketClose]: string } = {
   gone: "The agent was deleted"
 }
 
-/** Close codes with their reasons, those of RFC 6455 included. */
+/** Close codes with reasons, including those of RFC 6455. */
 const closeCodes = [
   ...Object.entries(closings).map(([name, reason]) => ({
     code: Object.entries(SocketClose).find(([known]) => known === name)?.[1] ?? 1000,
@@ -159,7 +158,7 @@ const makeMessages = (
     )
   )
 
-/** The codes of `error` frames. */
+/** Codes of `error` frames. */
 export const frameErrorCodes: ReadonlyArray<string> = FrameErrorBody.members.flatMap(({ ast }) =>
   SchemaAST.getPropertySignatures(SchemaAST.encodedAST(ast)).flatMap(({ name, type }) =>
     name === "code" && SchemaAST.isLiteral(type) ? [String(type.literal)] : []
@@ -181,7 +180,7 @@ export interface AgentSocketDocumentOptions {
 
 const security = ["session", "bearer"].map((name) => ({ $ref: `#/components/securitySchemes/${name}` }))
 
-/** The agents' WebSocket in AsyncAPI 3, from the schemas of its frames. */
+/** Describes the agents' WebSocket in AsyncAPI 3, from the schemas of its frames. */
 export const makeAgentSocketDocument = ({ agentsDomain, appUrl, limits }: AgentSocketDocumentOptions) => {
   const definitions: Definitions = {}
   const protocol = appUrl.protocol === "https:" ? "wss" : "ws"
@@ -208,7 +207,7 @@ export const makeAgentSocketDocument = ({ agentsDomain, appUrl, limits }: AgentS
       instance: {
         host: `{subdomain}.${agentsDomain}${port}`,
         protocol,
-        description: "The subdomain of the owner's instance",
+        description: "Subdomain of the owner's instance",
         variables: { subdomain: { description: "`subdomain` of `GET /api/agents/{id}`" } },
         security
       }
@@ -216,7 +215,7 @@ export const makeAgentSocketDocument = ({ agentsDomain, appUrl, limits }: AgentS
     channels: {
       agent: {
         address: "/agents/{agentId}/ws",
-        parameters: { agentId: { description: "The id of one of the caller's agents" } },
+        parameters: { agentId: { description: "Id of one of the caller's agents" } },
         messages: Object.fromEntries(
           [...Object.keys(received), ...Object.keys(sent)].map((name) => [
             name,

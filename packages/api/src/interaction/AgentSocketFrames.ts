@@ -28,15 +28,15 @@ import {
 export const socketProtocol = "berth"
 export const bearerProtocolPrefix = "berth.bearer."
 
-/** Largest client frame; a larger one closes the socket with 1009. */
+/** Maximum client frame; a larger one closes the socket with 1009. */
 export const maximumFrameBytes = 256 * 1024
 
-/** Close codes of the server, besides those of RFC 6455. */
+/** Close codes of the server, in addition to those of RFC 6455. */
 export const SocketClose = {
   goingAway: 1001,
   /** A binary frame. */
   unsupported: 1003,
-  /** Frames arrive faster than they are handled. */
+  /** Frames arrive faster than they are processed. */
   tooFast: 1008,
   /** The client does not read. Its answers can be resumed on another socket. */
   tooSlow: 1013,
@@ -46,14 +46,14 @@ export const SocketClose = {
   gone: 4404
 } as const
 
-/** `id` is the client's own and correlates the replies to the frame. */
+/** `id` is chosen by the client and correlates responses with the frame. */
 export const ChatFrame = Schema.Struct({
   type: Schema.Literal("chat"),
   id: Schema.optional(Schema.String.pipe(Schema.maxLength(128))),
   message: Schema.String,
   sessionId: Schema.optional(ChatSessionId),
   attachments: Schema.optional(Schema.Array(AttachmentId)).annotations({
-    description: "Ids of files of POST /api/agents/:id/attachments. `message` can be empty with some"
+    description: "Ids of files of POST /api/agents/:id/attachments. With files, `message` may be empty"
   })
 })
 export const ResumeFrame = Schema.Struct({ type: Schema.Literal("resume"), lastEventId: Schema.String })
@@ -65,8 +65,9 @@ export const ClientFrame = Schema.Union(ChatFrame, ResumeFrame, PingFrame).annot
 export type ClientFrame = typeof ClientFrame.Type
 
 /**
- * `status` comes first and on change, `accepted` once a message is stored, `tool` before and after a tool call. `id` is an
- * event's in `delta`, `tool`, `done` and an answer's `error` (`resume` takes it), and the frame's in `accepted` and an `error` about a frame.
+ * `status` is sent first and on change, `accepted` after a message is stored, `tool` before and after a tool call. `id`
+ * is that of an event in `delta`, `tool`, `done` and an answer's `error` (for `resume`), and that of the frame in
+ * `accepted` and in an `error` about a frame.
  */
 export const ServerFrame = Schema.Union(
   Schema.Struct({ type: Schema.Literal("status"), status: AgentStatus }),
@@ -91,7 +92,9 @@ export const ServerFrame = Schema.Union(
       description: "Cost of the model calls at their providers, in millionths of a US dollar"
     }),
     durationMs: Schema.optional(Schema.Int).annotations({ description: "Milliseconds from the message to the reply" }),
-    stopped: Schema.optional(Schema.Boolean).annotations({ description: "The reply is the text before a stop" })
+    stopped: Schema.optional(Schema.Boolean).annotations({
+      description: "Whether the answer was stopped; the reply is its text so far"
+    })
   }),
   Schema.Struct({
     type: Schema.Literal("error"),
@@ -105,7 +108,7 @@ export const ServerFrame = Schema.Union(
 )
 export type ServerFrame = typeof ServerFrame.Type
 
-/** Not a JSON object of a known type. */
+/** The frame is not a JSON object of a known type. */
 export class FrameInvalid extends Data.TaggedError("FrameInvalid")<{ readonly reason: string }> {}
 export const FrameInvalidBody = errorBody(FrameInvalid, {
   status: 400,
@@ -115,7 +118,7 @@ export const FrameInvalidBody = errorBody(FrameInvalid, {
   read: (message) => new FrameInvalid({ reason: message })
 })
 
-/** Too many answers at a time on one socket. */
+/** The socket has too many concurrent answers. */
 export class AnswerLimitReached extends Data.TaggedError("AnswerLimitReached")<{ readonly limit: number }> {}
 export const AnswerLimitReachedBody = errorBody(AnswerLimitReached, {
   status: 429,
@@ -125,7 +128,7 @@ export const AnswerLimitReachedBody = errorBody(AnswerLimitReached, {
   read: () => new AnswerLimitReached({ limit: 0 })
 })
 
-/** The errors of a frame, with the bodies of the routes. */
+/** Errors of a frame, with the bodies of the routes. */
 export const FrameErrorBody = Schema.Union(
   FrameInvalidBody,
   AnswerLimitReachedBody,
@@ -148,7 +151,7 @@ export const FrameErrorBody = Schema.Union(
 )
 export type FrameError = typeof FrameErrorBody.Type
 
-/** Not a WebSocket handshake. */
+/** The request is not a WebSocket handshake. */
 export class UpgradeRequired extends Data.TaggedError("UpgradeRequired")<object> {}
 export const UpgradeRequiredBody = plainErrorBody(UpgradeRequired, {
   status: 426,
@@ -156,7 +159,7 @@ export const UpgradeRequiredBody = plainErrorBody(UpgradeRequired, {
   message: "Open this path by a WebSocket handshake (RFC 6455, version 13)."
 })
 
-/** A handshake without a valid key (RFC 6455 section 4.2.2). */
+/** The handshake has no valid key (RFC 6455 section 4.2.2). */
 export class HandshakeKeyInvalid extends Data.TaggedError("HandshakeKeyInvalid")<object> {}
 export const HandshakeKeyInvalidBody = plainErrorBody(HandshakeKeyInvalid, {
   status: 400,
@@ -164,7 +167,7 @@ export const HandshakeKeyInvalidBody = plainErrorBody(HandshakeKeyInvalid, {
   message: "`Sec-WebSocket-Key` must be 16 bytes in base64."
 })
 
-/** The user's limit of open sockets in one process. */
+/** Limit of a user's open sockets in one process. */
 export class SocketLimitReached extends Data.TaggedError("SocketLimitReached")<{ readonly limit: number }> {}
 export const SocketLimitReachedBody = errorBody(SocketLimitReached, {
   status: 429,

@@ -7,7 +7,7 @@ import { Timestamp } from "../http/Timestamp.ts"
 import { formatDuration, notAvailable, formatPair, formatPercent, formatShare } from "../instances/FigureFormat.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
-/** Figures of an agent's instance and messages; "N/A" where unknown. */
+/** Figures of an agent's instance and messages; "N/A" if unknown. */
 export const LiveAgentStats = Schema.Struct({
   agentId: AgentId,
   cpu: Schema.String.annotations({ description: "Percent of one core over the last seconds" }),
@@ -19,7 +19,7 @@ export const LiveAgentStats = Schema.Struct({
   status: AgentStatus,
   pids: Schema.String.annotations({ description: "Processes and threads" }),
   messagesProcessed: Schema.String.annotations({ description: "Answered and failed messages" }),
-  messagesPerHour: Schema.String.annotations({ description: "Those of the last hour" }),
+  messagesPerHour: Schema.String.annotations({ description: "Messages of the last hour" }),
   averageResponseTime: Schema.String.annotations({ description: "Milliseconds" }),
   successRate: Schema.String,
   errorRate: Schema.String
@@ -30,8 +30,8 @@ export const MockAgentStats = Schema.Struct({
   agentId: AgentId,
   messagesProcessed: Schema.Int,
   messagesPerHour: Schema.Int,
-  averageResponseTime: Schema.Number.annotations({ description: "Milliseconds; 0 without any reply" }),
-  uptime: Schema.Int.annotations({ description: "Milliseconds, by the record" }),
+  averageResponseTime: Schema.Number.annotations({ description: "Milliseconds; 0 without a reply" }),
+  uptime: Schema.Int.annotations({ description: "Milliseconds, from the stored record" }),
   successRate: Schema.String,
   errorRate: Schema.String,
   timestamp: Timestamp

@@ -6,14 +6,12 @@ import { encodeSseEvent } from "../http/Sse.ts"
 import type { ServerFrame } from "./AgentSocketFrames.ts"
 import { ChatFailed, ChatFailedBody, MessageUnansweredBody } from "./InteractionErrorBodies.ts"
 
-/*
- * An answer's events on the two client wires. Both carry the event's id, which resumes the answer.
- */
+/* Events of an answer for the two client protocols. Both include the event's id, which resumes the answer. */
 
 const encodeMessageUnanswered = Schema.encodeSync(MessageUnansweredBody)
 const encodeChatFailed = Schema.encodeSync(ChatFailedBody)
 
-/** The data of a route's `done` and `error` events. */
+/** Data of a route's `done` and `error` events. */
 export interface AnswerFormat {
   readonly done: (message: Message, reply: Message) => unknown
   readonly failed: (reason: string) => object
@@ -27,7 +25,7 @@ const makeAnswerFacts = (reply: Message) => ({
   ...(reply.isStopped ? { stopped: true } : {})
 })
 
-/** The bodies of POST /api/agent. */
+/** Bodies of POST /api/agent. */
 export const agentAnswerFormat: AnswerFormat = {
   done: (_message, reply) => ({
     sessionId: reply.sessionId,
@@ -38,7 +36,7 @@ export const agentAnswerFormat: AnswerFormat = {
   failed: (reason) => encodeMessageUnanswered(new MessageUnanswered({ reason }))
 }
 
-/** The bodies of POST /api/chat. */
+/** Bodies of POST /api/chat. */
 export const chatAnswerFormat: AnswerFormat = {
   done: (message, reply) => ({
     id: message.id,
@@ -52,7 +50,7 @@ export const chatAnswerFormat: AnswerFormat = {
   failed: (reason) => encodeChatFailed(new ChatFailed({ reason }))
 }
 
-/** Encodes an event as a server-sent one: `delta`, `done` or `error`, which carries the trace id. */
+/** Encodes an event as a server-sent event: `delta`, `done` or `error` with the trace id. */
 export const encodeAnswerEvent =
   (message: Message, format: AnswerFormat, traceId: string | undefined) =>
   (event: AnswerEvent): string => {

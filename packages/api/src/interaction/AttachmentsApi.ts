@@ -49,7 +49,7 @@ export const ImagesNotSupportedBody = fieldsErrorBody(ImagesNotSupported, {
   example: { model: "openai/gpt-4" }
 })
 
-/** Whether a path is that of uploads, which have a limit of their own. */
+/** Whether the path is for uploads, which have a separate limit. */
 export const isAttachmentUpload = (path: string): boolean => /^\/api\/agents\/[^/]+\/attachments$/.test(path)
 
 const agentPath = Schema.Struct({ id: AgentId })
@@ -69,7 +69,7 @@ const upload = HttpApiEndpoint.post("upload", "/api/agents/:id/attachments")
   .annotateContext(
     OpenApi.annotations({
       summary: "Upload a file for a message",
-      description: `The body is the file: a PNG, JPEG, WebP or GIF image of at most ${imageBytes} bytes, or a text file in UTF-8 of at most ${textBytes} bytes. Its type follows from its bytes. Name the id in \`attachments\` of POST /api/agent, POST /api/chat or a \`chat\` frame: at most ${files} of a message. A file that no message names is deleted after a day. Your files have at most ${ownerBytes} bytes together, where each counts as ${leastBytes} at least.`
+      description: `The body is the file: a PNG, JPEG, WebP or GIF image of at most ${imageBytes} bytes, or a text file in UTF-8 of at most ${textBytes} bytes. Its type is determined from its bytes. Reference the id in \`attachments\` of POST /api/agent, POST /api/chat or a \`chat\` frame: at most ${files} per message. A file without a message is deleted after a day. Your files have at most ${ownerBytes} bytes in total; each counts as at least ${leastBytes}.`
     })
   )
   .annotateContext(
@@ -93,8 +93,8 @@ const read = HttpApiEndpoint.get("read", "/api/agents/:id/attachments/:attachmen
   .addError(AttachmentNotFoundBody)
   .annotateContext(
     OpenApi.annotations({
-      summary: "Read an attachment",
-      description: "An image of its type, or text/plain as a download."
+      summary: "Retrieve an attachment",
+      description: "Returns an image with its type, or text/plain as a download."
     })
   )
   .annotateContext(
@@ -112,7 +112,6 @@ const read = HttpApiEndpoint.get("read", "/api/agents/:id/attachments/:attachmen
     }))
   )
 
-/** POST /api/agents/:id/attachments, GET /api/agents/:id/attachments/:attachmentId */
 export class AttachmentsApi extends HttpApiGroup.make("attachments")
   .add(upload)
   .add(read)

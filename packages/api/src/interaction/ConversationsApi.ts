@@ -8,26 +8,25 @@ import { PrincipalAuth } from "../sessions/SessionAuth.ts"
 import { SessionSummary } from "./InteractionApi.ts"
 import { ChatSessionNotFoundBody, MessageNotFoundBody, TitleInvalidBody } from "./InteractionErrorBodies.ts"
 
-/** POST /api/agent/messages/:messageId/stop: ends the answer with its text so far. Idempotent. */
+/** Ends the answer with its text so far. Idempotent. */
 const stop = HttpApiEndpoint.post("stop", "/api/agent/messages/:messageId/stop")
   .setPath(Schema.Struct({ messageId: MessageId }))
   .addSuccess(
     Schema.Struct({
       messageId: MessageId,
-      status: MessageState.annotations({ description: "pending: the answer ends shortly, as its events tell" })
+      status: MessageState.annotations({ description: "pending: the answer ends shortly; its events report the end" })
     })
   )
   .addError(MessageNotFoundBody)
 
 const sessionPath = Schema.Struct({ sessionId: ChatSessionId })
 
-/** PATCH /api/agent/sessions/:sessionId: names a conversation. */
 const rename = HttpApiEndpoint.patch("rename", "/api/agent/sessions/:sessionId")
   .setPath(sessionPath)
   .setPayload(
     payload({
       title: Schema.optionalWith(Schema.String, { nullable: true }).annotations({
-        description: "At most 200 characters; absent, null or empty for none"
+        description: "At most 200 characters; absent, null or empty removes the name"
       })
     })
   )
@@ -35,7 +34,7 @@ const rename = HttpApiEndpoint.patch("rename", "/api/agent/sessions/:sessionId")
   .addError(ChatSessionNotFoundBody)
   .addError(TitleInvalidBody)
 
-/** DELETE /api/agent/sessions/:sessionId: deletes a conversation with its messages and summary; its answers in progress end. */
+/** Deletes a conversation with its messages and summary, and ends its answers in progress. */
 const remove = HttpApiEndpoint.del("remove", "/api/agent/sessions/:sessionId")
   .setPath(sessionPath)
   .addSuccess(HttpApiSchema.NoContent)

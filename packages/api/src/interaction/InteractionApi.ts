@@ -40,7 +40,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 
 const summaryFields = {
   id: ChatSessionId,
-  title: Schema.optional(Schema.String).annotations({ description: "Given by PATCH" }),
+  title: Schema.optional(Schema.String).annotations({ description: "Set by PATCH" }),
   status: Schema.Literal("active"),
   messageCount: Schema.Int,
   createdAt: EpochMillis,
@@ -55,18 +55,18 @@ export const SessionMessage = Schema.Struct({
   content: Schema.String,
   timestamp: EpochMillis,
   status: MessageState.annotations({ description: "Whether the message was answered" }),
-  failure: Schema.NullOr(Schema.String).annotations({ description: "Why a failed message was not answered" }),
-  model: Schema.NullOr(Schema.String).annotations({ description: "The model that answered, of replies" }),
-  provider: Schema.NullOr(Schema.String).annotations({ description: "The provider that ran the model, of replies" }),
-  units: Schema.NullOr(Schema.Int).annotations({ description: "Units booked for the answer, of replies" }),
+  failure: Schema.NullOr(Schema.String).annotations({ description: "Reason for which the message was not answered" }),
+  model: Schema.NullOr(Schema.String).annotations({ description: "Answering model; replies only" }),
+  provider: Schema.NullOr(Schema.String).annotations({ description: "Provider that ran the model; replies only" }),
+  units: Schema.NullOr(Schema.Int).annotations({ description: "Units booked for the answer; replies only" }),
   costMicros: Schema.NullOr(Schema.Int).annotations({
-    description: "Cost of the model calls at their providers in millionths of a US dollar, of replies"
+    description: "Cost of the model calls at their providers in millionths of a US dollar; replies only"
   }),
   durationMs: Schema.NullOr(Schema.Int).annotations({ description: "Milliseconds from the message to its reply" }),
   stopped: Schema.Boolean.annotations({
-    description: "The answer was stopped: a reply is its text so far, and a message without any text has failed"
+    description: "Whether the answer was stopped: the reply is its text so far; a message without any text is failed"
   }),
-  toolCalls: Schema.Array(ToolActivity).annotations({ description: "Tool calls of the answer, of replies" }),
+  toolCalls: Schema.Array(ToolActivity).annotations({ description: "Tool calls of the answer; replies only" }),
   attachments: Schema.Array(Attachment).annotations({ description: "Files of a user message" })
 }).annotations({ identifier: "SessionMessage" })
 export const FullSession = Schema.Struct({
@@ -76,7 +76,7 @@ export const FullSession = Schema.Struct({
 
 export const MemoryItem = Schema.Struct({ role, content: Schema.String }).annotations({
   identifier: "MemoryItem",
-  description: `content is cut to ${recentMemoryLimits.characters} characters`
+  description: `content is truncated to ${recentMemoryLimits.characters} characters`
 })
 
 export const AgentHealthView = Schema.Struct({
@@ -84,7 +84,7 @@ export const AgentHealthView = Schema.Struct({
   version: Schema.String.annotations({ description: "Version of the instance's runtime" }),
   apiVersion: Schema.String,
   uptime: Schema.Int.annotations({
-    description: "Seconds since the instance started; 0 when the agent is not running"
+    description: "Seconds since the instance started; 0 if the agent is not running"
   }),
   model: Schema.String,
   channels: Schema.Array(Channel),
@@ -96,7 +96,7 @@ export const SkillView = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   description: Schema.String,
-  enabled: Schema.Boolean.annotations({ description: "Selected and part of the plan" })
+  enabled: Schema.Boolean.annotations({ description: "Selected, and included in the plan" })
 }).annotations({ identifier: "Skill" })
 
 export const InteractionIndex = Schema.Struct({
@@ -105,17 +105,17 @@ export const InteractionIndex = Schema.Struct({
   endpoints: Schema.Record({ key: Schema.String, value: Schema.String })
 }).annotations({ identifier: "InteractionIndex" })
 
-/** A page of a conversation: the newest messages, or those before one of them. */
+/** Page of a conversation: the newest messages, or those before a message. */
 const sessionPage = {
   before: Schema.optional(
-    MessageId.annotations({ description: "Only the messages before this message of the conversation" })
+    MessageId.annotations({ description: "Only messages of the conversation before this message" })
   ),
   limit: pageNumber({ least: 1, most: 300, usual: 300 })
 }
 
 const readActions = ["health", "sessions", "session", "memory", "skills", "credentials"] as const
 
-/** GET /api/agent, with `action` one of health, sessions, session, memory, skills, credentials, or the index without it. */
+/** `action` is one of health, sessions, session, memory, skills, credentials; without it, returns the index. */
 const read = HttpApiEndpoint.get("read", "/api/agent")
   .setUrlParams(
     payload({
@@ -133,7 +133,7 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
       Schema.Struct({ sessions: Schema.Array(SessionSummary) }),
       Schema.Struct({ session: FullSession }),
       Schema.Struct({ memory: Schema.Array(MemoryItem) }),
-      // Before the skills body, whose members it has too.
+      // Precedes the skills body, whose members it includes.
       AgentHealthView,
       Schema.Struct({ skills: Schema.Array(SkillView) }),
       Schema.Struct({ credentials: CredentialMap }),
@@ -148,14 +148,14 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
   .middleware(PrincipalAuth)
 
 const attachments = Schema.optionalWith(Schema.Array(AttachmentId), { nullable: true }).annotations({
-  description: "Ids of files of POST /api/agents/:id/attachments. `message` can be empty with some"
+  description: "Ids of files of POST /api/agents/:id/attachments. With files, `message` may be empty"
 })
 
 const actions = ["chat", "create-session", "update-skill", "set-credential"] as const
 
 /**
- * POST /api/agent: `action` is chat when omitted. `Accept: text/event-stream` streams the answer; with `Last-Event-ID`
- * nothing is sent and that event's answer is resumed.
+ * `action` defaults to chat. `Accept: text/event-stream` streams the answer; with `Last-Event-ID`, no message is sent
+ * and that event's answer is resumed.
  */
 const act = HttpApiEndpoint.post("act", "/api/agent")
   .setPayload(
@@ -213,7 +213,7 @@ export const ChatRecord = Schema.Struct({
   timestamp: Timestamp
 }).annotations({ identifier: "ChatRecord" })
 
-/** POST /api/chat: streamed and resumed like POST /api/agent. */
+/** Streamed and resumed like POST /api/agent. */
 const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .setPayload(
     payload({
@@ -246,14 +246,14 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .addError(ChatFailedBody)
   .middleware(PrincipalAuth)
 
-/** GET /api/chat: newest first. */
+/** Newest first. */
 const history = HttpApiEndpoint.get("history", "/api/chat")
   .addSuccess(Schema.Struct({ messages: Schema.Array(ChatRecord), count: Schema.Int }))
   .middleware(PrincipalAuth)
 
 /**
- * GET /api/agent/messages/:messageId/events: the answer as server-sent events, from its beginning or behind `Last-Event-ID`;
- * 204 when that is its end, which stops a browser's EventSource.
+ * Streams the answer as server-sent events, from its beginning or after `Last-Event-ID`; 204 after its end, which stops
+ * a browser's EventSource.
  */
 const events = HttpApiEndpoint.get("events", "/api/agent/messages/:messageId/events")
   .setPath(Schema.Struct({ messageId: MessageId }))

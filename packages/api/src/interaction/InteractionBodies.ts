@@ -79,7 +79,7 @@ export const makeChatRecord = ({ content, createdAt, id, sender, topic }: Messag
   timestamp: createdAt
 })
 
-/** An instance that was never started has the version that it would run. */
+/** An instance that never started reports the version that it would run. */
 export const makeAgentHealth = (report: AgentHealthReport, serviceVersion: string) => {
   const { channels, lastSeen, model, runtimeVersion, skills, status, uptime } = report
   return {

@@ -41,7 +41,7 @@ export const MessageUnansweredBody = reasonErrorBody(MessageUnanswered, {
   prefix: "The message was not answered: ",
   example: "the instance does not respond"
 })
-/** The one error of POST /api/chat for an unanswered message. */
+/** The only error of POST /api/chat for an unanswered message. */
 export class ChatFailed extends Data.TaggedError("ChatFailed")<{ readonly reason: string }> {}
 export const ChatFailedBody = reasonErrorBody(ChatFailed, {
   status: 500,
@@ -50,7 +50,7 @@ export const ChatFailedBody = reasonErrorBody(ChatFailed, {
   example: "you have no running agent"
 })
 
-/** Maps the errors of a message to the one of POST /api/chat. */
+/** Maps the errors of a message to the error of POST /api/chat. */
 export const toChatFailed = {
   ChatSessionLimitReached: () => new ChatFailed({ reason: "you have too many conversations" }),
   RunningAgentNotFound: () => new ChatFailed({ reason: "you have no running agent" }),
@@ -73,10 +73,10 @@ export const LastEventIdInvalidBody = plainErrorBody(LastEventIdInvalid, {
   message: "Last-Event-ID: must be the id of an event of this answer, <messageId>:<number>."
 })
 
-/** `Retry-After` of a rejected message or resumed answer. */
+/** `Retry-After` for a rejected message or resumed answer. */
 export const interactionRetryAfter = Duration.seconds(2)
 
-/** 429, with `Retry-After` in the header and the seconds again in the body. */
+/** 429, with `Retry-After` in the header and in the body. */
 export const PendingMessageLimitReachedBody = extendedErrorBody(
   PendingMessageLimitReached,
   Schema.Struct({
@@ -95,7 +95,7 @@ export const PendingMessageLimitReachedBody = extendedErrorBody(
   }
 )
 
-/** 429, with `Retry-After` in the header and the seconds again in the body. */
+/** 429, with `Retry-After` in the header and in the body. */
 export const ResumedAnswerLimitReachedBody = extendedErrorBody(
   ResumedAnswerLimitReached,
   Schema.Struct({ limit: Schema.Int, retryAfter: Schema.Int.annotations({ description: "Seconds" }) }),

@@ -1,13 +1,16 @@
 import { Data, Schema } from "effect"
 import { plainErrorBody } from "../http/ErrorBody.ts"
 
-/** The key was used before on this route with another body. */
+/** The key was used on this route with another body. */
 export class IdempotencyKeyReused extends Data.TaggedError("IdempotencyKeyReused")<object> {}
 export class IdempotencyKeyInvalid extends Data.TaggedError("IdempotencyKeyInvalid")<object> {}
-/** The first request with this key has not been answered within the time a second one waits. */
+/** The first request with this key was not answered within the maximum wait of a repetition. */
 export class FirstRequestUnanswered extends Data.TaggedError("FirstRequestUnanswered")<object> {}
 
-/** The first request with this key succeeded, and its response was not stored: it was too large, or the owner's responses are. */
+/**
+ * The first request with this key succeeded, but its response was not stored: it was too large, or the owner's stored
+ * responses are.
+ */
 export class ResponseNotKept extends Data.TaggedError("ResponseNotKept")<object> {}
 
 export const maximumIdempotencyKeyLength = 255

@@ -4,11 +4,11 @@ import { HttpApiMiddleware } from "@effect/platform"
 import { Duration, Schema } from "effect"
 import { extendedErrorBody } from "../http/ErrorBody.ts"
 
-/** Value of `Retry-After`: whole seconds, at least one. */
+/** Returns the value of `Retry-After`: whole seconds, at least one. */
 export const toRetryAfterSeconds = (duration: Duration.Duration): number =>
   Math.max(1, Math.ceil(Duration.toSeconds(duration)))
 
-/** 429; the body repeats the seconds of `Retry-After`. */
+/** 429; the body repeats `Retry-After`. */
 export const RateLimitExceededBody = extendedErrorBody(
   RateLimitExceeded,
   Schema.Struct({
@@ -25,11 +25,11 @@ export const RateLimitExceededBody = extendedErrorBody(
   }
 )
 
-/** The header `Retry-After`, if there is a time to wait. */
+/** Makes the header `Retry-After`, if the time is known. */
 export const makeRetryAfterHeader = (after: Duration.Duration | undefined): Readonly<Record<string, string>> =>
   after === undefined ? {} : { "retry-after": String(toRetryAfterSeconds(after)) }
 
-/** `Retry-After` where nothing is known about the time to wait. */
+/** `Retry-After` for an unknown time. */
 export const retrySoon = Duration.seconds(1)
 
 /** Counts registrations per client address. */
@@ -37,7 +37,7 @@ export class RegisterLimit extends HttpApiMiddleware.Tag<RegisterLimit>()("Regis
   failure: RateLimitExceededBody
 }) {}
 
-/** Counts sign-ins per client address; a successful one is refunded. */
+/** Counts sign-ins per client address; successful ones are refunded. */
 export class SignInLimit extends HttpApiMiddleware.Tag<SignInLimit>()("SignInLimit", {
   failure: RateLimitExceededBody
 }) {}
@@ -57,12 +57,12 @@ export class ProvisionLimit extends HttpApiMiddleware.Tag<ProvisionLimit>()("Pro
   failure: RateLimitExceededBody
 }) {}
 
-/** Counts token gating checks per client address: each can cause a call to the chain. */
+/** Counts token gating checks per client address, since each can cause a call to the chain. */
 export class TokenGatingLimit extends HttpApiMiddleware.Tag<TokenGatingLimit>()("TokenGatingLimit", {
   failure: RateLimitExceededBody
 }) {}
 
-/** Counts wallets of the developer platform per client address: anyone can create them. */
+/** Counts wallets of the developer platform per client address, since their creation requires no authentication. */
 export class WalletCreateLimit extends HttpApiMiddleware.Tag<WalletCreateLimit>()("WalletCreateLimit", {
   failure: RateLimitExceededBody
 }) {}

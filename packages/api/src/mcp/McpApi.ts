@@ -32,7 +32,7 @@ const send = HttpApiEndpoint.post("send", mcpPath)
   .addError(BatchEmptyBody)
   .annotate(
     OpenApi.Description,
-    "A Model Context Protocol server (streamable HTTP, without sessions). Each of the caller's agents is a tool that sends it a message, and with the scope `agents` its enabled skills are tools too. Both are charged as elsewhere."
+    "A Model Context Protocol server (streamable HTTP, stateless). Each of the caller's agents is a tool that sends it a message; with the scope `agents`, its enabled skills are tools too. Both are charged like other calls."
   )
 
 /** The caller's agents as tools of the Model Context Protocol. */

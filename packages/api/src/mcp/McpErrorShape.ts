@@ -11,7 +11,7 @@ const NoMessage = Schema.Struct({
 })
 const readNoMessage = Schema.decodeUnknownOption(NoMessage)
 
-/** Bodies without a message are errors of JSON-RPC; every other error keeps its shape. Total. */
+/** Converts bodies without a message to JSON-RPC errors; other errors are unchanged. Total. */
 const reshapeNoMessage = (status: number, body: unknown) => ({
   status,
   body: Option.match(readNoMessage(body), {
@@ -25,7 +25,7 @@ const reshapeNoMessage = (status: number, body: unknown) => ({
   })
 })
 
-/** The shape of errors at the path of the protocol. */
+/** Returns the error format of the protocol's path. */
 export const findMcpErrorShape = (path: string) =>
   path === mcpPath || path === `${mcpPath}/` ? reshapeNoMessage : undefined
 
@@ -36,7 +36,7 @@ const AnonymousError = Schema.parseJson(
 )
 const readAnonymousError = Schema.decodeUnknownOption(AnonymousError)
 
-/** Gives an error of the transport the id of its request (JSON-RPC 2.0, section 5). */
+/** Adds the id of the request to a transport error (JSON-RPC 2.0, section 5). */
 export const insertRequestId = (text: string, request: unknown): string =>
   Option.match(Option.all({ failed: readAnonymousError(text), request: readRequest(request) }), {
     onNone: () => text,

@@ -1,10 +1,10 @@
-/** An outcome that the address of a document named. */
+/** An outcome named in the address of a document. */
 export interface ConsoleNotice {
   readonly tone: "bad" | "idle"
   readonly text: string
 }
 
-/** `unconfirmed`: the address waits for its confirmation. `missing`: the units of the free plan need an address. */
+/** `unconfirmed`: the address requires confirmation. `missing`: the free plan's units require an address. */
 export type EmailNotice = "unconfirmed" | "missing"
 
 /** Storage of the account and its instance, in words. */
@@ -12,7 +12,7 @@ export interface ConsoleStorage {
   readonly account: string
   readonly instance: string
   readonly isUpgraded: boolean
-  /** The upgrade with its price; null while it is not for sale. */
+  /** The upgrade with its price; null if unavailable. */
   readonly upgrade: string | null
 }
 
@@ -25,29 +25,29 @@ export interface ConsolePricing {
     readonly currency: "GBP" | "USD"
     readonly dailyUnits: number
     readonly features: ReadonlyArray<string>
-    /** Sold by a checkout link; otherwise by the billing API. */
+    /** Sold by a checkout link; else by the billing API. */
     readonly isByLink: boolean
   }>
   readonly packs: ReadonlyArray<{ readonly pack: string; readonly credits: number; readonly price: string }>
   readonly creditLinks: ReadonlyArray<{ readonly credits: number; readonly href: string }>
-  /** Development without a card processor. */
+  /** True in development without a card processor. */
   readonly isWithoutPayment: boolean
 }
 
-/** Settings of the console, which the server writes into its document. */
+/** Settings of the console, written into its document by the server. */
 export interface ConsoleSettings {
   readonly nonce: string
   readonly userId: string
   readonly models: ReadonlyArray<string>
-  /** No model provider has a key. */
+  /** Whether no model provider has a key. */
   readonly repliesFromSandbox: boolean
-  /** Links of mails are in the log. */
+  /** Whether the log contains the links of mails. */
   readonly logsMailLinks: boolean
   readonly isAdministrator: boolean
-  /** The user pays nothing, and budgets do not bind. */
+  /** Whether the user is exempt from payment and budgets. */
   readonly isBillingExempt: boolean
   readonly mayProvision: boolean
-  /** Origin of the service, which wallet messages name. */
+  /** Origin of the service, as in wallet messages. */
   readonly appUrl: string
   /** Address of the subdomain of the user's instance. */
   readonly instanceUrl: string
@@ -55,7 +55,7 @@ export interface ConsoleSettings {
   readonly pricing: ConsolePricing
   readonly budgets: {
     readonly maximumUnits: number
-    /** The used share of a budget from which its owner is warned. */
+    /** Used share of a budget from which the owner is warned. */
     readonly warningShare: number
   }
   readonly email: { readonly address: string; readonly notice: EmailNotice | null }

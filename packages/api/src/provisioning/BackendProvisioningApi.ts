@@ -24,7 +24,6 @@ export const BackendProvisionedAnswer = Schema.Struct({
   createdAt: Timestamp
 }).annotations({ identifier: "BackendProvisionedChannelAgent" })
 
-/** POST /api/provision of the backend */
 const provision = HttpApiEndpoint.post("provision", provisionPath)
   .setHeaders(ProvisioningHeaders)
   .setPayload(ProvisioningBody)
@@ -32,7 +31,7 @@ const provision = HttpApiEndpoint.post("provision", provisionPath)
   .addError(ProvisioningErrors)
   .addError(IdempotencyErrors)
   .annotate(OpenApi.Summary, "Provision an agent with channel tokens")
-  .annotate(OpenApi.Description, "As on the public listener, with more fields and without its rate limit.")
+  .annotate(OpenApi.Description, "As on the public listener, with additional fields and without its rate limit.")
 
 export class BackendProvisioningApi extends HttpApiGroup.make("provisioning")
   .add(provision)

@@ -22,7 +22,6 @@ import {
 
 export const ProvisionedAnswer = Schema.Struct(provisionedFields).annotations({ identifier: "ProvisionedChannelAgent" })
 
-/** POST /api/provision */
 const provision = HttpApiEndpoint.post("provision", provisionPath)
   .setHeaders(ProvisioningHeaders)
   .setPayload(ProvisioningBody)
@@ -33,7 +32,7 @@ const provision = HttpApiEndpoint.post("provision", provisionPath)
   .annotate(OpenApi.Summary, "Provision an agent with channel tokens")
   .annotate(
     OpenApi.Description,
-    "Without an account: makes an agent on messaging channels with a live stream. Until an account claims it, the limits of the free plan apply."
+    "Requires no account. Creates an agent on messaging channels with a live stream. Until an account claims it, the limits of the free plan apply."
   )
 
 const ClaimedAgentAnswer = Schema.Struct({
@@ -41,15 +40,14 @@ const ClaimedAgentAnswer = Schema.Struct({
   liveStream: Schema.NullOr(RotatedLiveStreamAnswer),
   shared: Schema.Struct({
     channels: Schema.Array(MessagingPlatform).annotations({
-      description: "Channels with a token of the previous holder"
+      description: "Channels with tokens that the previous holder knows"
     }),
     modelKeys: Schema.Array(Schema.Literal(...modelCredentialKeys)).annotations({
-      description: "Model keys of the previous holder"
+      description: "Model keys that the previous holder knows"
     })
   })
 }).annotations({ identifier: "ClaimedAgent" })
 
-/** POST /api/agents/claim */
 const claim = HttpApiEndpoint.post("claim", "/api/agents/claim")
   .setPayload(payload({ code: SecretText }))
   .addSuccess(ClaimedAgentAnswer)
@@ -60,7 +58,7 @@ const claim = HttpApiEndpoint.post("claim", "/api/agents/claim")
   .annotate(OpenApi.Summary, "Claim an agent")
   .annotate(
     OpenApi.Description,
-    "Moves an agent that was provisioned with channel tokens to the caller's account, with its channels, live stream, conversations and model keys. The stream key is replaced; `liveStream` is null without a stream, and while its provider does not answer. `shared` names the secrets that the previous holder still has, for the caller to replace."
+    "Transfers an agent provisioned with channel tokens to the caller's account, with its channels, live stream, conversations and model keys. The stream key is replaced; `liveStream` is null without a stream, and while its provider is unavailable. `shared` lists the secrets that the previous holder still knows and the caller should replace."
   )
 
 export class ProvisioningApi extends HttpApiGroup.make("provisioning")

@@ -13,12 +13,12 @@ import {
 
 export const provisionPath = "/api/provision"
 
-/** Carries the claim code to the caller where no user of platform A receives it. */
+/** Contains the claim code for the caller if no user of platform A receives it. */
 export const claimCodeHeader = "x-berth-claim-code"
 
 const optionalSecret = Schema.optionalWith(SecretText, { nullable: true })
 const removed = Schema.optional(
-  Schema.Unknown.annotations({ description: "Removed: ignored and named in the Warning header" })
+  Schema.Unknown.annotations({ description: "Removed; ignored and named in the Warning header" })
 )
 
 /** Ignored, never stored or forwarded. */

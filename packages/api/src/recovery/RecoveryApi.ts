@@ -16,7 +16,7 @@ import {
 
 const Message = Schema.Struct({ message: Schema.String }).annotations({ identifier: "Message" })
 
-/** POST /api/auth/forgot-password: the same response whether or not the account exists. */
+/** Responds equally whether or not the account exists. */
 const forgotPassword = HttpApiEndpoint.post("forgotPassword", "/api/auth/forgot-password")
   .setPayload(
     payload({
@@ -29,7 +29,7 @@ const forgotPassword = HttpApiEndpoint.post("forgotPassword", "/api/auth/forgot-
   .middleware(BotCheck)
   .middleware(ForgotPasswordLimit)
 
-/** POST /api/auth/reset-password: revokes every session of the user. */
+/** Revokes all sessions of the user. */
 const resetPassword = HttpApiEndpoint.post("resetPassword", "/api/auth/reset-password")
   .setPayload(payload({ token: SecretText, password: SecretText }))
   .addSuccess(Message)
@@ -38,19 +38,19 @@ const resetPassword = HttpApiEndpoint.post("resetPassword", "/api/auth/reset-pas
   .addError(UserNotFoundBody)
   .middleware(ResetPasswordLimit)
 
-/** GET /api/auth/verify-email: the target of a mailed link. Always redirects, with a notice or an error in the query. */
+/** Target of a mailed link. Always redirects, with a notice or an error in the query. */
 const verifyEmail = HttpApiEndpoint.get("verifyEmail", "/api/auth/verify-email")
   .setUrlParams(Schema.Struct({ token: Schema.optional(Schema.Redacted(Schema.String)) }))
   .addSuccess(Schema.Void, { status: 302 })
 
-/** POST /api/auth/verify-email: mails a new link; none for a verified address. */
+/** Mails a new link; none for a verified address. */
 const sendVerification = HttpApiEndpoint.post("sendVerification", "/api/auth/verify-email")
   .addSuccess(Message)
   .addError(UserNotFoundBody)
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
 
-/** DELETE /api/settings: deletes the account. Requires the password, or `confirm` within ten minutes of a sign-in. */
+/** Deletes the account. Requires the password, or `confirm` within ten minutes after a sign-in. */
 const deleteAccount = HttpApiEndpoint.del("deleteAccount", "/api/settings")
   .setPayload(
     payload({
@@ -65,7 +65,7 @@ const deleteAccount = HttpApiEndpoint.del("deleteAccount", "/api/settings")
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
 
-/** GET /api/settings/claim: the time at which the account was claimed, until its owner has decided about its contents. */
+/** Returns the time of the account's claim, until the owner has decided on its contents. */
 const claimNotice = HttpApiEndpoint.get("claimNotice", "/api/settings/claim")
   .addSuccess(
     Schema.Struct({
@@ -74,7 +74,7 @@ const claimNotice = HttpApiEndpoint.get("claimNotice", "/api/settings/claim")
   )
   .middleware(SessionAuth)
 
-/** POST /api/settings/claim: keeps the contents from before the claim, or deletes prompts, settings of agents and memory soon after. */
+/** Keeps the contents from before the claim, or schedules the deletion of prompts, settings of agents and memory. */
 const settleClaim = HttpApiEndpoint.post("settleClaim", "/api/settings/claim")
   .setPayload(payload({ decision: Schema.Literal("keep", "reset") }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))

@@ -8,7 +8,7 @@ export const AccountDeletionUnconfirmedBody = plainErrorBody(AccountDeletionUnco
   error: "Deletion unconfirmed",
   message: "Send your password in `password`, or `confirm: true` within 10 minutes of a sign-in."
 })
-/** 403: a 401 would ask a signed-in user to sign in. */
+/** 403, since a 401 would ask a signed-in user to sign in. */
 export const DeletionPasswordIncorrectBody = plainErrorBody(DeletionPasswordIncorrect, {
   status: 403,
   error: "Wrong password",

@@ -19,5 +19,5 @@ const call = HttpApiEndpoint.post("call", runtimeA2aPath)
   .addError(RateLimitExceededBody)
   .middleware(RuntimeAuth)
 
-/** The skill `a2a-send` of agents for runtimes: the backend continues the chain of the turn. */
+/** The skill `a2a-send` of agents, for runtimes: the backend continues the turn's chain. */
 export class RuntimeA2aApi extends HttpApiGroup.make("runtimeA2a").add(call) {}

@@ -9,13 +9,13 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 export { runtimeAddressFile, RuntimeEnvironment } from "./RuntimeEnvironment.ts"
 
 /*
- * Both directions of the runtime protocol, in plain schemas to keep the runtime's bundle small. Requests carry the runtime
- * token as `Authorization: Bearer <token>`. Streams are server-sent events: `event` is the `type` of `data`.
+ * Both directions of the runtime protocol, in plain schemas to keep the runtime's bundle small. Requests contain the
+ * runtime token as `Authorization: Bearer <token>`. Streams are server-sent events: `event` is the `type` of `data`.
  */
 
-/** Paths of the runtime's own listener. */
+/** Paths of the runtime's listener. */
 export const RuntimePaths = {
-  /** GET: 200 with `RuntimeHealth` when the runtime accepts turns. */
+  /** GET: 200 with `RuntimeHealth` if the runtime accepts turns. */
   health: "/health",
   /** GET: 200 with `RuntimeStorage`. */
   storage: "/storage",
@@ -43,11 +43,11 @@ export const RuntimeStorage = Schema.Struct({ bytes: Schema.Int })
 const figure = (maximum: number) => Schema.Number.pipe(Schema.between(0, maximum))
 const longestSeconds = 86_400
 
-/** Figures of the process since the last reading. */
+/** Figures of the process since the previous reading. */
 export const RuntimeStats = Schema.Struct({
   lagP99Seconds: figure(longestSeconds),
   lagMaximumSeconds: figure(longestSeconds),
-  /** Busy part of the event loop. */
+  /** Busy share of the event loop. */
   utilization: figure(1),
   /** Pauses of the garbage collector. */
   collectionSeconds: figure(longestSeconds),
@@ -58,14 +58,17 @@ export type RuntimeStats = typeof RuntimeStats.Type
 export const RuntimeConfiguration = Schema.Struct({ agents: Schema.Array(RuntimeAgent) })
 export type RuntimeConfiguration = typeof RuntimeConfiguration.Type
 
-/** A turn's stream ends with `done` or `error`; a stream that ends with neither was cut. */
+/** A turn's stream ends with `done` or `error`; otherwise it was interrupted. */
 export const RuntimeTurnEvent = Schema.Union(
   ...TurnEvent.members,
   Schema.Struct({ type: Schema.Literal("error"), message: Schema.String })
 )
 export type RuntimeTurnEvent = typeof RuntimeTurnEvent.Type
 
-/** Status of a model call that the turn's budget or the owner's balance does not cover: the turn ends with its text so far. */
+/**
+ * Status of a model call that the turn's budget or the owner's balance does not cover; the turn ends with its text so
+ * far.
+ */
 export const turnBudgetExhaustedStatus = 402
 
 /** POST `RuntimeModelRequest` on the backend: a stream of `RuntimeModelEvent`, or a JSON error before its first byte. */
@@ -73,14 +76,14 @@ export const runtimeModelPath = "/internal/runtime/model"
 
 export const RuntimeModelRequest = Schema.Struct({
   agentId: AgentId,
-  /** The turn that the call belongs to: a message's id, or a task's. */
+  /** Turn of the call: a message id or a task id. */
   messageId: Schema.String,
   model: Schema.String,
   messages: Schema.Array(ChatMessage),
   tools: Schema.Array(ToolSpec),
   temperature: Schema.NullOr(Schema.Number),
   maxTokens: Schema.NullOr(Schema.Int),
-  /** For spans. Absent from older runtimes. */
+  /** For spans. Absent in earlier releases. */
   conversation: Schema.optionalWith(
     Schema.Struct({
       id: Schema.String.pipe(Schema.maxLength(100)),
@@ -105,7 +108,7 @@ export const runtimeRecallPath = "/internal/runtime/recall"
 
 export const RuntimeNote = Schema.Struct({
   agentId: AgentId,
-  /** The turn in progress, as in `RuntimeModelRequest`. It decides what the agent may note and find. */
+  /** The turn in progress, as in `RuntimeModelRequest`. It determines which notes the agent may write and read. */
   messageId: Schema.String,
   text: Schema.NonEmptyTrimmedString.pipe(Schema.maxLength(maximumMemoryText))
 })
@@ -122,7 +125,7 @@ export const RuntimeRecollection = Schema.Struct({
 })
 export const RuntimeRecollections = Schema.Struct({ found: Schema.Array(RuntimeRecollection) })
 
-/** Answer of a call by a tool. */
+/** Answer to a tool's call. */
 export const RuntimeTextAnswer = Schema.Struct({ text: Schema.String })
 
 /** POST `RuntimeWalletCall`: 200 with `RuntimeTextAnswer`, whose text is for the model; 400 with a reason for the model. */
@@ -151,7 +154,7 @@ export const runtimeA2aPath = "/internal/runtime/a2a"
 
 export const RuntimeA2aCall = Schema.Struct({
   agentId: AgentId,
-  /** The turn in progress, as in `RuntimeModelRequest`. It decides which chain the message continues. */
+  /** The turn in progress, as in `RuntimeModelRequest`. It determines the chain that the message continues. */
   messageId: Schema.String,
   call: Schema.Union(
     Schema.Struct({ action: Schema.Literal("list_agents") }),
@@ -181,7 +184,7 @@ export const RuntimeMcpCall = Schema.Struct({
     Schema.Struct({
       action: Schema.Literal("call"),
       server: Schema.String.pipe(Schema.maxLength(100)),
-      /** The server's own name of the tool. */
+      /** The tool's name at the server. */
       tool: Schema.String.pipe(Schema.maxLength(1_000)),
       arguments: Schema.Record({ key: Schema.String, value: Schema.Unknown })
     })
@@ -192,7 +195,7 @@ export const RuntimeMcpTools = Schema.parseJson(
   Schema.Array(Schema.Struct({ server: Schema.String, tool: Schema.String, spec: ToolSpec }))
 )
 
-/** POST `RuntimePageQuery`: 200 with the page itself, of its own `Content-Type`; its address is the `Content-Location`. */
+/** POST `RuntimePageQuery`: 200 with the page and its `Content-Type`; its address is in `Content-Location`. */
 export const runtimePagesPath = "/internal/runtime/pages"
 
 export const RuntimePageQuery = Schema.Struct({
@@ -202,21 +205,21 @@ export const RuntimePageQuery = Schema.Struct({
   url: Schema.String
 })
 
-/** POST `RuntimeSpanBatch`: 204, also where spans are not exported. */
+/** POST `RuntimeSpanBatch`: 204, even if spans are not exported. */
 export const runtimeSpansPath = "/internal/runtime/spans"
 
 export const RuntimeSpanBatch = Schema.Struct({
   spans: Schema.Array(RuntimeSpan).pipe(Schema.maxItems(maximumBatchSpans))
 })
 
-/** A rejection by either side, before a stream begins. */
+/** A rejection by either side before a stream begins. */
 export const RuntimeErrorBody = Schema.Struct({ error: Schema.String, message: Schema.String })
 export type RuntimeErrorBody = typeof RuntimeErrorBody.Type
 
-/** The largest request body that the runtime accepts, in bytes. */
+/** Maximum request body of the runtime in bytes. */
 export const runtimeBodyLimit = 4 * 1024 * 1024
 
-/** Folder of the agents' files below the instance's directory; repairs keep it. */
+/** Folder of the agents' files in the instance's directory; repairs keep it. */
 export const runtimeAgentsDirectory = "agents"
 
 /** Seconds that a stopping runtime waits for turns in progress. */
@@ -224,7 +227,7 @@ export const runtimeDrainSeconds = 5
 
 export const RuntimeAddress = Schema.Struct({
   pid: Schema.Int,
-  /** Path of the listener. */
+  /** Path of the listener's socket. */
   socket: Schema.String,
   runtimeVersion: Schema.String,
   /** Epoch milliseconds. */

@@ -22,5 +22,5 @@ export const makeInvalidRequest = (message: string): RuntimeRejection => ({
   message
 })
 
-/** Whether a status rejects the request itself. Any other one concerns the runtime's state. */
+/** Whether a status rejects the request itself; other statuses concern the runtime's state. */
 export const isRequestFault = (status: number): boolean => status === 400 || status === 404 || status === 413

@@ -6,18 +6,20 @@ import { Context, Data, type Duration, Effect, Scope, type Tracer } from "effect
 import { type Agent, type IncomingMessage, request as requestHttp } from "node:http"
 import { request as requestHttps } from "node:https"
 
-/* Hot path: one POST and its streamed response. The stream of an `HttpClient` takes some hundred operations per chunk. */
+/*
+ * Hot path: one POST and its streamed response. The stream of an `HttpClient` takes some hundred operations per chunk.
+ */
 
-/** The connection failed, before or within the response. */
+/** The connection failed before or during the response. */
 export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
   readonly cause: unknown
-  /** The head of the response did not arrive in time. */
+  /** Whether the response head timed out. */
   readonly hasTimedOut?: boolean
 }> {}
 
 export interface StreamedResponse {
   readonly status: number
-  /** The body, with back-pressure. */
+  /** Body with back-pressure. */
   readonly bytes: ChunkSource<Uint8Array, ExchangeFailed>
 }
 
@@ -28,11 +30,11 @@ export interface StreamedPost {
   readonly body: string
   /** Ignored for https. */
   readonly agent?: Agent | undefined
-  /** From the request to the head of its response. */
+  /** Timeout from the request to the response head. */
   readonly headTimeout?: { readonly timers: IdleTimeouts; readonly after: Duration.Duration } | undefined
 }
 
-/** The response is paused while more bytes than this are unread. */
+/** Unread bytes above which the response is paused. */
 const maximumBufferedBytes = 64 * 1024
 
 const readBody = (response: IncomingMessage): ChunkSource<Uint8Array, ExchangeFailed> => {
@@ -68,7 +70,7 @@ const readBody = (response: IncomingMessage): ChunkSource<Uint8Array, ExchangeFa
   }
 }
 
-/** A span of the exchange, where the spans of a recorded trace are exported; otherwise the current one. */
+/** Opens a span for the exchange if spans of a recorded trace are exported; otherwise returns the current span. */
 const openSpan = (url: URL): Effect.Effect<Tracer.AnySpan | undefined, never, Scope.Scope> =>
   Effect.withFiberRuntime(({ currentContext, currentSpan }) =>
     Context.get(currentContext, SpanExportEnabled) && currentSpan?.sampled !== false
@@ -90,7 +92,7 @@ const send = ({ agent, body, headers, url }: StreamedPost, span: Tracer.AnySpan 
   const isSecure = url.protocol === "https:"
   return (isSecure ? requestHttps : requestHttp)(url, {
     method: "POST",
-    // A kept connection can end while the request is sent, which is not repeated.
+    // A reused connection can end during the request, which is not repeated.
     agent: isSecure || agent === undefined ? false : agent,
     headers: {
       ...(span?._tag === "Span" ? HttpTraceContext.toHeaders(span) : {}),
@@ -102,7 +104,7 @@ const send = ({ agent, body, headers, url }: StreamedPost, span: Tracer.AnySpan 
   })
 }
 
-/** Sends, and waits for the head of the response. The scope ends the exchange. */
+/** Sends a request and waits for the response head. Closing the scope ends the exchange. */
 export const postForStream = (post: StreamedPost): Effect.Effect<StreamedResponse, ExchangeFailed, Scope.Scope> =>
   Effect.flatMap(openSpan(post.url), (span) =>
     Effect.flatMap(Effect.scope, (scope) => {
@@ -140,7 +142,7 @@ export const postForStream = (post: StreamedPost): Effect.Effect<StreamedRespons
 
 export class BodyOversized extends Data.TaggedError("BodyOversized")<object> {}
 
-/** Reads a whole body of at most `limit` bytes. */
+/** Reads a complete body of at most `limit` bytes. */
 export const readBodyText = <E>(
   bytes: ChunkSource<Uint8Array, E>,
   limit = maximumBufferedBytes

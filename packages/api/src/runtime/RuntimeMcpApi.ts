@@ -20,5 +20,5 @@ const call = HttpApiEndpoint.post("call", runtimeMcpPath)
   .addError(TurnNotInProgressBody)
   .middleware(RuntimeAuth)
 
-/** Tools of MCP servers for runtimes. The secrets of the servers stay in the backend. */
+/** Tools of MCP servers, for runtimes. The servers' secrets stay in the backend. */
 export class RuntimeMcpApi extends HttpApiGroup.make("runtimeMcp").add(call) {}

@@ -21,5 +21,5 @@ const recall = HttpApiEndpoint.post("recall", runtimeRecallPath)
   .addError(AgentNotInInstanceBody)
   .middleware(RuntimeAuth)
 
-/** Agents' memory for runtimes. */
+/** Memory of agents, for runtimes. */
 export class RuntimeMemoryApi extends HttpApiGroup.make("runtimeMemory").add(note).add(recall) {}

@@ -41,17 +41,17 @@ export const TurnBudgetExhaustedBody = errorBody(TurnBudgetExhausted, {
   read: (message) => new TurnBudgetExhausted({ limit: message === exhausted.budget ? "budget" : "balance" })
 })
 
-/** The owner of the instance that calls. */
+/** Owner of the calling instance. */
 export class RuntimeOwner extends Context.Tag("@berth/RuntimeOwner")<RuntimeOwner, UserId>() {}
 
-/** Accepts runtime tokens only. Usage is metered on the instance's owner. */
+/** Requires a runtime token. Usage is charged to the owner of the instance. */
 export class RuntimeAuth extends HttpApiMiddleware.Tag<RuntimeAuth>()("RuntimeAuth", {
   provides: RuntimeOwner,
   failure: RuntimeTokenInvalidBody,
   security: { runtimeToken: HttpApiSecurity.bearer }
 }) {}
 
-/** The AI layer for runtimes: server-sent `RuntimeModelEvent`s. */
+/** AI layer for runtimes; responds with server-sent `RuntimeModelEvent`s. */
 const complete = HttpApiEndpoint.post("complete", runtimeModelPath)
   .setPayload(RuntimeModelRequest)
   .addSuccess(EventStream)

@@ -19,5 +19,5 @@ const open = HttpApiEndpoint.post("open", runtimePagesPath)
   .addError(TurnNotInProgressBody)
   .middleware(RuntimeAuth)
 
-/** Web pages for runtimes, whose networks have no way out. */
+/** Web pages for runtimes, whose networks have no internet access. */
 export class RuntimePagesApi extends HttpApiGroup.make("runtimePages").add(open) {}

@@ -21,7 +21,10 @@ const isConversation = (value: unknown) =>
   isShort(value["id"], 100) &&
   isShort(value["agentName"], 1000)
 
-/** Hot path: checks the model call of an agent without tools by hand. Its schema would return it unchanged; it decodes any other. */
+/**
+ * Hot path: checks a model call of an agent without tools without its schema, which would return it unchanged; other
+ * bodies are decoded by the schema.
+ */
 export const isPlainRuntimeRequest = (value: unknown): value is RuntimeModelRequest => {
   if (!Predicate.isReadonlyRecord(value)) return false
   const { agentId, conversation, maxTokens, messageId, messages, model, temperature, tools } = value

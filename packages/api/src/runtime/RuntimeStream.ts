@@ -9,14 +9,14 @@ import { type IdleTimeouts, makeIdleTimeouts } from "@berth/domain/ai/streams/Id
 import { Clock, Data, Duration, Effect, Either, Option, Predicate, Schema, Scope, Stream } from "effect"
 import { makeSseParser } from "../http/Sse.ts"
 
-/** Why a runtime stream did not reach `done`. */
+/** Reason for which a runtime stream did not reach `done`. */
 export type RuntimeStreamProblem = Data.TaggedEnum<{
   Truncated: {}
-  /** An event outside the contract. */
+  /** An event violates the contract. */
   Malformed: {}
   /** An event, the text of all deltas or the data of all events exceeds its limit. */
   Oversized: {}
-  /** The other side sent an `error` event. */
+  /** The peer sent an `error` event. */
   Failed: { readonly message: string }
 }>
 export const RuntimeStreamProblem = Data.taggedEnum<RuntimeStreamProblem>()
@@ -26,7 +26,7 @@ type Event =
   | { readonly type: "done" | "tool" | "tool-call" | "compacted" | "opened" | "failed" | "invalid" }
   | { readonly type: "error"; readonly message: string }
 
-/** Characters of one event, of the text of all deltas, and of the data of all events before `done`. */
+/** Maximum characters of an event, of the text of all deltas, and of the data of all events before `done`. */
 export interface RuntimeStreamLimits {
   readonly event: number
   readonly text: number
@@ -34,22 +34,22 @@ export interface RuntimeStreamLimits {
 }
 
 const mebibyte = 1024 * 1024
-/** `done` carries a whole reply, so the parser admits it; any other event is smaller. */
+/** `done` contains a complete reply, so the parser accepts this size; other events are smaller. */
 const maximumReplyEvent = 4 * mebibyte
 export const runtimeStreamLimits: RuntimeStreamLimits = { event: mebibyte, text: 4 * mebibyte, data: 16 * mebibyte }
 
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
-/** Hot path: a delta, read without its schema. */
+/** Hot path: reads a delta without its schema. */
 const readDelta = (json: unknown): ModelDelta | null =>
   Predicate.isRecord(json) && json["type"] === "delta" && Predicate.isString(json["text"])
     ? { type: "delta", text: json["text"] }
     : null
 
 export interface RuntimeStreamTimeouts<E> {
-  /** Between two chunks of bytes: keep-alive comments count. */
+  /** Maximum time between two chunks of bytes; keep-alive comments count. */
   readonly idle: Duration.DurationInput
-  /** The whole stream. */
+  /** Maximum time of the whole stream. */
   readonly total: Duration.DurationInput
   readonly onTimeout: () => E
   /** Idle timeouts shared with other streams. Default: timers of this stream only. */
@@ -58,10 +58,10 @@ export interface RuntimeStreamTimeouts<E> {
 
 type Good<A extends Event> = Exclude<A, { readonly type: "error" }> | ModelDelta
 
-/** Events up to `done`. */
+/** Events until `done`. */
 export type RuntimeSource<A extends Event, E> = ChunkSource<Good<A>, E | RuntimeStreamProblem>
 
-/** Parses bytes into events up to `done`; everything else is a problem. */
+/** Parses bytes into events until `done`; everything else is a problem. */
 const makeEventParser = <A extends Event, I>(schema: Schema.Schema<A, I>, limits: RuntimeStreamLimits) => {
   const decode = Schema.decodeUnknownEither(schema)
   const isGood = (event: A): event is Exclude<A, { readonly type: "error" }> => event.type !== "error"
@@ -74,7 +74,7 @@ const makeEventParser = <A extends Event, I>(schema: Schema.Schema<A, I>, limits
 
   const readData = (data: string, good: Array<Good<A>>) => {
     if (isDone || problem !== undefined) return
-    // The text alone does not bound the number of deltas, which can be empty.
+    // Deltas can be empty, so the text alone does not bound their number.
     dataLength += data.length
     const isOversized = data.length > limits.event || dataLength > limits.data
     const json = Option.getOrUndefined(parseJson(data))
@@ -107,7 +107,7 @@ const makeEventParser = <A extends Event, I>(schema: Schema.Schema<A, I>, limits
   }
 }
 
-/** Hot path: reads a source's events up to `done`; fails for everything else, and when it stops sending or does not end. */
+/** Hot path: reads a source's events until `done`; fails for any other event, for a timeout, and for a missing end. */
 export const readRuntimeSource =
   <A extends Event, I, E2>(
     schema: Schema.Schema<A, I>,
@@ -139,7 +139,7 @@ export const readRuntimeSource =
       return { ...source, poll }
     })
 
-/** The same for a stream. */
+/** As `readRuntimeSource`, for a stream. */
 export const readRuntimeEvents =
   <A extends Event, I, E2>(...of: Parameters<typeof readRuntimeSource<A, I, E2>>) =>
   <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<Good<A>, E | E2 | RuntimeStreamProblem> =>

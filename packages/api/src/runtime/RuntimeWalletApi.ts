@@ -20,5 +20,5 @@ const call = HttpApiEndpoint.post("call", runtimeWalletPath)
   .addError(RateLimitExceededBody)
   .middleware(RuntimeAuth)
 
-/** The wallet skill of agents for runtimes: the backend decides, signs and sends. */
+/** Wallet skill of agents, for runtimes: the backend decides, signs and sends. */
 export class RuntimeWalletApi extends HttpApiGroup.make("runtimeWallet").add(call) {}

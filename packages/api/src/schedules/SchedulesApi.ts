@@ -32,12 +32,14 @@ import {
 const RunView = Schema.Struct({
   id: AgentRunId,
   status: AgentRunState,
-  dueAt: Schema.NullOr(Timestamp).annotations({ description: "The time of the schedule; null for a run by request" }),
-  reason: Schema.NullOr(Schema.String).annotations({ description: "Why the run did not succeed" }),
+  dueAt: Schema.NullOr(Timestamp).annotations({
+    description: "Time of the schedule; null for a run without a schedule"
+  }),
+  reason: Schema.NullOr(Schema.String).annotations({ description: "Reason for a run without success" }),
   result: Schema.NullOr(Schema.String).annotations({ description: "The agent's reply, or the tool's result" }),
   units: Schema.NullOr(Schema.Int).annotations({ description: "Units charged; null until the end" }),
   repeats: Schema.Int.annotations({
-    description: "Further times of a refused run within a minute of its end, which have no runs of their own"
+    description: "Number of later times refused with this run within a minute of its end; they have no separate runs"
   }),
   createdAt: Timestamp,
   startedAt: Schema.NullOr(Timestamp),
@@ -46,7 +48,7 @@ const RunView = Schema.Struct({
 
 const fields = {
   cron: Schema.String.pipe(Schema.maxLength(maximumCronLength)).annotations({
-    description: "5 fields (minute, hour, day of the month, month, day of the week), or 6 with the second in front"
+    description: "5 fields (minute, hour, day of the month, month, day of the week), or 6 with the second first"
   }),
   timezone: Schema.String.annotations({ description: "IANA time zone, for example Europe/London" }),
   prompt: Schema.NullOr(Schema.String).annotations({ description: "Message to the agent; either this or `skillId`" }),
@@ -54,7 +56,7 @@ const fields = {
   input: Schema.NullOr(SkillInput),
   onMissed: OnMissed.annotations({
     description:
-      "For times at which no worker ran: `once` runs once for all, `all` up to ten of the newest, `skip` none. All are in the history"
+      "For times at which no worker ran: `once` runs once for all, `all` up to ten of the newest, `skip` none. The history lists all"
   }),
   enabled: Schema.Boolean.annotations({ description: "False pauses the schedule" })
 }
@@ -62,7 +64,9 @@ const fields = {
 const ScheduleView = Schema.Struct({
   id: ScheduleId,
   ...fields,
-  heartbeat: Schema.Boolean.annotations({ description: "Whether it is `heartbeat` of the agent's configuration" }),
+  heartbeat: Schema.Boolean.annotations({
+    description: "Whether the schedule is `heartbeat` of the agent's configuration"
+  }),
   nextRuns: Schema.Array(Timestamp),
   lastRun: Schema.NullOr(RunView),
   createdAt: Timestamp,
@@ -76,8 +80,8 @@ const runPath = Schema.Struct({ id: AgentId, skillId: Schema.String, runId: Agen
 const list = HttpApiEndpoint.get("list", "/api/agents/:id/schedules")
   .setPath(path)
   .addSuccess(Schema.Struct({ schedules: Schema.Array(ScheduleView), count: Schema.Int, status: Schema.Literal("ok") }))
-  .annotate(OpenApi.Summary, "Schedules of an agent")
-  .annotate(OpenApi.Description, "Oldest first, with the next times and the last run of each.")
+  .annotate(OpenApi.Summary, "List the schedules of an agent")
+  .annotate(OpenApi.Description, "Oldest first, with the next times and the last run of each schedule.")
 
 const create = HttpApiEndpoint.post("create", "/api/agents/:id/schedules")
   .setPath(path)
@@ -102,7 +106,7 @@ const create = HttpApiEndpoint.post("create", "/api/agents/:id/schedules")
   .annotate(OpenApi.Summary, "Create a schedule")
   .annotate(
     OpenApi.Description,
-    "Each time starts one run, which is charged like a message. A time that a change to summer time leaves out runs when the clock has changed; one that a change to winter time repeats runs once. `Idempotency-Key` makes repetitions safe."
+    "Each time starts one run, which is charged like a message. A time skipped by a change to summer time runs after the change; a time repeated by a change to winter time runs once. `Idempotency-Key` makes repetitions safe."
   )
 
 const change = HttpApiEndpoint.patch("change", "/api/agents/:id/schedules/:scheduleId")
@@ -125,8 +129,8 @@ const change = HttpApiEndpoint.patch("change", "/api/agents/:id/schedules/:sched
   .addError(SkillNotFoundBody)
   .addError(SkillDisabledBody)
   .addError(SkillInputInvalidBody)
-  .annotate(OpenApi.Summary, "Change a schedule")
-  .annotate(OpenApi.Description, "Absent members stay. `enabled: false` pauses the schedule.")
+  .annotate(OpenApi.Summary, "Update a schedule")
+  .annotate(OpenApi.Description, "Absent members remain unchanged. `enabled: false` pauses the schedule.")
 
 const remove = HttpApiEndpoint.del("remove", "/api/agents/:id/schedules/:scheduleId")
   .setPath(schedulePath)
@@ -134,7 +138,7 @@ const remove = HttpApiEndpoint.del("remove", "/api/agents/:id/schedules/:schedul
   .addError(ScheduleNotFoundBody)
   .addError(HeartbeatNotChangeableBody)
   .annotate(OpenApi.Summary, "Delete a schedule")
-  .annotate(OpenApi.Description, "Its history is deleted too.")
+  .annotate(OpenApi.Description, "Deletes its history too.")
 
 const runs = HttpApiEndpoint.get("runs", "/api/agents/:id/schedules/:scheduleId/runs")
   .setPath(schedulePath)
@@ -149,10 +153,10 @@ const runs = HttpApiEndpoint.get("runs", "/api/agents/:id/schedules/:scheduleId/
     })
   )
   .addError(ScheduleNotFoundBody)
-  .annotate(OpenApi.Summary, "Runs of a schedule")
+  .annotate(OpenApi.Summary, "List the runs of a schedule")
   .annotate(
     OpenApi.Description,
-    "Newest first, with skipped and missed ones and their reasons. The newest 1,000 are kept, for 30 days."
+    "Newest first, including skipped and missed runs with their reasons. The newest 1,000 are kept for 30 days."
   )
 
 export class SchedulesApi extends HttpApiGroup.make("schedules")
@@ -177,22 +181,22 @@ const start = HttpApiEndpoint.post("start", "/api/agents/:id/skills/:skillId/run
   .annotate(OpenApi.Summary, "Run a skill")
   .annotate(
     OpenApi.Description,
-    `Runs one tool of an enabled skill in the agent's instance, in the background. \`input.tool\` may be absent for a skill with one tool. A run that succeeds costs a unit. At most ${maximumSkillRunsInProgress} runs of an agent are in progress. \`Idempotency-Key\` makes repetitions safe.`
+    `Runs one tool of an enabled skill in the agent's instance, in the background. \`input.tool\` may be absent for a skill with one tool. A successful run costs one unit. An agent has at most ${maximumSkillRunsInProgress} runs in progress. \`Idempotency-Key\` makes repetitions safe.`
   )
 
 const read = HttpApiEndpoint.get("read", "/api/agents/:id/skills/:skillId/runs/:runId")
   .setPath(runPath)
   .addSuccess(Schema.Struct({ run: RunView, status: Schema.Literal("ok") }))
   .addError(AgentRunNotFoundBody)
-  .annotate(OpenApi.Summary, "A run of a skill")
-  .annotate(OpenApi.Description, "`status` of the run is its progress.")
+  .annotate(OpenApi.Summary, "Retrieve a run of a skill")
+  .annotate(OpenApi.Description, "`status` is the progress of the run.")
 
 const cancel = HttpApiEndpoint.del("cancel", "/api/agents/:id/skills/:skillId/runs/:runId")
   .setPath(runPath)
   .addSuccess(Schema.Struct({ run: RunView, success: Schema.Boolean }))
   .addError(AgentRunNotFoundBody)
   .annotate(OpenApi.Summary, "Cancel a run of a skill")
-  .annotate(OpenApi.Description, "Without effect on a run that has ended. A tool that runs already finishes.")
+  .annotate(OpenApi.Description, "No effect on a run that has ended. A running tool finishes.")
 
 export class SkillRunsApi extends HttpApiGroup.make("skillRuns")
   .add(start)
@@ -202,7 +206,7 @@ export class SkillRunsApi extends HttpApiGroup.make("skillRuns")
   .annotateEndpointsContext(acceptApiKeys("agents"))
   .addError(InternalFailureBody) {}
 
-/** A run on the wire. */
+/** Converts a run to its body. */
 export const viewRun = ({ agentId: _agentId, skillId: _skillId, state, ...run }: AgentRun) => ({
   ...run,
   status: state

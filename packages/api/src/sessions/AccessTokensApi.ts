@@ -4,7 +4,7 @@ import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SessionAuth } from "./SessionAuth.ts"
 
-/** POST /api/auth/token: an access token, valid for 15 minutes and at most as long as the session. */
+/** Issues an access token, valid for 15 minutes and at most as long as the session. */
 const issue = HttpApiEndpoint.post("issue", "/api/auth/token")
   .addSuccess(
     Schema.Struct({
@@ -23,7 +23,7 @@ export const JsonWebKey = Schema.Struct({
   use: Schema.Literal("sig")
 }).annotations({ identifier: "JsonWebKey" })
 
-/** GET /.well-known/jwks.json: the public keys that verify access tokens. */
+/** Lists the public keys that verify access tokens. */
 const keys = HttpApiEndpoint.get("keys", "/.well-known/jwks.json").addSuccess(
   Schema.Struct({ keys: Schema.Array(JsonWebKey) })
 )

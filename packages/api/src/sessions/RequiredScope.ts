@@ -3,15 +3,18 @@ import { OpenApi } from "@effect/platform"
 import { Context, identity } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
 
-/** Scope that an endpoint requires of an API key; null refuses every key. Within a request, that of its route. */
+/** Scope that an endpoint requires of an API key; null rejects every key. During a request, that of its route. */
 export class RequiredScope extends Context.Reference<RequiredScope>()("@berth/RequiredScope", {
   defaultValue: (): ApiKeyScope | null => null
 }) {}
 
-/** Name of the security scheme of API keys. */
+/** Security scheme of API keys. */
 export const apiKeyScheme = "apiKey"
 
-/** Opens an endpoint to API keys of a scope; for groups by `annotateEndpointsContext`. `document` changes its OpenAPI operation. */
+/**
+ * Accepts API keys with a scope at an endpoint; for groups by `annotateEndpointsContext`. `document` changes the
+ * OpenAPI operation.
+ */
 export const acceptApiKeys = (
   scope: ApiKeyScope,
   document: (operation: Record<string, unknown>) => Record<string, unknown> = identity
@@ -20,7 +23,7 @@ export const acceptApiKeys = (
     Context.add(OpenApi.Transform, (operation) => {
       const declared: unknown = operation["security"]
       const schemes: ReadonlyArray<unknown> = Array.isArray(declared) ? declared : []
-      // Without a scheme of a middleware, the credential is optional.
+      // Without a middleware's scheme, the credential is optional.
       const security = schemes.length > 0 ? schemes : [{}, { session: [] }]
       return document({ ...operation, security: [...security, { [apiKeyScheme]: [] }], "x-required-scope": scope })
     })

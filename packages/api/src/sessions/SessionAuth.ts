@@ -20,22 +20,22 @@ export const RecentSignInRequiredBody = plainErrorBody(RecentSignInRequired, {
   message: "Your sign-in is more than 10 minutes old. Sign in again, then repeat the request."
 })
 
-/** Documentation only: the name varies by configuration (`__Host-` on https, the port in development). */
+/** Documentation only, since the name depends on configuration (`__Host-` on https, the port in development). */
 export const sessionCookie = HttpApiSecurity.apiKey({ in: "cookie", key: "berth_session" }).pipe(
-  HttpApiSecurity.annotate(OpenApi.Description, "The session cookie set at sign-in")
+  HttpApiSecurity.annotate(OpenApi.Description, "The session cookie, set at sign-in")
 )
 
-/** Errors of routes that take a credential. */
+/** Errors of routes with authentication. */
 export const AuthenticationErrors = Schema.Union(AuthenticationRequiredBody, ScopeMissingBody)
 
-/** Requires a session, and refuses API keys. */
+/** Requires a session; rejects API keys. */
 export class SessionAuth extends HttpApiMiddleware.Tag<SessionAuth>()("SessionAuth", {
   provides: CurrentUser,
   failure: AuthenticationErrors,
   security: { session: sessionCookie }
 }) {}
 
-/** Requires a session, or an API key with the scope that the endpoint declares by `acceptApiKeys`. */
+/** Requires a session, or an API key with the scope declared by `acceptApiKeys`. */
 export class PrincipalAuth extends HttpApiMiddleware.Tag<PrincipalAuth>()("PrincipalAuth", {
   provides: Principal,
   failure: AuthenticationErrors,
@@ -44,7 +44,7 @@ export class PrincipalAuth extends HttpApiMiddleware.Tag<PrincipalAuth>()("Princ
 
 export class OptionalUser extends Context.Tag("@berth/OptionalUser")<OptionalUser, Option.Option<User>>() {}
 
-/** Provides the user of a session or API key, if any. Only an invalid bearer token is 401. */
+/** Provides the user of a session or API key, if any. 401 only for an invalid bearer token. */
 export class OptionalPrincipalAuth extends HttpApiMiddleware.Tag<OptionalPrincipalAuth>()("OptionalPrincipalAuth", {
   provides: OptionalUser,
   failure: AuthenticationErrors

@@ -16,7 +16,7 @@ export const SignInSessionNotFoundBody = plainErrorBody(SignInSessionNotFound, {
 export const SignInSession = Schema.Struct({
   id: SessionId.annotations({ description: "Identifies the session; grants no access" }),
   createdAt: Timestamp,
-  lastSeenAt: Timestamp.annotations({ description: "To within five minutes" }),
+  lastSeenAt: Timestamp.annotations({ description: "Precise to five minutes" }),
   userAgent: Schema.NullOr(Schema.String).annotations({
     description: "User agent at the sign-in, at most 256 characters"
   }),
@@ -26,12 +26,12 @@ export const SignInSession = Schema.Struct({
   current: Schema.Boolean.annotations({ description: "Whether it is the session of this request" })
 }).annotations({ identifier: "SignInSession" })
 
-/** GET /api/auth/sessions: newest first. */
+/** Newest first. */
 const list = HttpApiEndpoint.get("list", "/api/auth/sessions")
   .addSuccess(Schema.Struct({ sessions: Schema.Array(SignInSession) }))
   .middleware(SessionAuth)
 
-/** DELETE /api/auth/sessions/:id: ends one of the caller's sessions; the current one is signed out. */
+/** Ends a session of the caller; the current session is signed out. */
 const revoke = HttpApiEndpoint.del("revoke", "/api/auth/sessions/:id")
   .setPath(Schema.Struct({ id: SessionId }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))

@@ -29,7 +29,7 @@ export const SignedIn = Schema.Struct({
   url: Schema.String.annotations({ description: "Path to continue at, on this service" })
 }).annotations({ identifier: "SignedIn" })
 
-/** POST /api/auth/callback/credentials: JSON returns JSON, a form redirects. Both set the session cookie. */
+/** JSON returns JSON; a form redirects. Both set the session cookie. */
 const credentials = HttpApiEndpoint.post("credentials", "/api/auth/callback/credentials")
   .setPayload(
     Schema.Union(
@@ -46,7 +46,7 @@ const credentials = HttpApiEndpoint.post("credentials", "/api/auth/callback/cred
   .addError(RateLimitExceededBody)
   .middleware(SignInLimit)
 
-/** POST /api/auth/signout: ends the session, if any. An API key cannot sign out. */
+/** Ends the session, if any. API keys cannot sign out. */
 const signOut = HttpApiEndpoint.post("signOut", "/api/auth/signout")
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
   .addError(AuthenticationErrors)
@@ -57,7 +57,6 @@ export const CurrentSession = Schema.Struct({
   expiresAt: Schema.NullOr(Timestamp)
 }).annotations({ identifier: "CurrentSession" })
 
-/** GET /api/auth/session */
 const current = HttpApiEndpoint.get("current", "/api/auth/session")
   .addSuccess(CurrentSession)
   .addError(AuthenticationErrors)

@@ -17,14 +17,14 @@ const path = Schema.Struct({ id: AgentId })
 const required = (description: string) =>
   Schema.NonEmptyString.annotations({ message: () => "is required", description, jsonSchema: { minLength: 1 } })
 
-/** GET /api/agents/:id/verify?type=: a text to sign, valid once and for ten minutes. A new one replaces it. */
+/** Returns a single-use text to sign, valid for ten minutes. A new text replaces it. */
 const challenge = HttpApiEndpoint.get("challenge", "/api/agents/:id/verify")
   .setPath(path)
   .setUrlParams(payload({ type: VerificationType }))
   .addSuccess(
     Schema.Struct({
       message: Schema.String.annotations({
-        description: "The text for the wallet to sign; its UTF-8 bytes are the challenge for WebAuthn. eas needs none"
+        description: "Text for the wallet to sign; its UTF-8 bytes are the challenge for WebAuthn. Not used for eas"
       }),
       nonce: Schema.String,
       expiresAt: Timestamp
@@ -44,7 +44,6 @@ const claim = <Type extends VerificationType, Fields extends Schema.Struct.Field
 
 const walletSignature = required("The wallet's signature of the challenge, 0x and hex digits")
 
-/** POST /api/agents/:id/verify */
 const verify = HttpApiEndpoint.post("verify", "/api/agents/:id/verify")
   .setPath(path)
   .setPayload(
@@ -67,7 +66,6 @@ const verify = HttpApiEndpoint.post("verify", "/api/agents/:id/verify")
   .addError(RateLimitExceededBody)
   .middleware(AgentOwner)
 
-/** GET /api/agents/:id/verification */
 const verification = HttpApiEndpoint.get("verification", "/api/agents/:id/verification")
   .setPath(path)
   .addSuccess(
@@ -77,18 +75,17 @@ const verification = HttpApiEndpoint.get("verification", "/api/agents/:id/verifi
   )
   .middleware(AgentOwner)
 
-/** GET /api/agents/:id/verification/evidence */
 const evidence = HttpApiEndpoint.get("evidence", "/api/agents/:id/verification/evidence")
   .setPath(path)
   .addSuccess(
     Schema.Struct({
-      walletAddress: Schema.NullOr(WalletAddress).annotations({ description: "The wallet that the proof is about" }),
-      ensName: Schema.NullOr(Schema.String).annotations({ description: "The wallet's primary name, for ens" })
+      walletAddress: Schema.NullOr(WalletAddress).annotations({ description: "Wallet that the proof concerns" }),
+      ensName: Schema.NullOr(Schema.String).annotations({ description: "Primary name of the wallet, for ens" })
     }).annotations({ identifier: "VerificationEvidence" })
   )
   .middleware(AgentOwner)
 
-/** DELETE /api/agents/:id/verify: removes the verification and the registered authenticators. */
+/** Removes the verification and the registered authenticators. */
 const unverify = HttpApiEndpoint.del("unverify", "/api/agents/:id/verify")
   .setPath(path)
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
@@ -114,7 +111,7 @@ const RegistrationOptions = Schema.Struct({
   description: "For PublicKeyCredential.parseCreationOptionsFromJSON"
 })
 
-/** POST /api/agents/:id/verify/webauthn: without `credential` starts a registration, with it completes the registration. */
+/** Without `credential`, starts a registration; with it, completes the registration. */
 const registerAuthenticator = HttpApiEndpoint.post("registerAuthenticator", "/api/agents/:id/verify/webauthn")
   .setPath(path)
   .setPayload(

@@ -33,10 +33,10 @@ const Micros = Schema.transform(
 )
 
 const LimitFields = {
-  perCall: Micros.annotations({ description: "Most of one payment" }),
-  perDay: Micros.annotations({ description: "Most of the payments of a UTC day" }),
-  perAgent: Micros.annotations({ description: "Most of all payments of the agent" }),
-  confirmAbove: Micros.annotations({ description: "Payments above wait for the owner's approval" })
+  perCall: Micros.annotations({ description: "Maximum of one payment" }),
+  perDay: Micros.annotations({ description: "Maximum of a UTC day's payments" }),
+  perAgent: Micros.annotations({ description: "Maximum of all payments of the agent" }),
+  confirmAbove: Micros.annotations({ description: "Larger payments require the owner's approval" })
 }
 const WalletLimits = Schema.Struct(LimitFields).annotations({
   identifier: "WalletLimits",
@@ -46,7 +46,7 @@ const WalletLimits = Schema.Struct(LimitFields).annotations({
 const readLimits = HttpApiEndpoint.get("readLimits", "/api/agents/:id/wallet-limits")
   .setPath(path)
   .addSuccess(Schema.Struct({ limits: WalletLimits }))
-  .annotate(OpenApi.Summary, "Spend limits of an agent's wallet skill")
+  .annotate(OpenApi.Summary, "Retrieve the spend limits of an agent's wallet skill")
 
 const changeLimits = HttpApiEndpoint.put("changeLimits", "/api/agents/:id/wallet-limits")
   .setPath(path)
@@ -57,7 +57,7 @@ const changeLimits = HttpApiEndpoint.put("changeLimits", "/api/agents/:id/wallet
   .annotate(OpenApi.Summary, "Set the spend limits of an agent's wallet skill")
   .annotate(
     OpenApi.Description,
-    "By a session of the owner only; neither API keys nor agents can change limits. Raising one requires a recent sign-in."
+    "Requires a session of the owner; neither API keys nor agents can change limits. Raising a limit requires a recent sign-in."
   )
 
 const WalletPaymentView = Schema.Struct({
@@ -82,7 +82,7 @@ const listPayments = HttpApiEndpoint.get("listPayments", "/api/agents/:id/wallet
       payments: Schema.Array(WalletPaymentView)
     })
   )
-  .annotate(OpenApi.Summary, "Payments of an agent's wallet skill, newest first")
+  .annotate(OpenApi.Summary, "List the payments of an agent's wallet skill")
 
 export const SpendLimitExceededBody = errorBody(SpendLimitExceeded, {
   status: 400,
@@ -116,7 +116,7 @@ const decidePayment = HttpApiEndpoint.post("decidePayment", "/api/agents/:id/wal
   .annotate(OpenApi.Summary, "Approve or refuse a pending payment")
   .annotate(
     OpenApi.Description,
-    "Approving requires a recent sign-in. Limits hold for approved payments too. A transfer is sent at once; an approved x402 payment is made when the agent repeats its call."
+    "Approval requires a recent sign-in. The limits apply to approved payments too. A transfer is sent at once; an approved x402 payment is made when the agent repeats its call."
   )
 
 export class AgentWalletApi extends HttpApiGroup.make("agentWallet")

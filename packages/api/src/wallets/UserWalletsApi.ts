@@ -38,7 +38,7 @@ const UserWalletView = Schema.Struct({
   network,
   hasWallet: Schema.Boolean,
   createdAt: Schema.optionalWith(Timestamp, { exact: true }),
-  message: Schema.optionalWith(Schema.String, { exact: true }).annotations({ description: "When there is no wallet" })
+  message: Schema.optionalWith(Schema.String, { exact: true }).annotations({ description: "Present without a wallet" })
 }).annotations({ identifier: "UserWallet" })
 
 const read = HttpApiEndpoint.get("read", "/api/wallet")
@@ -46,10 +46,10 @@ const read = HttpApiEndpoint.get("read", "/api/wallet")
   .addError(AuthenticationRequiredBody)
   .addError(ScopeMissingBody)
   .addError(RateLimitExceededBody)
-  .annotate(OpenApi.Summary, "Wallet of the caller, or of the developer platform")
+  .annotate(OpenApi.Summary, "Retrieve the wallet of the caller or of the developer platform")
   .annotate(
     OpenApi.Description,
-    "With a configured developer platform: its features, without authentication. Otherwise the user wallet of the session. While the chain is unreachable, `balance` is the last known one and a `Warning` header is set."
+    "With a configured developer platform: its features, without authentication. Otherwise: the user wallet of the session. While the chain is unreachable, `balance` is the last known one and a `Warning` header is set."
   )
 
 const CreatedWallet = Schema.Struct({ address: WalletAddress, network, message: Schema.String }).annotations({
@@ -69,10 +69,10 @@ const act = HttpApiEndpoint.post("act", "/api/wallet")
   .addError(UserWalletNotFoundBody)
   .addError(SeedExportDisabledBody)
   .middleware(SessionAuth)
-  .annotate(OpenApi.Summary, "Create the user wallet, or read about its key")
+  .annotate(OpenApi.Summary, "Create the user wallet, or describe its key")
   .annotate(
     OpenApi.Description,
-    "`create` makes the one wallet of the account. `get_seed` describes the wallet: private keys are never exposed. `export_seed` is always 403."
+    "`create` creates the only wallet of the account. `get_seed` describes the wallet: private keys are never exposed. `export_seed` always returns 403."
   )
 
 const AddressView = Schema.Struct({
@@ -88,10 +88,10 @@ const address = HttpApiEndpoint.get("address", "/api/wallet/address")
   .addSuccess(AddressView)
   .addError(AuthenticationRequiredBody)
   .addError(ScopeMissingBody)
-  .annotate(OpenApi.Summary, "Address of the user wallet")
+  .annotate(OpenApi.Summary, "Retrieve the address of the user wallet")
   .annotate(
     OpenApi.Description,
-    "Without a session or a wallet: `authenticated: false` with a message. When the service lacks the key of the wallet: with `error` and `setup`."
+    "Without a session or a wallet: `authenticated: false` with a message. If the service lacks the key of the wallet: with `error` and `setup`."
   )
 
 const DeveloperWallet = Schema.Struct({
@@ -112,7 +112,7 @@ const createDeveloperWallet = HttpApiEndpoint.post("createDeveloperWallet", "/ap
   .annotate(OpenApi.Summary, "Create a wallet at the developer platform")
   .annotate(
     OpenApi.Description,
-    "Without authentication. Every request creates a wallet of its own; a repetition with the same `Idempotency-Key` returns the same wallet."
+    "Requires no authentication. Every request creates a separate wallet; a repetition with the same `Idempotency-Key` returns the same wallet."
   )
 
 const describeImport = HttpApiEndpoint.get("describeImport", "/api/wallet/cdp")
@@ -123,7 +123,7 @@ const describeImport = HttpApiEndpoint.get("describeImport", "/api/wallet/cdp")
       supportedChains: Schema.Array(Schema.Literal("base", "base-sepolia"))
     }).annotations({ identifier: "SupportedWallet" })
   )
-  .annotate(OpenApi.Summary, "Supported kind of imported wallets and its chains")
+  .annotate(OpenApi.Summary, "Describe the supported wallet imports")
 
 const importKey = HttpApiEndpoint.post("importKey", "/api/wallet/cdp")
   .setPayload(payload({ privateKey: Schema.optionalWith(SecretText, { nullable: true }) }))
@@ -138,7 +138,7 @@ const importKey = HttpApiEndpoint.post("importKey", "/api/wallet/cdp")
   .annotate(OpenApi.Summary, "Store the key of a wallet")
   .annotate(
     OpenApi.Description,
-    "The key is encrypted for the user and never returned; without `privateKey` one is generated. Idempotent for the stored key; a second key is 400, since the first may hold funds."
+    "The key is encrypted for the user and never returned; without `privateKey`, one is generated. Idempotent for the stored key; 400 for a different key, since the stored one may hold funds."
   )
 
 export class UserWalletsApi extends HttpApiGroup.make("userWallets")

@@ -68,7 +68,7 @@ const endpointFields = {
 }
 const EndpointView = Schema.Struct(endpointFields).annotations({ identifier: "WebhookEndpoint" })
 const secret = Schema.Redacted(Schema.String).annotations({
-  description: "Verifies deliveries; shown only here. The form of Standard Webhooks: whsec_…"
+  description: "Verifies deliveries; shown only once. In the format of Standard Webhooks: whsec_…"
 })
 
 const DeliveryView = Schema.Struct({
@@ -89,7 +89,7 @@ const Replay = payload({
   since: Schema.optional(Timestamp).annotations({ description: "Start of a range of events" }),
   until: Schema.optional(Timestamp).annotations({ description: "End of the range; default: now" }),
   failedOnly: Schema.optional(Schema.Boolean).annotations({
-    description: "Default: true. False: also events that were delivered"
+    description: "Default: true. False includes delivered events"
   })
 })
 
@@ -106,7 +106,7 @@ const create = HttpApiEndpoint.post("create", "/api/webhooks/endpoints")
       url: Schema.String.annotations({ description: "Public https address; redirects are not followed" }),
       events: Schema.NonEmptyArray(DomainEventKind),
       ordered: Schema.optionalWith(Schema.Boolean, { default: () => false }).annotations({
-        description: "Deliver one event at a time, in order: a failing delivery holds up those after it"
+        description: "Whether to deliver one event at a time, in order: a failing delivery delays later ones"
       })
     })
   )
@@ -119,7 +119,7 @@ const create = HttpApiEndpoint.post("create", "/api/webhooks/endpoints")
   .annotate(OpenApi.Summary, "Create a webhook endpoint")
   .annotate(
     OpenApi.Description,
-    `Receives events of your agents; those of accounts (\`user.*\`) are for administrators. The secret is shown once. A user has at most ${maximumEndpointsPerUser} endpoints.`
+    `Receives events of your agents; administrators also receive events of accounts (\`user.*\`). The secret is shown once. A user has at most ${maximumEndpointsPerUser} endpoints.`
   )
 
 const remove = HttpApiEndpoint.del("remove", "/api/webhooks/endpoints/:id")
@@ -127,21 +127,21 @@ const remove = HttpApiEndpoint.del("remove", "/api/webhooks/endpoints/:id")
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
   .addError(WebhookEndpointNotFoundBody)
   .annotate(OpenApi.Summary, "Delete a webhook endpoint")
-  .annotate(OpenApi.Description, "With its secret and its deliveries.")
+  .annotate(OpenApi.Description, "Deletes its secret and its deliveries too.")
 
 const rotateSecret = HttpApiEndpoint.post("rotateSecret", "/api/webhooks/endpoints/:id/rotate-secret")
   .setPath(path)
   .addSuccess(Schema.Struct({ secret, previousValidUntil: Timestamp }))
   .addError(WebhookEndpointNotFoundBody)
   .annotate(OpenApi.Summary, "Replace the secret of a webhook endpoint")
-  .annotate(OpenApi.Description, "For 24 hours deliveries carry the signatures of both secrets.")
+  .annotate(OpenApi.Description, "For 24 hours, deliveries carry the signatures of both secrets.")
 
 const enable = HttpApiEndpoint.post("enable", "/api/webhooks/endpoints/:id/enable")
   .setPath(path)
   .addSuccess(EndpointView)
   .addError(WebhookEndpointNotFoundBody)
   .annotate(OpenApi.Summary, "Enable a webhook endpoint again")
-  .annotate(OpenApi.Description, "Events that it missed are sent by a replay.")
+  .annotate(OpenApi.Description, "A replay sends the events missed while it was disabled.")
 
 const deliveries = HttpApiEndpoint.get("deliveries", "/api/webhooks/endpoints/:id/deliveries")
   .setPath(path)
@@ -152,7 +152,7 @@ const deliveries = HttpApiEndpoint.get("deliveries", "/api/webhooks/endpoints/:i
     })
   )
   .addError(WebhookEndpointNotFoundBody)
-  .annotate(OpenApi.Summary, "Delivery log of a webhook endpoint")
+  .annotate(OpenApi.Summary, "List the deliveries of a webhook endpoint")
   .annotate(
     OpenApi.Description,
     "Newest event first, of the last 30 days. `id` is the header `webhook-id` of every attempt."
@@ -165,10 +165,10 @@ const replay = HttpApiEndpoint.post("replay", "/api/webhooks/endpoints/:id/repla
   .addError(WebhookEndpointNotFoundBody)
   .addError(WebhookDeliveryNotFoundBody)
   .addError(WebhookReplayIncompleteBody)
-  .annotate(OpenApi.Summary, "Send events again")
+  .annotate(OpenApi.Summary, "Replay deliveries of a webhook endpoint")
   .annotate(
     OpenApi.Description,
-    "One delivery, or the events of a range that failed or that the endpoint missed while it was disabled. Every delivery keeps its id."
+    "Repeats one delivery, or those events of a range that failed or that the endpoint missed while it was disabled. Every delivery keeps its id."
   )
 
 export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")

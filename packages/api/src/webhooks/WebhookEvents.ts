@@ -16,11 +16,11 @@ const headers = [
 ]
 
 const responses = {
-  "200": { description: "Received. Every status of 200 to 299 counts; all others are repeated." },
+  "200": { description: "Received. Statuses from 200 to 299 count as success; all others are repeated." },
   "410": { description: "Disables the endpoint." }
 }
 
-/** The section `webhooks` of OpenAPI 3.1: requests that receivers get (Standard Webhooks). */
+/** The section `webhooks` of OpenAPI 3.1: requests to receivers (Standard Webhooks). */
 export const describeWebhooks = (
   definitions: Record<string, JSONSchema.JsonSchema7>,
   definitionPath: string

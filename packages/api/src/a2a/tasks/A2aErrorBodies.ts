@@ -11,7 +11,6 @@ import {
 import { Data, Option, Schema } from "effect"
 import { errorBody, plainErrorBody, reasonErrorBody, fieldsErrorBody } from "../../http/ErrorBody.ts"
 
-/** The version of the protocol. */
 export const a2aVersion = "1.0"
 
 export const A2aTaskNotFoundBody = plainErrorBody(A2aTaskNotFound, {
@@ -60,7 +59,7 @@ export const PushNotificationNotFoundBody = plainErrorBody(PushNotificationNotFo
   message: "The task has no push notification configuration with this id."
 })
 
-/** A method or an operation that the protocol does not have. */
+/** The protocol has no such method or operation. */
 export class A2aMethodNotFound extends Data.TaggedError("A2aMethodNotFound")<object> {}
 export const A2aMethodNotFoundBody = plainErrorBody(A2aMethodNotFound, {
   status: 404,
@@ -68,7 +67,7 @@ export const A2aMethodNotFoundBody = plainErrorBody(A2aMethodNotFound, {
   message: "The protocol has no such method."
 })
 
-/** The domain of the protocol's own reasons, and of the others. */
+/** Domains of error reasons: the protocol's, and the service's. */
 const protocolDomain = "a2a-protocol.org"
 const serviceDomain = "berth"
 
@@ -81,7 +80,7 @@ interface ProtocolError {
 
 const ofProtocol = (rpc: number, reason: string): ProtocolError => ({ rpc, reason, domain: protocolDomain })
 
-/** Errors of the protocol by the code of an error body: sections 5.4 and 9.5 of the specification. */
+/** Errors of the protocol by the code of an error body; sections 5.4 and 9.5 of the specification. */
 const protocolErrors: Readonly<Record<string, ProtocolError>> = {
   a2a_task_not_found: ofProtocol(-32001, "TASK_NOT_FOUND"),
   push_notification_not_found: ofProtocol(-32001, "TASK_NOT_FOUND"),
@@ -98,7 +97,7 @@ const protocolErrors: Readonly<Record<string, ProtocolError>> = {
   internal: { rpc: -32603, reason: "INTERNAL", domain: serviceDomain }
 }
 
-/** Errors of this service, below the codes of the protocol. */
+/** Errors of this service, in a range below the protocol's codes. */
 const findError = (code: string): ProtocolError =>
   protocolErrors[code] ?? { rpc: -32000, reason: code.toUpperCase(), domain: serviceDomain }
 
@@ -132,7 +131,7 @@ const describe = (body: unknown) => {
   return { rpc, given, info, isOfProtocol: domain === protocolDomain }
 }
 
-/** An error body of this service in the shape of the binding HTTP+JSON, with its usual members. Total. */
+/** Converts an error body to the HTTP+JSON binding, keeping its members. Total. */
 export const makeRestFailure = (status: number, body: unknown) => {
   const { given, info, isOfProtocol } = describe(body)
   const code = status === 415 ? 400 : status
@@ -142,8 +141,8 @@ export const makeRestFailure = (status: number, body: unknown) => {
 }
 
 /**
- * The same as a JSON-RPC response without the id of its request. Errors of the protocol have the status 200 and the members
- * of JSON-RPC alone. Total.
+ * Converts an error body to a JSON-RPC response without the request's id. Errors of the protocol have status 200 and
+ * only the members of JSON-RPC. Total.
  */
 export const makeRpcFailure = (status: number, body: unknown) => {
   const { given, info, isOfProtocol, rpc } = describe(body)
@@ -155,7 +154,7 @@ export const makeRpcFailure = (status: number, body: unknown) => {
 
 const a2aPath = /^\/agents\/[^/]+\/a2a(\/|$)/
 
-/** The shape of errors at the paths of the protocol. */
+/** Returns the error format of the protocol's paths. */
 export const findA2aErrorShape = (path: string) => {
   const found = a2aPath.exec(path)
   if (found === null) return undefined

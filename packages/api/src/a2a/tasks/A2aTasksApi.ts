@@ -42,7 +42,7 @@ import {
 } from "./A2aWire.ts"
 import { AgentCard } from "./AgentCard.ts"
 
-/** The agent of the path and the caller, who may communicate with it. */
+/** The agent in the path and the caller, who may communicate with it. */
 export class CurrentA2aPeer extends Context.Tag("@berth/CurrentA2aPeer")<CurrentA2aPeer, A2aPeer>() {}
 
 const peerAuth = {
@@ -51,10 +51,10 @@ const peerAuth = {
   security: { session: sessionCookie }
 }
 
-/** By session, API key or gateway token: 401 without one, then 404 where the caller may not communicate. */
+/** Session, API key or gateway token: 401 without one, then 404 if the caller may not communicate. */
 export class A2aPeerAuth extends HttpApiMiddleware.Tag<A2aPeerAuth>()("A2aPeerAuth", peerAuth) {}
 
-/** The same, and 404 without a credential too. */
+/** As `A2aPeerAuth`, with 404 instead of 401. */
 export class AgentCardAuth extends HttpApiMiddleware.Tag<AgentCardAuth>()("AgentCardAuth", peerAuth) {}
 
 const agentPath = Schema.Struct({ id: AgentId })
@@ -64,10 +64,10 @@ const card = HttpApiEndpoint.get("card", "/agents/:id/.well-known/agent-card.jso
   .setPath(agentPath)
   .addSuccess(AgentCard)
   .addSuccess(HttpApiSchema.Empty(304))
-  .annotate(OpenApi.Summary, "Agent card")
+  .annotate(OpenApi.Summary, "Retrieve an agent card")
   .annotate(
     OpenApi.Description,
-    "Section 4.4 of the A2A protocol 1.0, for its owner and for those that the agent allows. `If-None-Match` is answered with 304."
+    "Section 4.4 of the A2A protocol 1.0. Available to the owner and to callers that the agent allows. 304 if `If-None-Match` matches."
   )
 
 const rpc = HttpApiEndpoint.post("rpc", "/agents/:id/a2a")
@@ -75,7 +75,7 @@ const rpc = HttpApiEndpoint.post("rpc", "/agents/:id/a2a")
   .setPayload(RpcRequest)
   .addSuccess(RpcResponse)
   .addSuccess(EventStream)
-  .annotate(OpenApi.Summary, "A2A protocol, JSON-RPC binding")
+  .annotate(OpenApi.Summary, "Call a method of the A2A protocol by JSON-RPC")
   .annotate(
     OpenApi.Description,
     "Section 9 of the A2A protocol 1.0, with the header `A2A-Version: 1.0`. Streaming methods respond with server-sent events."
@@ -84,8 +84,8 @@ const rpc = HttpApiEndpoint.post("rpc", "/agents/:id/a2a")
 const extendedCard = HttpApiEndpoint.get("extendedCard", "/agents/:id/a2a/extendedAgentCard")
   .setPath(agentPath)
   .addSuccess(AgentCard)
-  .annotate(OpenApi.Summary, "Extended agent card")
-  .annotate(OpenApi.Description, "To the owner of the agent, with every skill that the agent uses.")
+  .annotate(OpenApi.Summary, "Retrieve an extended agent card")
+  .annotate(OpenApi.Description, "Available to the owner of the agent; contains every skill that the agent uses.")
 
 const operation = Schema.String.annotations({
   description: "`message:send` or `message:stream`",
@@ -99,17 +99,17 @@ const send = HttpApiEndpoint.post("send", "/agents/:id/a2a/:operation")
   .annotate(OpenApi.Summary, "Send a message to an agent by the A2A protocol")
   .annotate(
     OpenApi.Description,
-    "Section 11 of the A2A protocol 1.0. `message:send` waits for the end of the task; `message:stream` responds with server-sent events. The turn is charged to the owner of the agent."
+    "Section 11 of the A2A protocol 1.0. `message:send` waits for the end of the task; `message:stream` responds with server-sent events. The owner of the agent is charged for the turn."
   )
 
 const list = HttpApiEndpoint.get("list", "/agents/:id/a2a/tasks")
   .setPath(agentPath)
   .setUrlParams(ListTasksQuery)
   .addSuccess(TaskList)
-  .annotate(OpenApi.Summary, "Your tasks at an agent")
+  .annotate(OpenApi.Summary, "List your tasks at an agent")
   .annotate(
     OpenApi.Description,
-    "Newest first, of the last 30 days. `status` is a state of the protocol, such as TASK_STATE_WORKING."
+    "Tasks of the last 30 days, newest first. `status` is a state of the protocol, such as TASK_STATE_WORKING."
   )
 
 const find = HttpApiEndpoint.get("find", "/agents/:id/a2a/tasks/:taskId")
@@ -117,10 +117,10 @@ const find = HttpApiEndpoint.get("find", "/agents/:id/a2a/tasks/:taskId")
   .setUrlParams(TaskQuery)
   .addSuccess(Task)
   .addSuccess(EventStream)
-  .annotate(OpenApi.Summary, "A task")
+  .annotate(OpenApi.Summary, "Retrieve a task")
   .annotate(
     OpenApi.Description,
-    "`<taskId>:subscribe` streams a task in progress from its first event, or behind `Last-Event-ID`."
+    "`<taskId>:subscribe` streams a task in progress from its first event, or after `Last-Event-ID`."
   )
 
 const change = HttpApiEndpoint.post("change", "/agents/:id/a2a/tasks/:taskId")
@@ -130,7 +130,7 @@ const change = HttpApiEndpoint.post("change", "/agents/:id/a2a/tasks/:taskId")
   .annotate(OpenApi.Summary, "Cancel a task or subscribe to it")
   .annotate(
     OpenApi.Description,
-    "`<taskId>:cancel` ends the turn, which is charged for what it has used. `<taskId>:subscribe` streams a task in progress from its first event, or behind `Last-Event-ID`."
+    "`<taskId>:cancel` ends the turn, which is charged for its usage. `<taskId>:subscribe` streams a task in progress from its first event, or after `Last-Event-ID`."
   )
 
 const notificationPath = Schema.Struct({ id: AgentId, taskId: Schema.String, notificationId: Schema.String })
@@ -141,10 +141,10 @@ const createNotification = HttpApiEndpoint.post(
   .setPath(taskPath)
   .setPayload(PushNotificationConfig)
   .addSuccess(PushNotificationConfig, { status: 201 })
-  .annotate(OpenApi.Summary, "Send the end of a task to an address")
+  .annotate(OpenApi.Summary, "Create a push notification configuration")
   .annotate(
     OpenApi.Description,
-    "At most 5 per task; an ended task is sent at once. The body is `{task}`. With a `token`, it is signed by Standard Webhooks, with the token as key. Private and loopback addresses are refused."
+    "Sends the end of the task to an address; at once if the task has ended. At most 5 per task. The body is `{task}`. With a `token`, it is signed by Standard Webhooks with the token as key. Private and loopback addresses are rejected."
   )
 const listNotifications = HttpApiEndpoint.get(
   "listNotifications",
@@ -152,7 +152,7 @@ const listNotifications = HttpApiEndpoint.get(
 )
   .setPath(taskPath)
   .addSuccess(PushNotificationConfigs)
-  .annotate(OpenApi.Summary, "Push notification configurations of a task")
+  .annotate(OpenApi.Summary, "List the push notification configurations of a task")
   .annotate(OpenApi.Description, "Oldest first.")
 const findNotification = HttpApiEndpoint.get(
   "findNotification",
@@ -160,19 +160,19 @@ const findNotification = HttpApiEndpoint.get(
 )
   .setPath(notificationPath)
   .addSuccess(PushNotificationConfig)
-  .annotate(OpenApi.Summary, "A push notification configuration")
-  .annotate(OpenApi.Description, "Without its credentials.")
+  .annotate(OpenApi.Summary, "Retrieve a push notification configuration")
+  .annotate(OpenApi.Description, "Without credentials.")
 const removeNotification = HttpApiEndpoint.del(
   "removeNotification",
   "/agents/:id/a2a/tasks/:taskId/pushNotificationConfigs/:notificationId"
 )
   .setPath(notificationPath)
-  // The JSON of google.protobuf.Empty, which the SDKs of the protocol parse.
+  // JSON of google.protobuf.Empty, which the protocol's SDKs parse.
   .addSuccess(Schema.Struct({}))
-  .annotate(OpenApi.Summary, "Remove a push notification configuration")
+  .annotate(OpenApi.Summary, "Delete a push notification configuration")
   .annotate(OpenApi.Description, "Idempotent.")
 
-/** API keys with the scope `chat`; errors in the shape of a binding. */
+/** Accepts API keys with the scope `chat`; errors use the format of a binding. */
 const acceptPeers = (failure: Schema.Schema.AnyNoContext) =>
   acceptApiKeys("chat", documentErrorShape({ "application/json": { schema: JSONSchema.make(failure) } }))
 

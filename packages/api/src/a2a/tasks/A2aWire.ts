@@ -3,15 +3,15 @@ import { queryInteger } from "../../http/Pagination.ts"
 import { payload } from "../../http/Payload.ts"
 
 /*
- * Requests and responses of the A2A protocol 1.0 in JSON. As in the JSON of protocol buffers, an absent member, null and an empty
- * text are the same, and undeclared members are ignored.
+ * Requests and responses of the A2A protocol 1.0 in JSON. Like the JSON of protocol buffers, absent members, null and
+ * empty texts are equal, and undeclared members are ignored.
  */
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
 const text = (maximum: number) => optional(Schema.String.pipe(Schema.maxLength(maximum)))
 const record = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 
-/** A number as JSON, and in a query. */
+/** Decodes a number in JSON or in a query. */
 const count = (least: number, most: number) => Schema.Int.pipe(Schema.between(least, most))
 const queryCount = (least: number, most: number) => Schema.optional(queryInteger(least, most))
 
@@ -29,12 +29,12 @@ export const A2aPart = Schema.Struct({
   mediaType: text(200),
   filename: text(1_000),
   metadata: optional(record)
-}).annotations({ identifier: "A2aPart", description: "One of `text` and `data`. Agents take no files" })
+}).annotations({ identifier: "A2aPart", description: "Either `text` or `data`. Agents accept no files" })
 export type A2aPart = typeof A2aPart.Type
 
 const Message = Schema.Struct({
-  messageId: requiredId.annotations({ description: "The same message, sent again, is the same task" }),
-  contextId: id.annotations({ description: "A conversation, of your naming or of an earlier task" }),
+  messageId: requiredId.annotations({ description: "Idempotency key: a repeated message returns the same task" }),
+  contextId: id.annotations({ description: "A conversation: your own id, or that of an earlier task" }),
   taskId: id,
   role: Schema.Literal("ROLE_USER"),
   parts: Schema.NonEmptyArray(A2aPart),
@@ -44,7 +44,7 @@ const Message = Schema.Struct({
 }).annotations({ identifier: "A2aMessage" })
 export type A2aWireMessage = typeof Message.Type
 
-/** A value that HTTP permits in a header. */
+/** A valid HTTP header value. */
 const headerText = Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{0,4096}$/))
 
 const notification = {
@@ -70,7 +70,7 @@ export const SendMessageParams = payload({
       acceptedOutputModes: optional(Schema.Array(Schema.String)),
       taskPushNotificationConfig: optional(PushNotificationConfig),
       historyLength,
-      returnImmediately: optional(Schema.Boolean).annotations({ description: "False: waits for the end of the task" })
+      returnImmediately: optional(Schema.Boolean).annotations({ description: "False waits for the end of the task" })
     })
   ),
   metadata: optional(record)
@@ -93,7 +93,7 @@ export const ListTasksParams = payload({
 })
 export type ListTasksParams = typeof ListTasksParams.Type
 
-/** The same in a query. */
+/** As in JSON, for a query. */
 export const ListTasksQuery = Schema.Struct({
   contextId: Schema.optional(Schema.String),
   status: Schema.optional(Schema.String),
@@ -108,7 +108,6 @@ export const CreateNotificationParams = payload({ id, taskId: requiredId, ...not
 export const NotificationParams = payload({ taskId: requiredId, id: requiredId })
 export const NotificationsOfTaskParams = payload({ taskId: requiredId })
 
-/** A JSON-RPC 2.0 request. */
 export const RpcRequest = payload({
   jsonrpc: Schema.Literal("2.0"),
   id: Schema.optional(Schema.Union(Schema.String, Schema.Number, Schema.Null)),
@@ -120,10 +119,10 @@ export const RpcRequest = payload({
 }).annotations({ identifier: "A2aRpcRequest" })
 export type RpcRequest = typeof RpcRequest.Type
 
-/** The value of a member, without the empty text. */
+/** Returns the value of a member; undefined for an empty text. */
 export const given = (value: string | undefined): string | undefined => (value === "" ? undefined : value)
 
-// Responses, for the documentation.
+// Responses, for documentation.
 
 const Text = Schema.Struct({ text: Schema.String, mediaType: Schema.optional(Schema.String) })
 const Artifact = Schema.Struct({ artifactId: Schema.String, name: Schema.String, parts: Schema.Array(Text) })
@@ -133,7 +132,7 @@ export const Task = Schema.Struct({
   status: Schema.Struct({
     state: Schema.Literal("TASK_STATE_WORKING", "TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED"),
     timestamp: Schema.String,
-    message: Schema.optional(record).annotations({ description: "Why the task has failed" })
+    message: Schema.optional(record).annotations({ description: "Reason for which the task failed" })
   }),
   artifacts: Schema.optional(Schema.Array(Artifact)),
   history: Schema.optional(Schema.Array(record))
@@ -159,7 +158,7 @@ export const RpcResponse = Schema.Struct({
   result: Schema.optional(Schema.Unknown),
   error: Schema.optional(RpcFailure)
 }).annotations({ identifier: "A2aRpcResponse" })
-/** The body of a refused request. Errors of the protocol are a response. */
+/** Body of a rejected request. Errors of the protocol are responses. */
 export const RpcError = Schema.Struct({
   ...rpcHead,
   error: Schema.Struct({ ...RpcFailure.fields, code: Schema.Number }),

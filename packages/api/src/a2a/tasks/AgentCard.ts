@@ -5,7 +5,7 @@ import { a2aVersion } from "./A2aErrorBodies.ts"
 
 const record = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 
-/** The card of an agent, section 4.4 of the A2A protocol 1.0. */
+/** Card of an agent, section 4.4 of the A2A protocol 1.0. */
 export const AgentCard = Schema.Struct({
   name: Schema.String,
   description: Schema.String,
@@ -42,10 +42,10 @@ export type AgentCard = typeof AgentCard.Type
 export const inputModes = ["text/plain", "application/json"]
 export const outputModes = ["text/plain"]
 
-/** The path of both bindings. */
+/** Returns the path of both bindings. */
 export const a2aPathOf = (id: string): string => `/agents/${id}/a2a`
 
-/** The skill of every agent. */
+/** Skill of every agent. */
 const conversation = {
   id: "conversation",
   name: "Conversation",
@@ -53,7 +53,7 @@ const conversation = {
   tags: ["conversation"]
 }
 
-/** `version` is that of the service. */
+/** `version`: version of the service. */
 export const makeAgentCard = (
   agent: Pick<Agent, "id" | "name">,
   skills: ReadonlyArray<Skill>,

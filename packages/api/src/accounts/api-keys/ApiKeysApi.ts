@@ -46,15 +46,14 @@ const keyFields = {
   hint: Schema.String.annotations({ description: "The first characters of the key" }),
   createdAt: Timestamp,
   expiresAt: Schema.NullOr(Timestamp),
-  lastUsedAt: Schema.NullOr(Timestamp).annotations({ description: "To within a minute; null before the first use" })
+  lastUsedAt: Schema.NullOr(Timestamp).annotations({ description: "Precise to a minute; null before the first use" })
 }
 export const ListedApiKey = Schema.Struct(keyFields).annotations({ identifier: "ApiKey" })
 export const CreatedApiKey = Schema.Struct({
   ...keyFields,
-  key: Schema.Redacted(Schema.String).annotations({ description: "For `Authorization: Bearer`; shown only here" })
+  key: Schema.Redacted(Schema.String).annotations({ description: "For `Authorization: Bearer`; shown only once" })
 }).annotations({ identifier: "CreatedApiKey" })
 
-/** GET /api/keys */
 const list = HttpApiEndpoint.get("list", "/api/keys")
   .setUrlParams(pageQuery)
   .addSuccess(
@@ -63,7 +62,7 @@ const list = HttpApiEndpoint.get("list", "/api/keys")
     })
   )
   .annotate(OpenApi.Summary, "List your API keys")
-  .annotate(OpenApi.Description, "Newest first, expired ones included.")
+  .annotate(OpenApi.Description, "Newest first, including expired keys.")
 
 export const NewApiKey = payload({
   name: ApiKeyName,
@@ -71,7 +70,6 @@ export const NewApiKey = payload({
   expiresAt: Schema.optionalWith(Timestamp, { nullable: true })
 })
 
-/** POST /api/keys */
 const create = HttpApiEndpoint.post("create", "/api/keys")
   .setPayload(NewApiKey)
   .addSuccess(CreatedApiKey, { status: 201 })
@@ -86,7 +84,6 @@ const create = HttpApiEndpoint.post("create", "/api/keys")
     `Requires a sign-in within the last ten minutes. The key is shown once. A user has at most ${maximumApiKeysPerUser} keys.`
   )
 
-/** DELETE /api/keys/:id */
 const revoke = HttpApiEndpoint.del("revoke", "/api/keys/:id")
   .setPath(Schema.Struct({ id: ApiKeyId }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
@@ -94,7 +91,7 @@ const revoke = HttpApiEndpoint.del("revoke", "/api/keys/:id")
   .annotate(OpenApi.Summary, "Revoke an API key")
   .annotate(
     OpenApi.Description,
-    "Its next request is 401; its WebSockets and event streams are checked once a second and end."
+    "Its next request returns 401; its WebSockets and event streams end within about a second."
   )
 
 export class ApiKeysApi extends HttpApiGroup.make("apiKeys")

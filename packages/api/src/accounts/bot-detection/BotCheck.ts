@@ -8,7 +8,7 @@ export const BotBlockedBody = plainErrorBody(BotBlocked, {
   message: "This request looks automated. Use a browser, and pass its challenge when there is one."
 })
 
-/** The challenge token is sent in this header or this body member. */
+/** Header or body member of the challenge token. */
 export const botChallengeHeader = "cf-turnstile-response"
 export const botChallengeField = "turnstileToken"
 

@@ -6,7 +6,7 @@ import { SessionAuth } from "../../sessions/SessionAuth.ts"
 const described = (description: string) => Schema.Number.annotations({ description })
 
 export const ReferralSummary = Schema.Struct({
-  code: Schema.String.annotations({ description: "The code that new users register with" }),
+  code: Schema.String.annotations({ description: "Code with which new users register" }),
   credits: described("Credits of a referral for each user"),
   referrals: described("Users who registered with the code"),
   pending: described("Referrals whose credits wait for a verified email address"),
@@ -14,7 +14,6 @@ export const ReferralSummary = Schema.Struct({
   rewardsLeftToday: described("Referrals that are still rewarded this UTC day")
 }).annotations({ identifier: "Referral" })
 
-/** GET /api/settings/referral */
 const referral = HttpApiEndpoint.get("referral", "/api/settings/referral")
   .addSuccess(ReferralSummary)
   .middleware(SessionAuth)

@@ -5,7 +5,7 @@ import { Schema } from "effect"
 import { errorBody, plainErrorBody } from "../../http/ErrorBody.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 
-// One body for every fault, so that it reveals nothing about the failed check.
+// The same body for every cause, so that it reveals nothing about the failed check.
 export const SignatureInvalidBody = errorBody(SignatureInvalid, {
   status: 400,
   error: "Invalid signature",
@@ -24,16 +24,16 @@ export const CardEventsNotConfiguredBody = plainErrorBody(CardEventsNotConfigure
   message: "This service knows no secret of the card processor. Its operator sets one by STRIPE_WEBHOOK_SECRET."
 })
 
-/** POST /api/webhooks/cardProcessor. The signature covers the raw body, so it is verified before any schema decodes it. */
+/** The signature covers the raw body, so it is verified before any schema decodes the body. */
 const receive = HttpApiEndpoint.post("receiveCardEvent", "/api/webhooks/cardProcessor")
   .addSuccess(Schema.Struct({ received: Schema.Literal(true) }).annotations({ identifier: "EventReceived" }))
   .addError(SignatureInvalidBody)
   .addError(CardEventMalformedBody)
   .addError(CardEventsNotConfiguredBody)
-  .annotate(OpenApi.Summary, "Events of the card processor")
+  .annotate(OpenApi.Summary, "Receive an event of the card processor")
   .annotate(
     OpenApi.Description,
-    "Takes an event as the card processor sends it: JSON of at most 1 MiB, signed in the header cardProcessor-signature (or stripe-signature): t=<epoch seconds>,v1=<HMAC-SHA256 of t, a dot and the body, in hex>, at most five minutes off. An event that was received before is answered in the same way."
+    "Receives an event of the card processor: JSON of at most 1 MiB, signed in the header cardProcessor-signature (or stripe-signature): t=<epoch seconds>,v1=<HMAC-SHA256 of t, a dot and the body, in hex>, with a tolerance of five minutes. A repeated event receives the same response."
   )
 
 export class WebhooksApi extends HttpApiGroup.make("webhooks").add(receive).addError(InternalFailureBody) {}

@@ -11,7 +11,7 @@ export const developmentPlanPath = "/api/development/plan"
 const SoldPlan = Schema.Literal(...CheckoutPlanId.literals, ...BillingPlanId.literals)
 const fields = { plan: SoldPlan }
 
-/** POST /api/development/plan: JSON returns JSON, a form redirects to the onboarding. */
+/** JSON returns JSON; a form redirects to the onboarding. */
 const takePlan = HttpApiEndpoint.post("takePlan", developmentPlanPath)
   .setPayload(
     Schema.Union(
@@ -25,7 +25,7 @@ const takePlan = HttpApiEndpoint.post("takePlan", developmentPlanPath)
   .addSuccess(Schema.Void, { status: 303 })
   .addError(UserNotFoundBody)
   .middleware(SessionAuth)
-  .annotate(OpenApi.Summary, "Take a plan without payment")
+  .annotate(OpenApi.Summary, "Select a plan without payment")
   .annotate(
     OpenApi.Description,
     "Development without a card processor only. In production, or when a card processor is configured, this route does not exist (404)."

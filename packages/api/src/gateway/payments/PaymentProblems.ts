@@ -17,7 +17,7 @@ const failed = problem("verification-failed", "Verification Failed", 402)
 const unsupported = problem("method-unsupported", "Method Unsupported", 400)
 const badRequest = problem("bad-request", "Bad Request", 400)
 
-/** The draft's problem type and the detail of each failure. */
+/** Problem type of the draft, and detail, per failure. */
 const failures = {
   "no credential": [
     required,
@@ -48,7 +48,7 @@ const failures = {
   unconfirmed: [failed, "The transaction is not confirmed yet. Send the same credential again."]
 } as const satisfies Record<PaymentFailure, readonly [ReturnType<typeof problem>, string]>
 
-/** Problem details (RFC 9457), with the status of the payment draft for each type. */
+/** Problem details (RFC 9457), with the draft's status per type. */
 export const PaymentProblem = Schema.Struct({
   type: Schema.String,
   title: Schema.String,

@@ -3,17 +3,17 @@ import { paymentMethod } from "@berth/domain/gateway/payments/Challenge"
 import type { PaymentReceipt } from "@berth/domain/gateway/payments/PaymentReceipt"
 import { DateTime, Encoding, Schema } from "effect"
 
-/** The receipt of the "Payment" HTTP authentication draft. */
+/** Receipt of the "Payment" HTTP authentication draft. */
 export const PaymentReceiptFields = Schema.Struct({
   status: Schema.Literal("success"),
   method: Schema.String,
-  /** RFC 3339, the time of settlement. */
+  /** RFC 3339 time of the settlement. */
   timestamp: Schema.String,
-  /** The transaction's hash. */
+  /** Hash of the transaction. */
   reference: Schema.String
 })
 
-/** The value of `Payment-Receipt`, which only successful responses have. */
+/** Makes the value of `Payment-Receipt`, for successful responses only. */
 export const formatReceiptHeader = ({ settledAt, transactionHash }: PaymentReceipt): string =>
   Encoding.encodeBase64Url(
     encodeCanonicalJson({

@@ -12,7 +12,7 @@ import { EventStream } from "../../http/EventStream.ts"
 import { Timestamp } from "../../http/Timestamp.ts"
 import { InternalAuth } from "../../http/InternalAuth.ts"
 
-/* Model answers on the private listener, for a gateway in another process. */
+/* Model answers on the private listener, for gateways in other processes. */
 
 export const modelAnswersPath = "/internal/gateway/answers"
 
@@ -63,13 +63,13 @@ const AnswerFailed = Schema.Struct({
   reason: Schema.String,
   /** Milliseconds. */
   retryAfter: Schema.NullOr(Schema.Number),
-  /** Absent from earlier releases. */
+  /** Absent in earlier releases. */
   kind: Schema.optional(ProviderFailureKindBody),
   isUnavailable: Schema.Boolean
 })
 const AnswerInvalid = Schema.Struct({ type: Schema.Literal("invalid"), field: Schema.String, reason: Schema.String })
 
-/** A stream begins with `opened` and ends with `done`, `failed` or `invalid`; without one of these it broke off. */
+/** A stream begins with `opened` and ends with `done`, `failed` or `invalid`; otherwise it was interrupted. */
 export const ModelAnswerEvent = Schema.Union(
   Schema.Struct({ type: Schema.Literal("opened"), ...ChatOpeningFields.fields }),
   ModelDelta,
@@ -92,7 +92,7 @@ export const ModelAnswerEvent = Schema.Union(
 )
 export type ModelAnswerEvent = typeof ModelAnswerEvent.Type
 
-/** Answers with server-sent `ModelAnswerEvent`s. */
+/** Responds with server-sent `ModelAnswerEvent`s. */
 const answer = HttpApiEndpoint.post("answer", modelAnswersPath).setPayload(ModelAnswerRequest).addSuccess(EventStream)
 
 export const ModelQuoteResult = Schema.Union(
@@ -106,14 +106,14 @@ export const ModelQuoteResult = Schema.Union(
     ownKey: Schema.Boolean,
     answeredBy: AnsweringModel,
     isSubstitute: Schema.Boolean,
-    /** Absent from earlier releases. */
+    /** Absent in earlier releases. */
     seesImages: Schema.optionalWith(Schema.Boolean, { default: () => true })
   }),
   AnswerFailed,
   AnswerInvalid
 )
 
-/** The cost of an answer before it is opened. */
+/** Returns the cost of an answer before the call. */
 const quote = HttpApiEndpoint.post("quote", "/internal/gateway/quotes")
   .setPayload(ModelAnswerRequest)
   .addSuccess(ModelQuoteResult)
@@ -141,7 +141,7 @@ const embed = HttpApiEndpoint.post("embed", "/internal/gateway/embeddings")
   )
   .addSuccess(EmbeddingResult)
 
-/** The ids of the models that can be called. */
+/** Lists the ids of the callable models. */
 const models = HttpApiEndpoint.get("models", "/internal/gateway/models").addSuccess(
   Schema.Struct({ models: Schema.Array(Schema.String) })
 )
@@ -150,10 +150,10 @@ const models = HttpApiEndpoint.get("models", "/internal/gateway/models").addSucc
 export const ProviderStatusBody = Schema.Struct({
   provider: ProviderName,
   reachable: Schema.Boolean.annotations({
-    description: "Whether its cheapest authenticated call succeeds, checked at most every 15 seconds"
+    description: "Whether the provider's cheapest authenticated call succeeds, checked at most every 15 seconds"
   }),
   breaker: Schema.Literal("closed", "open", "probing").annotations({
-    description: "Circuit breaker of its calls: `open` calls nothing, `probing` lets one call through"
+    description: "Circuit breaker of its calls: `open` blocks all calls, `probing` admits one"
   }),
   lastSuccess: Schema.NullOr(
     Schema.Struct({

@@ -20,7 +20,7 @@ export const AgentBody = payload({
   stream: optional(Schema.Boolean)
 }).annotations({ identifier: "AgentTask" })
 
-/** A form with a recording, as documentation. */
+/** A form with a recording, for documentation. */
 export const RecordingFormBody = Schema.Struct({
   file: Multipart.SingleFileSchema,
   plugin: plugin("stt"),
@@ -29,7 +29,7 @@ export const RecordingFormBody = Schema.Struct({
   model: Schema.optional(Schema.String)
 })
 
-/** The JSON bodies of all plugins, as documentation. `plugin` selects one. */
+/** JSON bodies of all plugins, for documentation. `plugin` selects one. */
 export const GatewayBody = Schema.Union(
   Schema.Struct({ plugin: plugin("generate-text"), ...TextBody.fields }),
   Schema.Struct({ plugin: Schema.Literal("agent"), ...AgentBody.fields }),
@@ -37,7 +37,7 @@ export const GatewayBody = Schema.Union(
   Schema.Struct({ plugin: Schema.Literal("stt"), ...SttFields.fields })
 ).annotations({ identifier: "GatewayCall" })
 
-/** An example body of the default plugin. */
+/** Example body of the default plugin. */
 export const exampleGatewayBody = {
   plugin: "generate-text",
   messages: [{ role: "user", content: "Say hello." }],

@@ -7,11 +7,9 @@ import { extendedErrorBody } from "../../http/ErrorBody.ts"
 import { InternalAuth } from "../../http/InternalAuth.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
-/*
- * Speech on the private listener, for the web API. Audio is raw: a form part in requests, the body in responses.
- */
+/* Speech on the private listener, for the web API. Audio is binary: a form part in requests, the body in responses. */
 
-/** The errors of a plugin on this wire. */
+/** Errors of a plugin on the private listener. */
 export class SpeechFailed extends Data.TaggedError("SpeechFailed")<{
   readonly reason: string
   readonly kind?: ProviderFailureKind | undefined
@@ -55,7 +53,7 @@ const SpeechInputInvalidBody = extendedErrorBody(SpeechInputInvalid, Schema.Stru
 /** Response header of audio: whether the caller's own key was used. */
 export const ownKeyHeader = "x-berth-own-key"
 
-/** Returns audio. Headers name its type, the model, and whether the caller's own key was used. */
+/** Returns audio. Headers contain its type, its model, and whether the caller's own key was used. */
 const speak = HttpApiEndpoint.post("speak", "/internal/gateway/speech")
   .setPayload(
     Schema.Struct({
@@ -79,7 +77,7 @@ const speak = HttpApiEndpoint.post("speak", "/internal/gateway/speech")
 
 export const transcriptionsPath = "/internal/gateway/transcriptions"
 
-/** The payload is a form: the recording with its description in fields. */
+/** The payload is a form: the recording, and its properties as fields. */
 const transcribe = HttpApiEndpoint.post("transcribe", transcriptionsPath)
   .setPayload(
     HttpApiSchema.Multipart(

@@ -37,14 +37,14 @@ const SpeechText = Schema.String.pipe(
 
 const absentOr = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
 
-/** Requires exactly one of `field` and OpenAI's name for it. */
+/** Requires exactly one of `field` and its OpenAI name. */
 const oneOf = (field: string, other: string, given: readonly [unknown, unknown]) => {
   const [ours, theirs] = given
   if (ours === undefined && theirs === undefined) return { path: [field], message: "is missing" }
   return ours !== undefined && theirs !== undefined ? { path: [other], message: `is ${field} once more` } : undefined
 }
 
-/** `input` and `response_format` are OpenAI's names of `text` and `format`. */
+/** `input` and `response_format` are OpenAI's names for `text` and `format`. */
 export const TtsFields = payload({
   text: absentOr(SpeechText),
   input: absentOr(SpeechText),
@@ -62,7 +62,7 @@ export const TtsFields = payload({
 }).pipe(Schema.filter(({ input, text }) => oneOf("text", "input", [text, input])))
 export type TtsFields = typeof TtsFields.Type
 
-/** Bytes as base64, plain or as a `data:` URL. Errors do not quote the value. */
+/** Decodes bytes as base64, plain or as a `data:` URL. Errors do not quote the value. */
 export const AudioText = Schema.transformOrFail(
   Schema.String.annotations({ message: () => "must be base64" }),
   Schema.Uint8ArrayFromSelf,
@@ -99,10 +99,10 @@ export const SttFields = payload({
 })
 export type SttFields = typeof SttFields.Type
 
-/** The fields of a form besides the file. Empty fields count as absent, as HTML forms send them. */
+/** Fields of a form, without the file. Empty fields count as absent, since HTML forms send them. */
 export const SttFormFields = payload(aboutRecording)
 export type SttFormFields = typeof SttFormFields.Type
 
-/** The text to speak. Decoded fields always have one. */
+/** Returns the text to speak, which decoded fields always have. */
 export const readSpeechText = ({ input, text }: TtsFields): string =>
   Option.getOrElse(Option.fromNullable(text ?? input), () => "")

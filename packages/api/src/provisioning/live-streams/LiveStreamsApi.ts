@@ -26,7 +26,7 @@ import {
 
 export const livePath = "/live/"
 export const ingestPath = `${livePath}ingest/`
-/** Where the listener moves the stream key of the path, which is then logged as "-". */
+/** Header to which the listener moves the stream key of the path; the logged path has "-" instead. */
 export const streamKeyHeader = "x-stream-token"
 
 const file = Schema.String.annotations({ description: "Name of a playlist or media file, without folders" })
@@ -51,7 +51,7 @@ const makeUpload = <const Name extends string, Method extends "PUT" | "POST">(na
     .annotate(OpenApi.Summary, "Upload a file of a live stream")
     .annotate(
       OpenApi.Description,
-      "For encoders: playlists and segments as ffmpeg's HLS muxer uploads them. The body is the file; a body that breaks off leaves nothing. A wrong key is 404."
+      "For encoders: playlists and segments in the format of ffmpeg's HLS muxer. The body is the file; an incomplete body has no effect. 404 for a wrong key."
     )
 
 const remove = HttpApiEndpoint.del("remove", "/live/ingest/:streamKey/:file")
@@ -60,9 +60,8 @@ const remove = HttpApiEndpoint.del("remove", "/live/ingest/:streamKey/:file")
   .addError(LiveStreamNotFoundBody)
   .addError(LiveFileNameInvalidBody)
   .annotate(OpenApi.Summary, "Delete a file of a live stream")
-  .annotate(OpenApi.Description, "For encoders that delete the segments that left their playlist. Idempotent.")
+  .annotate(OpenApi.Description, "For encoders that delete segments after they leave the playlist. Idempotent.")
 
-/** PUT, POST and DELETE /live/ingest/:streamKey/:file */
 export class LiveIngestApi extends HttpApiGroup.make("liveIngest")
   .add(makeUpload("upload", "PUT"))
   .add(makeUpload("uploadByPost", "POST"))
@@ -71,15 +70,16 @@ export class LiveIngestApi extends HttpApiGroup.make("liveIngest")
 
 const directive = queryInteger(0, Number.MAX_SAFE_INTEGER)
 
-/** GET /live/:liveStreamId/:file */
 const play = HttpApiEndpoint.get("play", "/live/:liveStreamId/:file")
   .setPath(Schema.Struct({ liveStreamId: LiveStreamId, file }))
   .setUrlParams(
     Schema.Struct({
       _HLS_msn: Schema.optional(
-        directive.annotations({ description: "Waits until the playlist has this media sequence number" })
+        directive.annotations({ description: "Waits until the playlist contains this media sequence number" })
       ),
-      _HLS_part: Schema.optional(directive.annotations({ description: "Waits until the playlist has this part of it" }))
+      _HLS_part: Schema.optional(
+        directive.annotations({ description: "Waits until the playlist contains this part of it" })
+      )
     })
   )
   .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "application/vnd.apple.mpegurl" }))
@@ -94,17 +94,17 @@ const play = HttpApiEndpoint.get("play", "/live/:liveStreamId/:file")
   .addError(LiveReloadTimedOutBody)
   .addError(LiveRangeUnsatisfiableBody)
   .addError(LiveLimitReachedBody)
-  .annotate(OpenApi.Summary, "Fetch a file of a live stream")
+  .annotate(OpenApi.Summary, "Retrieve a file of a live stream")
   .annotate(
     OpenApi.Description,
-    "For players: the playlist index.m3u8 and the files that it lists. Supports byte ranges, and blocking reloads where the encoder announces them."
+    "For players: the playlist index.m3u8 and the files that it lists. Supports byte ranges, and blocking reloads if the encoder announces them."
   )
 
 const preflight = HttpApiEndpoint.options("preflight", "/live/:liveStreamId/:file")
   .setPath(Schema.Struct({ liveStreamId: LiveStreamId, file }))
   .addSuccess(HttpApiSchema.NoContent)
-  .annotate(OpenApi.Summary, "Preflight of the playback")
-  .annotate(OpenApi.Description, "Pages of every origin may play live streams.")
+  .annotate(OpenApi.Summary, "Answer the CORS preflight of a live stream")
+  .annotate(OpenApi.Description, "Pages of any origin may play live streams.")
 
 export class LivePlaybackApi extends HttpApiGroup.make("livePlayback")
   .add(play)
@@ -131,11 +131,8 @@ const find = HttpApiEndpoint.get("find", "/api/agents/:id/live-stream")
   .setPath(Schema.Struct({ id: AgentId }))
   .addSuccess(Schema.Struct({ liveStream: Schema.NullOr(AgentLiveStream) }))
   .addError(LiveStreamsUnavailableBody)
-  .annotate(OpenApi.Summary, "Live stream of an agent")
-  .annotate(
-    OpenApi.Description,
-    "Null for agents without a live stream. The stream key is shown once, when it is made."
-  )
+  .annotate(OpenApi.Summary, "Retrieve the live stream of an agent")
+  .annotate(OpenApi.Description, "Null for agents without a live stream. The stream key is shown once, on creation.")
 
 /** A stream with a new key, which is shown once. */
 export const RotatedLiveStreamAnswer = Schema.Struct({
@@ -149,9 +146,8 @@ const rotateKey = HttpApiEndpoint.post("rotateKey", "/api/agents/:id/live-stream
   .addSuccess(Schema.Struct({ liveStream: Schema.NullOr(RotatedLiveStreamAnswer) }))
   .addError(LiveStreamsUnavailableBody)
   .annotate(OpenApi.Summary, "Replace the stream key")
-  .annotate(OpenApi.Description, "Uploads with the old key are refused from then on. The new key is shown once.")
+  .annotate(OpenApi.Description, "Uploads with the old key are then rejected. The new key is shown once.")
 
-/** GET /api/agents/:id/live-stream, POST /api/agents/:id/live-stream/key */
 export class AgentLiveStreamsApi extends HttpApiGroup.make("agentLiveStreams")
   .add(find)
   .add(rotateKey)

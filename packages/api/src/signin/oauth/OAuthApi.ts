@@ -17,7 +17,7 @@ export const OAuthErrorCode = Schema.Literal(
 )
 export type OAuthErrorCode = typeof OAuthErrorCode.Type
 
-// Accepts every query: the handler redirects failures to /login.
+// Accepts every query, since the handler redirects failures to /login.
 const lenientText = (description: string) =>
   Schema.optional(
     Schema.Union(Schema.String, Schema.Array(Schema.String)).annotations({
@@ -34,22 +34,21 @@ const callbackQuery = {
   iss: lenientText("Issuer (RFC 9207)")
 }
 
-/** GET /api/auth/oauthA: a redirect to the OpenID Connect provider. */
+/** Redirects to the OpenID Connect provider. */
 const oauthA = HttpApiEndpoint.get("oauthA", "/api/auth/oauthA")
   .setUrlParams(payload(startQuery))
   .addSuccess(Schema.Void, { status: 302 })
 
-/** GET /api/auth/oauthA/callback: a redirect to the callback URL with the session cookie, or to /login with an error. */
+/** Redirects to the callback URL with the session cookie, or to /login with an error. */
 const oauthACallback = HttpApiEndpoint.get("oauthACallback", "/api/auth/oauthA/callback")
   .setUrlParams(payload(callbackQuery))
   .addSuccess(Schema.Void, { status: 302 })
 
-/** GET /api/auth/oauthB: the same for the OAuth 2 provider. */
+/** Redirects to the OAuth 2 provider. */
 const oauthB = HttpApiEndpoint.get("oauthB", "/api/auth/oauthB")
   .setUrlParams(payload(startQuery))
   .addSuccess(Schema.Void, { status: 302 })
 
-/** GET /api/auth/oauthB/callback */
 const oauthBCallback = HttpApiEndpoint.get("oauthBCallback", "/api/auth/oauthB/callback")
   .setUrlParams(payload(callbackQuery))
   .addSuccess(Schema.Void, { status: 302 })

@@ -28,7 +28,7 @@ export const RefreshTokenInvalidBody = plainErrorBody(RefreshTokenInvalid, {
   message: "`refreshToken` is not a session token, has expired, or was exchanged before. Sign in again."
 })
 
-/** 403; names the required token and balance. */
+/** 403 with the required token and balance. */
 export const TokenBalanceInsufficientBody = extendedErrorBody(
   TokenBalanceInsufficient,
   Schema.Struct({
@@ -46,7 +46,7 @@ export const TokenBalanceInsufficientBody = extendedErrorBody(
 )
 
 const SessionToken = Schema.Redacted(Schema.String).annotations({
-  description: "Base64; for `Authorization: Bearer` in place of the session cookie, and for the refresh"
+  description: "Base64; for `Authorization: Bearer` instead of the session cookie, and for the refresh"
 })
 
 export const SocialSignedIn = Schema.Struct({
@@ -65,7 +65,7 @@ export const SocialRefreshed = Schema.Struct({
   message: Schema.String
 }).annotations({ identifier: "SocialRefreshed" })
 
-/** Description of an endpoint for readers. */
+/** Description of an endpoint for human readers. */
 export const EndpointMetadata = Schema.Struct({
   endpoint: Schema.String,
   method: Schema.Literal("POST"),
@@ -77,7 +77,7 @@ export const EndpointMetadata = Schema.Struct({
 const verifyPath = "/api/auth/socialIdentity/verify"
 const refreshPath = "/api/auth/socialIdentity/refresh"
 
-// Accepts any type: a missing token is 401 like an invalid one, not 400.
+// Accepts any type, so that a missing token is 401 like an invalid one instead of 400.
 const verify = HttpApiEndpoint.post("verify", verifyPath)
   .setPayload(
     payload({
@@ -100,7 +100,7 @@ const verify = HttpApiEndpoint.post("verify", verifyPath)
 
 const aboutVerify = HttpApiEndpoint.get("aboutVerify", verifyPath).addSuccess(EndpointMetadata)
 
-/** POST /api/auth/socialIdentity/refresh: exchanges a token for its successor. */
+/** Exchanges a token for its successor. */
 const refresh = HttpApiEndpoint.post("refresh", refreshPath)
   .setPayload(payload({ refreshToken: SecretText }))
   .addSuccess(SocialRefreshed)

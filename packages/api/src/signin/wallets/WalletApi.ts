@@ -19,14 +19,14 @@ import {
   WalletSignInRejectedBody
 } from "./WalletErrorBodies.ts"
 
-/** GET /api/auth/nonce: a nonce for a SIWE message, bound to the browser by a cookie for ten minutes. */
+/** Issues a nonce for a SIWE message, bound to the browser by a cookie for ten minutes. */
 const nonce = HttpApiEndpoint.get("nonce", "/api/auth/nonce").addSuccess(
   Schema.Struct({
     nonce: Schema.String.annotations({ description: "Letters and digits, for the message's Nonce line" })
   }).annotations({ identifier: "WalletNonce" })
 )
 
-// Accepts any type: every fault of a proof is the same 401.
+// Accepts any type, so that every fault of a proof is the same 401.
 const proofFields = {
   message: Schema.optional(
     Schema.Unknown.annotations({ description: "The whole EIP-4361 message", jsonSchema: { type: "string" } })
@@ -37,7 +37,7 @@ const proofFields = {
 }
 const formText = Schema.optional(Schema.String)
 
-/** POST /api/auth/callback/wallet: redirects to the callback URL and sets the session cookie. */
+/** Redirects to the callback URL and sets the session cookie. */
 const walletSignIn = HttpApiEndpoint.post("walletSignIn", "/api/auth/callback/wallet")
   .setPayload(
     Schema.Union(
@@ -58,12 +58,12 @@ export const LinkedWallet = Schema.Struct({ address: WalletAddress, linkedAt: Ti
   identifier: "LinkedWallet"
 })
 
-/** GET /api/settings/wallets: oldest first. */
+/** Oldest first. */
 const wallets = HttpApiEndpoint.get("wallets", "/api/settings/wallets")
   .addSuccess(Schema.Struct({ wallets: Schema.Array(LinkedWallet) }))
   .middleware(SessionAuth)
 
-/** POST /api/settings/wallets: links the wallet that signed the message. Requires a recent sign-in. */
+/** Links the wallet that signed the message. Requires a recent sign-in. */
 const linkWallet = HttpApiEndpoint.post("linkWallet", "/api/settings/wallets")
   .setPayload(payload({ message: Schema.String, signature: Schema.String }))
   .addSuccess(LinkedWallet)
@@ -79,7 +79,7 @@ const linkWallet = HttpApiEndpoint.post("linkWallet", "/api/settings/wallets")
 
 const address = WalletAddress.pipe(Schema.filter(isWalletAddress, { message: () => "must be 0x and 40 hex digits" }))
 
-/** DELETE /api/settings/wallets?address=: unlinks the wallet. Requires a recent sign-in. */
+/** Unlinks the wallet. Requires a recent sign-in. */
 const unlinkWallet = HttpApiEndpoint.del("unlinkWallet", "/api/settings/wallets")
   .setUrlParams(payload({ address }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
