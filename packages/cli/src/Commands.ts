@@ -44,18 +44,18 @@ type Arguments = Effect.Effect.Success<ReturnType<typeof parse>>
 const fail = (message: string) => new CommandFailed({ message })
 const missing = (name: string) => fail(`${name} is missing. See berth --help.`)
 
-/** The sentence of any failure of the client. */
+/** Describes any failure of the client. */
 const describe = (failure: { readonly _tag: string; readonly message?: string }): CommandFailed =>
   fail(failure.message === undefined || failure.message === "" ? failure._tag : failure.message)
 const orFail = <A, E extends { readonly _tag: string; readonly message?: string }, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.mapError(effect, describe)
 
-/** Text of agents and models without control characters, which could command the terminal. */
+/** Removes control characters from texts of agents and models, since terminals interpret them. */
 const toPrintable = (text: string) => text.replaceAll(/[^\P{Cc}\n\t]/gu, "")
 
 const writeLine = (text: string) => Effect.flatMap(Terminal, ({ write }) => write(`${toPrintable(text)}\n`))
 
-/** Columns of equal width. */
+/** Writes columns of equal width. */
 const writeTable = (rows: ReadonlyArray<ReadonlyArray<string>>) => {
   const widths = rows.reduce<ReadonlyArray<number>>(
     (known, row) => row.map((text, at) => Math.max(known[at] ?? 0, text.length)),
@@ -79,7 +79,7 @@ const findAccess = Effect.gen(function* () {
   return { baseUrl: stored.url, apiKey: Redacted.make(stored.key) } satisfies ClientOptions
 })
 
-/** Whether requests are encrypted or stay on this computer. */
+/** Whether requests are encrypted, or stay on this computer. */
 const isProtected = ({ hostname, protocol }: URL) =>
   protocol === "https:" ||
   (protocol === "http:" && /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname))
@@ -93,7 +93,7 @@ const login = ({ values }: Arguments) =>
       return yield* fail(`${url} would send the API key unencrypted. Use https://, or http:// on this computer only.`)
     const apiKey = yield* ask("API key: ", true)
     const client = yield* makeClient({ baseUrl: url, apiKey })
-    // A key without the scope of agents is valid too.
+    // A valid key may lack the scope of agents.
     yield* orFail(Effect.catchTag(client.agents.list(), "ScopeMissing", () => Effect.void))
     yield* save({ url, key: Redacted.value(apiKey) })
     yield* writeLine(`Signed in to ${url}.`)

@@ -10,9 +10,9 @@ export type StoredAccess = typeof StoredAccess.Type
 export class Terminal extends Context.Tag("@berth/cli/Terminal")<
   Terminal,
   {
-    /** Writes without a line end. */
+    /** Writes without a line break. */
     readonly write: (text: string) => Effect.Effect<void>
-    /** Reads a line; a secret is not shown. */
+    /** Reads a line; a secret is not displayed. */
     readonly ask: (question: string, isSecret: boolean) => Effect.Effect<Redacted.Redacted>
     readonly read: Effect.Effect<Option.Option<StoredAccess>>
     readonly save: (access: StoredAccess) => Effect.Effect<void, CommandFailed>

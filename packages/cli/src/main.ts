@@ -22,7 +22,7 @@ const readLine = async (question: string, isSecret: boolean) => {
     output: isSecret ? silence : process.stderr,
     terminal: process.stdin.isTTY
   })
-  // The end of the input is an empty line.
+  // The end of the input counts as an empty line.
   const line = await Promise.race([
     lines.question(""),
     new Promise<string>((resolve) => lines.once("close", () => resolve("")))
@@ -41,7 +41,7 @@ const terminal = Layer.succeed(Terminal, {
       try: () => {
         mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
         writeFileSync(file, encodeStored(access), { mode: 0o600 })
-        // An older file keeps its mode when it is written.
+        // An existing file keeps its mode when it is overwritten.
         chmodSync(file, 0o600)
       },
       catch: () => new CommandFailed({ message: `${file} cannot be written.` })

@@ -4,16 +4,19 @@ import { Cookies, FetchHttpClient, HttpApiClient, HttpClient, HttpClientRequest 
 import { Data, Effect, flow, Option, type Redacted, Ref, Schema, Stream } from "effect"
 
 export interface ClientOptions {
-  /** The service's public URL. */
+  /** Public URL of the service. */
   readonly baseUrl: string
-  /** Absent: the client keeps the session cookie of a sign-in. */
+  /** Absent: the client keeps the session cookie after a sign-in. */
   readonly apiKey?: Redacted.Redacted | undefined
 }
 
 const authorize = (apiKey: Redacted.Redacted | undefined) => (http: HttpClient.HttpClient) =>
   apiKey === undefined ? http : HttpClient.mapRequest(http, HttpClientRequest.bearerToken(apiKey))
 
-/** Every operation of the API by group and name: typed requests and answers, and failures as the error classes of the service. */
+/**
+ * Client with all operations of the API by group and name: typed requests and responses, and failures as the service's
+ * error classes.
+ */
 export const makeClient = ({ apiKey, baseUrl }: ClientOptions) =>
   Effect.flatMap(Ref.make(Cookies.empty), (cookies) =>
     HttpApiClient.make(WebApi, {

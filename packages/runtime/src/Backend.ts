@@ -1,7 +1,7 @@
 import { RuntimeErrorBody } from "@berth/api/runtime/RuntimeContract"
 import { Effect, Option, type Redacted, Schema } from "effect"
 
-/** How the runtime reaches the backend. */
+/** Access of the runtime to the backend. */
 export interface BackendAccess {
   readonly backendUrl: string
   readonly token: Redacted.Redacted
@@ -9,7 +9,7 @@ export interface BackendAccess {
 
 const decodeRefusal = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
 
-/** The backend's own sentence about a refusal, or one about `what` answered. */
+/** Returns the backend's message of a rejection, or a default that names `what`. */
 export const readRefusal = (
   { status, text: body }: { readonly status: number; readonly text: Effect.Effect<string, unknown> },
   what: string

@@ -23,7 +23,7 @@ import * as Drain from "./interaction/Drain.ts"
 import { TurnExecution } from "./interaction/TurnExecution.ts"
 import * as RuntimeTraces from "./telemetry/RuntimeTraces.ts"
 
-/** Open connections are closed half a second after the last turn. */
+/** Closes open connections half a second after the last turn. */
 const closeConnectionsOnEnd = (server: Server) =>
   Layer.scopedDiscard(
     Effect.addFinalizer(() =>
@@ -37,7 +37,7 @@ const collectGarbageWhenIdle = Layer.scopedDiscard(
   )
 )
 
-/** Closed from the inside out: turns, listener, then their dependencies. */
+/** Closed from the inside out: turns, listener, then dependencies. */
 const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, AddressFile.AddressFileLost>) =>
   Layer.unwrapEffect(
     Effect.map(Clock.currentTimeMillis, (startedAt) => {
@@ -47,7 +47,7 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
       const agentsDirectory = join(directory, runtimeAgentsDirectory)
       const backend = { backendUrl: backendUrl.href, token }
       return Drain.drainOnClose.pipe(
-        // A container's address is known to its engine.
+        // The engine knows a container's address.
         Layer.provide(
           "path" in address
             ? AddressFile.layer({ ...identity, directory, pid: process.pid, lost })
@@ -83,7 +83,7 @@ const watchMemory = ({ memoryMb }: RuntimeSettings) =>
     onSome: (limitMb) => enforceMemoryLimit({ limitMb, resident: Effect.sync(() => process.memoryUsage.rss()) })
   })
 
-/** Runs until interruption, or a lost address file or exceeded memory limit. */
+/** Runs until an interruption, a lost address file or an exceeded memory limit. */
 export const runRuntime = (settings: RuntimeSettings) =>
   Effect.flatMap(Deferred.make<never, AddressFile.AddressFileLost>(), (lost) =>
     Layer.launch(layer(settings, lost)).pipe(

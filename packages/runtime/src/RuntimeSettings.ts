@@ -38,7 +38,7 @@ const runtimeEnvironment = Config.all({
   )
 })
 
-/** Reads a token that was put into a file, and deletes the file. */
+/** Reads a token from a file and deletes the file. */
 const takeToken = (path: string) =>
   Effect.gen(function* () {
     const files = yield* FileSystem.FileSystem

@@ -5,7 +5,7 @@ import { runRuntime } from "./Runtime.ts"
 import { loadRuntimeSettings } from "./RuntimeSettings.ts"
 import * as RuntimeLogs from "./telemetry/RuntimeLogs.ts"
 
-// Node.js opens its debugger on SIGUSR1, which instances that share an account could send to each other.
+// SIGUSR1 opens the debugger of Node.js, and instances with a shared account could send it to each other.
 process.on("SIGUSR1", () => undefined)
 
 loadRuntimeSettings.pipe(

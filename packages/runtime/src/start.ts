@@ -1,4 +1,4 @@
-// The entry of an instance: runs the program with the compile cache of its build.
+// Entry of an instance: runs the program with the compile cache of its build.
 import { compileProgram } from "./process/CompileCache.ts"
 
 compileProgram({ usesCache: true }).run()

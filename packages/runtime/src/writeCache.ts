@@ -1,4 +1,5 @@
-// Makes the compile cache of the program: starts it, answers one turn and stops it. Run by the build, with the flags of instances.
+// Creates the compile cache of the program: starts it, answers one turn and stops it. Run by the build with the flags
+// of instances.
 import { runtimeAddressFile, RuntimeEnvironment } from "@berth/api/runtime/RuntimeEnvironment"
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { createServer, request } from "node:http"
@@ -8,7 +9,7 @@ import { text } from "node:stream/consumers"
 import { setTimeout } from "node:timers/promises"
 import { compileProgram } from "./process/CompileCache.ts"
 
-// An image of Node.js alone has no such directory.
+// A minimal image of Node.js has no such directory.
 mkdirSync(tmpdir(), { recursive: true })
 const directory = mkdtempSync(join(tmpdir(), "berth-runtime-"))
 const socket = join(directory, "socket")

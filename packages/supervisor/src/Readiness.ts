@@ -12,7 +12,7 @@ const isReady = (url: string): Effect.Effect<boolean> =>
     return Effect.sync(() => request.destroy())
   })
 
-/** Waits until the URL answers 200. */
+/** Waits until the URL responds with 200. */
 export const waitUntilReady = (url: string): Effect.Effect<void> =>
   isReady(url).pipe(
     Effect.repeat({ until: (it) => it, schedule: Schedule.spaced("100 millis") }),

@@ -1,15 +1,15 @@
 import { Effect, Runtime } from "effect"
 import { LiveProcesses } from "./programs/LiveProcesses.ts"
 
-/** The wait for killed processes, in nanoseconds, so that an immediate restart does not meet them. */
+/** Maximum wait for killed processes in nanoseconds, so that an immediate restart does not conflict with them. */
 const killTimeout = 2_000_000_000n
 
 /** 128 + SIGINT. */
 const interruptedExitCode = 130
 
 /**
- * The first signal interrupts the program (by the Effect runtime), and everything drains. The second kills every process and
- * exits. SIGHUP counts as a signal.
+ * The first signal interrupts the program (through the Effect runtime), and everything drains. The second kills all
+ * processes and exits. SIGHUP counts as a signal.
  */
 export const endOnSecondSignal = Effect.fn("Signals.endOnSecondSignal")(function* (killOrphans: Effect.Effect<void>) {
   const processes = yield* LiveProcesses

@@ -1,4 +1,4 @@
-/** The message after a start: the page to open, and where the rest is. */
+/** Message after a start: the page to open, and further addresses. */
 export const formatStartupMessage = (addresses: {
   readonly web: string
   readonly backend: string

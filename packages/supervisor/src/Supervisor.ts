@@ -27,18 +27,18 @@ export class PortTaken extends Data.TaggedError("PortTaken")<{
   }
 }
 
-/** Checked before the start: another program on the port could answer the readiness check. */
+/** Checked before the start, since another program on the port could answer the readiness check. */
 const requirePort = (variable: string, host: string, port: number) =>
   Effect.mapError(Effect.flatten(findBindablePort(port, host)), () => new PortTaken({ variable, host, port }))
 
-/** A configured database is never lost: the programs reconnect to it. */
+/** A configured database never counts as lost, since the programs reconnect. */
 const database = (settings: SupervisorSettings) =>
   Option.match(settings.databaseUrl, {
     onNone: () => superviseDatabase(join(settings.dataDirectory, "postgres")),
     onSome: (url) => Effect.succeed({ url, lost: Effect.never })
   })
 
-/** One port for each program: the worker's is the next one. */
+/** One port per program; the worker uses the next one. */
 export const findWorkerMetricsPort = ({ metricsPort }: Pick<SupervisorSettings, "metricsPort">) =>
   Option.match(metricsPort, {
     onNone: () => ({}),
@@ -84,7 +84,7 @@ const announce = (settings: SupervisorSettings, hasBeenUp: Ref.Ref<boolean>) =>
     )
   })
 
-/** Prepares everything that the programs need. */
+/** Prepares everything that the programs require. */
 const prepare = (settings: SupervisorSettings) =>
   Effect.gen(function* () {
     yield* prepareDataDirectory(settings.dataDirectory)
@@ -101,7 +101,9 @@ const prepare = (settings: SupervisorSettings) =>
 const logFailure = <A, E extends Error, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.tapError(effect, (error) => Effect.logError(error.message))
 
-/** Starts and supervises everything until interrupted. Shutdown order: programs, database, lock of the data directory. */
+/**
+ * Starts and supervises everything until interrupted. Shutdown order: programs, database, lock of the data directory.
+ */
 export const supervise = (settings: SupervisorSettings, scripts: string) =>
   Effect.scoped(
     Effect.gen(function* () {

@@ -6,7 +6,7 @@ export type LogFormat = "pretty" | "json"
 
 const defaultLogFormat: LogFormat = process.stdout.isTTY ? "pretty" : "json"
 
-/** The settings that the supervisor itself needs. The programs read theirs from the same environment. */
+/** Settings of the supervisor itself. The programs read theirs from the same environment. */
 export const toSupervisorSettings = ({
   addresses,
   databaseUrl,

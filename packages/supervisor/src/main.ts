@@ -30,7 +30,7 @@ const program = Effect.gen(function* () {
   )
 }).pipe(
   Effect.tapErrorTag("SettingsInvalid", ({ message }) => Effect.sync(() => process.stderr.write(`${message}\n`))),
-  // Failures are logged where they happen; defects are logged here.
+  // Failures are logged at their source; defects are logged here.
   Effect.tapDefect((cause) => Effect.logFatal("Supervisor failed", cause))
 )
 

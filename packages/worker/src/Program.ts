@@ -70,7 +70,9 @@ const health = (settings: Settings) =>
       )
   })
 
-/** The worker over its live Layers. Layers provided later close later: health responds until the last job has ended. */
+/**
+ * The worker with its live Layers. Layers provided later close later, so health responds until the last job has ended.
+ */
 export const workerProgram = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {
@@ -107,7 +109,7 @@ export const workerProgram = (settings: Settings) =>
 const printCounts = (title: string, counts: ReadonlyArray<SealedCount>) =>
   Console.log([title, ...counts.map(({ column, keyId, rows }) => `  ${column}  ${keyId}  ${rows}`)].join("\n"))
 
-/** Seals every stored secret by the current key of `SECRETS_KEYS`, and prints the rows per key before and after. */
+/** Reseals all stored secrets with the current key of `SECRETS_KEYS`, and prints the rows per key before and after. */
 export const resealSecretsCommand = (settings: Settings) =>
   Effect.gen(function* () {
     const [{ id }] = yield* resolveKeyEncryptionKeys(settings)
@@ -141,7 +143,7 @@ const administration = (settings: Settings) =>
     Layer.provideMerge(PersistenceWiring.fromSettings(settings, { maxConnections: 2, applicationName: "berth-admin" }))
   )
 
-/** Apart from the other services: a store of queues that does not respond leaves their commands alone. */
+/** Separate from the other services, so that an unavailable queue store does not affect their commands. */
 const queueAdministration = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.map(requireDatabaseUrl(settings), (databaseUrl) =>
@@ -152,7 +154,7 @@ const queueAdministration = (settings: Settings) =>
     )
   )
 
-/** `DATABASE_URL`, else the embedded database of a running `npm start` on `DATA_DIR`. */
+/** `DATABASE_URL`, else the embedded database of a running `npm start` with this `DATA_DIR`. */
 const withDatabase = (settings: Settings) =>
   Option.isSome(settings.databaseUrl)
     ? Effect.succeed(settings)
@@ -186,7 +188,7 @@ const readArguments = (args: ReadonlyArray<string>) =>
 
 const refuse = (text: string) => () => printError(text, 1)
 
-/** Administration on the command line. Exit codes: 0 done, 1 refused, 2 wrong usage, 78 unusable settings. */
+/** Administration on the command line. Exit codes: 0 success, 1 rejected, 2 invalid usage, 78 invalid settings. */
 export const adminCommand = (args: ReadonlyArray<string>) => (settings: Settings) =>
   Effect.gen(function* () {
     const { positionals, values } = yield* readArguments(args)
@@ -210,6 +212,6 @@ export const adminCommand = (args: ReadonlyArray<string>) => (settings: Settings
       DeadLetterNotFound: refuse("No job with this id has failed permanently."),
       UserSuspended: refuse("The account is suspended. End the suspension first.")
     }),
-    // Standard output holds the output of the command only.
+    // Standard output contains only the output of the command.
     Logger.withMinimumLogLevel(LogLevel.Error)
   )

@@ -34,7 +34,7 @@ import * as WalletPaymentRecovery from "./wallets/WalletPaymentRecovery.ts"
 import { PaymentDispatch } from "@berth/domain/wallets/payments/PaymentDispatch"
 import * as StuckAgentRecovery from "./instances/StuckAgentRecovery.ts"
 
-/** Services that several jobs use. */
+/** Services shared by several jobs. */
 export const jobServices = Layer.mergeAll(
   AgentsServices.agentJobs,
   BillingServices.balances,
@@ -42,7 +42,7 @@ export const jobServices = Layer.mergeAll(
   MailOutbox.Default
 )
 
-/** The job handlers, the outbox relay and the recurring tasks, over the domain's ports. */
+/** Job handlers, outbox relay and recurring tasks, over the domain's ports. */
 export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.RetentionOptions) =>
   Layer.mergeAll(
     Layer.provide(JobConsumers.layer(options), BackgroundJobs.layer()),

@@ -2,7 +2,7 @@ import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
 import { Effect, Option, Ref } from "effect"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 
-/** The agents that the backend configured last. */
+/** Agents of the last configuration by the backend. */
 export class RuntimeAgents extends Effect.Service<RuntimeAgents>()("@berth/runtime/RuntimeAgents", {
   effect: Effect.map(Ref.make<ReadonlyMap<AgentId, RuntimeAgent>>(new Map()), (all) => ({
     replace: (agents: ReadonlyArray<RuntimeAgent>) =>

@@ -14,13 +14,13 @@ import { type BackendAccess, readRefusal } from "../Backend.ts"
 import { ModelCallFailed, ModelClient } from "./ModelClient.ts"
 
 export interface BackendModelClientOptions extends BackendAccess {
-  /** From the request to the head of the answer. Default: a minute. */
+  /** Timeout from the request to the head of the answer. Default: a minute. */
   readonly headTimeout?: Duration.DurationInput
-  /** Between two signs of life within an answer. Default: a minute. */
+  /** Timeout between two chunks of an answer, including keep-alives. Default: a minute. */
   readonly idleTimeout?: Duration.DurationInput
 }
 
-/** Model calls through the backend's AI layer, by runtime token. */
+/** Model calls through the backend's AI layer, with the runtime token. */
 export const layer = ({
   backendUrl,
   headTimeout = "1 minute",
@@ -47,7 +47,7 @@ export const layer = ({
           })
         )
         return send.pipe(
-          // No answer has begun: a retry cannot duplicate one.
+          // No answer has begun, so a retry cannot duplicate one.
           Effect.catchAll((failure) =>
             failure.hasTimedOut === true ? Effect.fail(failure) : Effect.delay(send, "200 millis")
           ),
@@ -84,7 +84,7 @@ export const layer = ({
 
 const encodeRequest = Schema.encodeSync(Schema.parseJson(RuntimeModelRequest))
 
-/** Longer than the AI layer takes for one answer. */
+/** Longer than the AI layer's limit of an answer. */
 const answerTimeout = "15 minutes"
 
 const reasonOf = RuntimeStreamProblem.$match({

@@ -2,7 +2,7 @@ import type { RuntimeModelEvent, RuntimeModelRequest } from "@berth/api/runtime/
 import type { ChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { Context, Data, type Effect, type Scope } from "effect"
 
-/** The reason is a sentence for the user. `isBudgetExhausted`: the turn ends here, with its text so far. */
+/** The reason is a sentence for the user. `isBudgetExhausted`: the turn ends with its text so far. */
 export class ModelCallFailed extends Data.TaggedError("ModelCallFailed")<{
   readonly reason: string
   readonly isBudgetExhausted?: boolean
@@ -13,7 +13,7 @@ export type ModelAnswer = Exclude<RuntimeModelEvent, { readonly type: "error" }>
 export class ModelClient extends Context.Tag("@berth/runtime/ModelClient")<
   ModelClient,
   {
-    /** The events up to `done`. The scope ends the call. */
+    /** Returns the events until `done`. Closing the scope ends the call. */
     readonly answer: (
       request: RuntimeModelRequest
     ) => Effect.Effect<ChunkSource<ModelAnswer, ModelCallFailed>, ModelCallFailed, Scope.Scope>

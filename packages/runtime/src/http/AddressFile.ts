@@ -4,7 +4,7 @@ import * as HttpServer from "@effect/platform/HttpServer"
 import { Data, Deferred, Duration, Effect, Layer, Schedule, Schema } from "effect"
 import type { RuntimeIdentity } from "./RuntimeReports.ts"
 
-/** The address file was deleted or replaced: the backend cannot find this runtime anymore. */
+/** The address file was deleted or replaced, so the backend can no longer find this runtime. */
 export class AddressFileLost extends Data.TaggedError("AddressFileLost")<object> {
   override get message() {
     return "The runtime's address file was deleted or replaced."
@@ -12,10 +12,10 @@ export class AddressFileLost extends Data.TaggedError("AddressFileLost")<object>
 }
 
 export interface AddressFileOptions extends RuntimeIdentity {
-  /** The instance's own directory. */
+  /** Home directory of the instance. */
   readonly directory: string
   readonly pid: number
-  /** Fails when the address file is lost. */
+  /** Fails after the address file is lost. */
   readonly lost: Deferred.Deferred<never, AddressFileLost>
   readonly checkInterval?: Duration.DurationInput
 }
@@ -39,7 +39,7 @@ export const layer = (options: AddressFileOptions) =>
 
       const isCurrent = files.readFileString(file).pipe(
         Effect.map((now) => now === text),
-        // A temporary read error is no proof of loss.
+        // A temporary read error does not prove a loss.
         Effect.catchAll((error) => Effect.succeed(error._tag !== "SystemError" || error.reason !== "NotFound"))
       )
       yield* Effect.addFinalizer(() =>

@@ -4,7 +4,7 @@ import { Effect, Either, Schema } from "effect"
 import type { IncomingMessage } from "node:http"
 import { rejectInvalidFields, RequestRejected } from "./RuntimeErrorResponses.ts"
 
-/** Whether the announced length is above the limit. */
+/** Whether the declared length exceeds the limit. */
 export const exceedsBodyLimit = ({ headers }: IncomingMessage): boolean =>
   Number(headers["content-length"] ?? 0) > runtimeBodyLimit
 
@@ -33,7 +33,7 @@ const readJson = (request: IncomingMessage): Effect.Effect<unknown, RequestRejec
       .once("end", () => resume(parse(pieces)))
   })
 
-/** Makes the reader of bodies of a schema. */
+/** Makes a reader for bodies of a schema. */
 export const makeBodyReader = <A, I>(schema: Schema.Schema<A, I>) => {
   const decode = Schema.decodeUnknownEither(schema)
   return (request: IncomingMessage) =>

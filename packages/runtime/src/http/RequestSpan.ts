@@ -7,11 +7,11 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 const enter = (span: Tracer.Span) =>
   FiberRef.update(FiberRef.currentContext, (context) => Context.add(context, Tracer.ParentSpan, span))
 
-/** Handles a request in a span, which continues the trace of its caller. Only a recorded one is described. */
+/** Handles a request in a span that continues the caller's trace. Only a recorded span gets attributes. */
 export const withRequestSpan = (
   { headers, method }: IncomingMessage,
   response: ServerResponse,
-  /** The path of its route. */
+  /** Path of the route. */
   route: string,
   handled: Effect.Effect<void>
 ): Effect.Effect<void> => {

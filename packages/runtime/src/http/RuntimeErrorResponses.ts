@@ -1,7 +1,7 @@
 import { makeInvalidRequest, type RuntimeRejection } from "@berth/api/runtime/RuntimeErrors"
 import { Data, ParseResult } from "effect"
 
-/** A request that is answered with an error before a stream begins. */
+/** A request is answered with an error before a stream begins. */
 export class RequestRejected extends Data.TaggedError("RequestRejected")<{ readonly rejection: RuntimeRejection }> {}
 
 /** Names the invalid fields without their values, which may be part of a conversation. */

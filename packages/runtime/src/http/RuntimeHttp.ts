@@ -14,7 +14,7 @@ import { reportHealth, type RuntimeIdentity, reportStorage } from "./RuntimeRepo
 import { respond, respondRejection, streamTurn } from "./RuntimeResponses.ts"
 import { makeTokenCheck } from "./TokenGuard.ts"
 
-/** Responds to a request itself, or fails before that. */
+/** Responds to a request, or fails before responding. */
 type Handler = (request: IncomingMessage, response: ServerResponse) => Effect.Effect<void, RequestRejected>
 
 const report =
@@ -25,7 +25,10 @@ const report =
 const readConfiguration = makeBodyReader(RuntimeConfiguration)
 const readTurn = makeBodyReader(Turn)
 
-/** The runtime's listener, for the backend only. Hot path: a router and its middleware take more work than a turn. */
+/**
+ * Listener of the runtime, for the backend only. Hot path: a router and its middleware would take more work than a
+ * turn.
+ */
 export const layer = ({
   agentsDirectory,
   server,
@@ -87,7 +90,7 @@ export const layer = ({
       }
 
       const { fiberRefs, runtimeFlags } = yield* Effect.runtime<never>()
-      // A request needs no services: its handler has them.
+      // A request requires no services, since its handler has them.
       const runFork = Runtime.runFork(Runtime.make({ context: Context.empty(), fiberRefs, runtimeFlags }))
       const onRequest = (request: IncomingMessage, response: ServerResponse) => {
         if (!isAuthorized(request.headers.authorization)) return respondRejection(response, RuntimeErrors.tokenInvalid)

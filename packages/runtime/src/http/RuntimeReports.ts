@@ -9,12 +9,12 @@ export interface RuntimeIdentity {
   readonly startedAt: number
 }
 
-/** The body of the health check. */
+/** Returns the body of the health check. */
 export const reportHealth = ({ runtimeVersion, startedAt }: RuntimeIdentity) =>
   Effect.flatMap(RuntimeAgents, ({ ids }) =>
     Effect.map(ids, (agents): RuntimeHealth => ({ status: "ok", runtimeVersion, startedAt, agents }))
   )
 
-/** The bytes of all agents' files. */
+/** Returns the bytes of all agents' files. */
 export const reportStorage = (agentsDirectory: string) =>
   Effect.orDie(Effect.map(measureAgentFiles(agentsDirectory), (bytes): typeof RuntimeStorage.Type => ({ bytes })))

@@ -26,7 +26,7 @@ const awaitDrain = (response: ServerResponse) =>
     return Effect.sync(() => response.off("drain", onDrain))
   })
 
-/** Hot path: the turn writes its response itself, since a stream takes some hundred operations. */
+/** Hot path: the turn writes its response directly, since a stream takes some hundred operations. */
 export const streamTurn = (run: TurnRunner, response: ServerResponse) =>
   Effect.suspend(() => {
     response.writeHead(200, {
@@ -35,7 +35,7 @@ export const streamTurn = (run: TurnRunner, response: ServerResponse) =>
       "x-accel-buffering": "no"
     })
     const keepAlives = setInterval(() => response.write(sseKeepAlive), keepAliveMs)
-    // The first frame confirms that the turn was accepted.
+    // The first frame confirms that the turn is accepted.
     response.write(sseKeepAlive)
     return Effect.ensuring(
       run((events) => (response.write(events.map(encodeTypedSseEvent).join("")) ? undefined : awaitDrain(response))),

@@ -2,7 +2,7 @@ import { findNewestFitting } from "@berth/domain/ai/prompt/PromptBudget"
 
 /** Share of the context window above which a conversation is summarized. */
 const compactAboveShare = 0.6
-/** Share that remains, so that not every turn summarizes. */
+/** Remaining share, so that not every turn summarizes. */
 const compactToShare = 0.3
 
 export interface SizedMessage {
@@ -28,7 +28,7 @@ export const countMessagesToSummarize = ({ fixed, history, summary, window }: Co
   const said = history.reduce((sum, { tokens }) => sum + tokens, 0)
   if (fixed + said <= window * compactAboveShare) return 0
   const first = findNewestFitting(history, Math.max(0, window * compactToShare - fixed - summary))
-  // The remaining history begins with a user message.
+  // The remaining history must begin with a user message.
   const question = history.findIndex(({ role }, at) => at >= first && role === "user")
   return question === -1 ? first : question
 }

@@ -6,7 +6,7 @@ import type { RuntimeAgent, Turn, TurnMessage } from "@berth/domain/instances/Ag
 import { Effect, Option } from "effect"
 import { type ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
 
-/** Model calls per turn; later turns summarize the rest. */
+/** Maximum model calls per turn; later turns summarize the rest. */
 const maximumCalls = 4
 const timeout = "1 minute"
 
@@ -30,7 +30,7 @@ const makeInstruction = (agent: RuntimeAgent, tokens: number) =>
 
 const speakers = { user: "User", assistant: "Agent" } as const
 
-/** The messages of one call as lines; at least one, shortened. */
+/** Returns the messages of one call as lines; at least one message, truncated. */
 const nextLines = (messages: ReadonlyArray<TurnMessage>, tokens: number): ReadonlyArray<string> => {
   const lines: Array<string> = []
   let left = tokens
@@ -64,8 +64,8 @@ const collect = (calls: ModelClient["Type"], agent: RuntimeAgent, turn: Turn, me
   }).pipe(Effect.scoped)
 
 /**
- * Merges the oldest messages into a new summary. A later failed call keeps the result of the earlier ones; none
- * when the first fails.
+ * Merges the oldest messages into a new summary. If a later call fails, keeps the result of the earlier ones; none if
+ * the first fails.
  */
 export const summarizeConversation = Effect.fn("TurnExecution.summarize")(function* (
   agent: RuntimeAgent,

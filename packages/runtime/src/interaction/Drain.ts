@@ -5,17 +5,17 @@ import { Context, Data, Deferred, Duration, Effect, Layer, Option, type Scope } 
 
 export class RuntimeStopping extends Data.TaggedError("RuntimeStopping")<object> {}
 
-/** Graceful shutdown: no new turns, limited time for those in progress. */
+/** Graceful shutdown: no new turns, and limited time for those in progress. */
 export class Drain extends Context.Tag("@berth/runtime/Drain")<
   Drain,
   {
-    /** The turn ends with the scope. */
+    /** Admits a turn until the scope closes. */
     readonly admitTurn: Effect.Effect<void, RuntimeStopping, Scope.Scope>
-    /** Turns in progress, and turns ever begun. */
+    /** Number of turns in progress, and of all turns so far. */
     readonly activity: Effect.Effect<{ readonly turns: number; readonly begun: number }>
-    /** Runs work that the drain limit interrupts. */
+    /** Runs work until the drain limit, which interrupts it. */
     readonly untilDeadline: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | RuntimeStopping, R>
-    /** Rejects turns from now on and waits for those in progress, within the drain limit. */
+    /** Rejects new turns and waits for those in progress, within the drain limit. */
     readonly drain: Effect.Effect<void>
   }
 >() {}
@@ -57,7 +57,7 @@ export const layer = Layer.effect(
         isEnding = true
       }).pipe(
         Effect.zipRight(signalIdle),
-        // Finalizers are uninterruptible; a timeout needs an interruptible effect.
+        // Finalizers are uninterruptible, but a timeout requires an interruptible effect.
         Effect.zipRight(
           Effect.timeoutOption(Effect.interruptible(Deferred.await(idle)), Duration.seconds(runtimeDrainSeconds))
         ),

@@ -4,11 +4,14 @@ import { Data, Deferred, Effect, Exit, FiberId, type Scope } from "effect"
 export class TurnLimitReached extends Data.TaggedError("TurnLimitReached")<object> {}
 
 export interface SessionQueue {
-  /** Enters the queue immediately and leaves it with the scope. The returned effect waits for all earlier entries. */
+  /**
+   * Enters the queue immediately and leaves it when the scope closes. The returned effect waits for all earlier
+   * entries.
+   */
   readonly join: (sessionId: string) => Effect.Effect<Effect.Effect<void>, TurnLimitReached, Scope.Scope>
 }
 
-/** FIFO per session. Each entry awaits its predecessor: a semaphore would let a newcomer overtake. */
+/** FIFO per session. Each entry awaits its predecessor, since a semaphore would let new entries overtake. */
 export const make = (options: { readonly places: number }): Effect.Effect<SessionQueue> =>
   Effect.sync(() => {
     const last = new Map<string, Deferred.Deferred<void>>()
@@ -34,7 +37,7 @@ export const make = (options: { readonly places: number }): Effect.Effect<Sessio
     return {
       join: (sessionId) =>
         acquireScoped(join(sessionId), ({ before, left }) =>
-          // An abandoned entry still waits for its predecessor, so that its successor does not overtake.
+          // An interrupted entry still waits for its predecessor, so that its successor does not overtake.
           before === undefined
             ? leave(sessionId, left)
             : Effect.forkDaemon(Effect.zipRight(Deferred.await(before), leave(sessionId, left)))

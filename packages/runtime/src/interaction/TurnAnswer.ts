@@ -48,7 +48,7 @@ const selectMessagesToCompact = (
   return turn.history.slice(0, count)
 }
 
-/** Returns the turn with a history that fits, and the events to publish about it. */
+/** Returns the turn with a history that fits, and the events to publish about the compaction. */
 const compact = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<AgentTool>, now: DateTime.Utc) =>
   Effect.gen(function* () {
     const old = selectMessagesToCompact(agent, turn, tools, now)

@@ -16,20 +16,23 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 
 export class AgentNotHosted extends Data.TaggedError("AgentNotHosted")<{ readonly agentId: AgentId }> {}
 
-/** Turns in progress and waiting, at most. */
+/** Maximum turns in progress and waiting. */
 const maximumTurns = 256
 const maximumConcurrentTurns = 64
 
-/** Runs a queued turn; succeeds once the last event is emitted, and never fails. `emit` returns what to wait for, if its reader is slow. */
+/**
+ * Runs a queued turn; succeeds after the last event is emitted, and never fails. `emit` returns an effect to wait for
+ * if its reader is slow.
+ */
 export type TurnRunner = (
   emit: (events: ReadonlyArray<RuntimeTurnEvent>) => Effect.Effect<void> | undefined
 ) => Effect.Effect<void>
 
-/** Turns of one session run in order of arrival, those of different sessions concurrently. */
+/** Turns of a session run in order of arrival; different sessions run concurrently. */
 export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runtime/TurnExecution", {
   effect: Effect.gen(function* () {
     const agents = yield* RuntimeAgents
-    // Every turn copies them.
+    // Picked once, since every turn copies them.
     const services = Context.pick(
       ModelClient,
       Toolbox,
@@ -39,7 +42,7 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
     const sessions = yield* SessionQueue.make({ places: maximumTurns })
     const permits = yield* Effect.makeSemaphore(maximumConcurrentTurns)
 
-    /** Enters the session's queue; leaves it with the scope, which is that of the response. */
+    /** Enters the session's queue; leaves it when the scope of the response closes. */
     const begin = Effect.fnUntraced(function* (turn: Turn) {
       yield* drain.admitTurn
       const agent = yield* Effect.flatMap(
@@ -85,7 +88,7 @@ const annotateLogs = (annotations: Readonly<Record<string, unknown>>) =>
     HashMap.union(before, HashMap.fromIterable(Object.entries(annotations)))
   )
 
-/** A span in a recorded trace; no other one is relayed. */
+/** Opens a span if the trace is recorded; other spans are not relayed. */
 const withTurnSpan =
   (attributes: Readonly<Record<string, unknown>>) =>
   <A, E, R>(turn: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -93,7 +96,7 @@ const withTurnSpan =
       currentSpan?.sampled === true ? Effect.withSpan(turn, "TurnExecution.answer", { attributes }) : turn
     )
 
-/** Names the model, since another one than the agent's may have answered. */
+/** Names the model, since another model than the agent's may have answered. */
 const logAnswer = (events: ReadonlyArray<TurnEvent>) => {
   const last = events.at(-1)
   return last?.type === "done"
@@ -101,7 +104,7 @@ const logAnswer = (events: ReadonlyArray<TurnEvent>) => {
     : undefined
 }
 
-/** The last event of a failed turn. */
+/** Returns the last event of a failed turn. */
 const toErrorEvent = (
   cause: Cause.Cause<ModelCallFailed | ToolFailed | RuntimeStopping>
 ): Effect.Effect<RuntimeTurnEvent> =>

@@ -14,7 +14,7 @@ const summaryShare = 0.2
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim()
 
-/** The most relevant memories come first. */
+/** Returns lines of memories, the most relevant first. */
 const memoryLines = (memories: ReadonlyArray<string>, tokens: number): ReadonlyArray<string> => {
   const lines = memories.map(oneLine).flatMap((line) => (line === "" ? [] : [`- ${line}`]))
   const backwards = lines.map((line) => ({ tokens: estimateTokens(line) + 1 })).reverse()
@@ -32,7 +32,7 @@ export const makeSystemMessage = (
   return [
     `You are ${agent.name}, an agent that its owner runs on Berth.`,
     (agent.systemPrompt ?? "").trim(),
-    // Minutes only, so that provider caches match.
+    // Minutes without seconds, so that provider caches match.
     `It is ${formatTimeText(now, parseZoneOrUtc(agent.timezone))}.`,
     makeSkillPrompt(agent.skills) ?? "",
     known.length === 0 ? "" : `What you know from earlier:\n${known.join("\n")}`,

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url"
 import { setFlagsFromString } from "node:v8"
 import { Script } from "node:vm"
 
-/** Files beside the entry. An instance can read them only. */
+/** Files next to the entry, read-only for instances. */
 const programFile = fileURLToPath(new URL("program.cjs", import.meta.url))
 const cacheFile = fileURLToPath(new URL("program.cache", import.meta.url))
 
@@ -13,9 +13,9 @@ const isProgram = (value: unknown): value is Program => typeof value === "functi
 
 /** Compiles the runtime's program. The cache saves a third of the start, and 15 MiB of compiler memory. */
 export const compileProgram = ({ usesCache }: { readonly usesCache: boolean }) => {
-  // V8 rejects a cache of other flags. The heap limit differs by plan and is in force already.
+  // V8 rejects a cache made with other flags. The heap limit depends on the plan and is already in force.
   setFlagsFromString("--max-old-space-size=0")
-  // The build keeps the program in ASCII: one byte per character in memory.
+  // The build emits ASCII, which takes one byte per character in memory.
   const script = new Script(`(function (require) {${readFileSync(programFile, "latin1")}\n})`, {
     filename: programFile,
     ...(usesCache && existsSync(cacheFile) ? { cachedData: readFileSync(cacheFile) } : {})
@@ -25,9 +25,9 @@ export const compileProgram = ({ usesCache }: { readonly usesCache: boolean }) =
       const program: unknown = script.runInThisContext()
       if (isProgram(program)) program(createRequire(programFile))
     },
-    /** Keeps the functions that ran. */
+    /** Includes the functions that have run. */
     writeCache: () => {
-      // Set when garbage is collected.
+      // Resets the flag set for garbage collection.
       setFlagsFromString("--no-expose-gc")
       writeFileSync(cacheFile, script.createCachedData())
     }

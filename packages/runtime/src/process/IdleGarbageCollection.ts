@@ -13,7 +13,7 @@ export interface IdleGarbageCollectionOptions {
   readonly collect: Effect.Effect<void>
 }
 
-/** Collects garbage when idle, after the start and after turns: saves about 10 of 80 MB per idle instance. */
+/** Collects garbage when idle, after the start and after turns; saves about 10 of 80 MB per idle instance. */
 export const collectWhenIdle = ({ activity, collect }: IdleGarbageCollectionOptions): Effect.Effect<never> =>
   Effect.flatMap(Ref.make(-1), (cleared) =>
     Effect.flatMap(activity, ({ begun, turns }) =>
@@ -23,7 +23,7 @@ export const collectWhenIdle = ({ activity, collect }: IdleGarbageCollectionOpti
     ).pipe(Effect.delay("1 second"), Effect.repeat(Schedule.spaced("4 seconds")), Effect.zipRight(Effect.never))
   )
 
-/** V8 exposes its collection only by flag. */
+/** V8 exposes its garbage collection by flag only. */
 export const collectGarbage: Effect.Effect<void> = Effect.sync(() => {
   setFlagsFromString("--expose-gc")
   const collect: unknown = runInNewContext("gc")

@@ -16,7 +16,7 @@ export interface MemoryLimitOptions {
   readonly checkInterval?: Duration.DurationInput
 }
 
-/** V8's own limit counts the heap only, and an operating system limit may be missing. */
+/** Required since V8's limit covers the heap only, and an operating system limit may be missing. */
 export const enforceMemoryLimit = ({
   checkInterval,
   limitMb,

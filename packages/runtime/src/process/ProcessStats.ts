@@ -2,10 +2,10 @@ import type { RuntimeStats } from "@berth/api/runtime/RuntimeContract"
 import { Duration, Effect } from "effect"
 import { monitorEventLoopDelay, performance, PerformanceObserver } from "node:perf_hooks"
 
-/** Period of the timer that measures delays; the delays contain it. */
+/** Period of the timer that measures delays; included in the delays. */
 const resolutionMillis = 50
 const nanosPerSecond = 1e9
-/** Without a reader for this long, nothing is measured until the next one. */
+/** Time without a reader after which the measurement stops until the next reading. */
 const readerTimeoutMillis = Duration.toMillis("2 minutes")
 
 const observe = (onEnd: () => void) => {
@@ -44,7 +44,7 @@ const observe = (onEnd: () => void) => {
 
 let read: (() => RuntimeStats) | undefined
 
-/** Figures of this process since the last reading. The first reading begins the measurement. */
+/** Reads figures of this process since the previous reading. The first reading starts the measurement. */
 export const readProcessStats: Effect.Effect<RuntimeStats> = Effect.sync(() => {
   read ??= observe(() => {
     read = undefined

@@ -9,7 +9,7 @@ import type { TurnAgent } from "./Toolbox.ts"
 /** The reason is a sentence. */
 export class BackendCallFailed extends Data.TaggedError("BackendCallFailed")<{ readonly reason: string }> {}
 
-/** A call of a tool that the backend answers by a text for the model. */
+/** A tool call that the backend answers with a text for the model. */
 export type BackendCall<C> = (
   turn: Pick<TurnAgent, "id" | "messageId">,
   call: C
@@ -21,7 +21,10 @@ interface Request<C> {
   readonly call: C
 }
 
-/** Calls of a route of the backend, by runtime token. They are not repeated. `what` names it in reasons, as "The wallet". */
+/**
+ * Calls a route of the backend with the runtime token, without retries. `what` names it in reasons, for example "The
+ * wallet".
+ */
 export const makeBackendCall = <C, I>(
   { backendUrl, token }: BackendAccess,
   {

@@ -16,11 +16,11 @@ import { PageSource } from "./web/PageSource.ts"
 export interface RuntimeToolboxOptions {
   /** Folder of all agents, absolute. */
   readonly agentsDirectory: string
-  /** Quota of all agents' files together, in MiB. */
+  /** Quota of all agents' files in MiB. */
   readonly diskMb: number
 }
 
-/** Every tool of this runtime. */
+/** All tools of this runtime. */
 export const layer = ({ agentsDirectory, diskMb }: RuntimeToolboxOptions) =>
   Layer.effect(
     Toolbox,

@@ -2,18 +2,19 @@ import type { RuntimeAgent, RuntimeSkill } from "@berth/domain/instances/AgentRu
 import * as Tool from "@berth/domain/skills/tools/Tool"
 import { Effect, Schema } from "effect"
 
-/** Characters of all skills' instructions up to which they are part of the system message. */
+/** Maximum characters of all skills' instructions in the system message. */
 export const maximumInlineInstructions = 4_000
 
 /**
- * Progressive disclosure: a model always has each skill's name and description. Longer instructions are read by tool.
+ * Progressive disclosure: a model always has the name and description of each skill, and reads longer instructions by a
+ * tool.
  */
 export const chooseDisclosure = (skills: ReadonlyArray<RuntimeSkill>): "inline" | "onDemand" =>
   skills.reduce((sum, { instructions }) => sum + instructions.length, 0) <= maximumInlineInstructions
     ? "inline"
     : "onDemand"
 
-/** The section of a system message on an agent's skills; null without any. */
+/** Returns the system message's section on the agent's skills; null without skills. */
 export const makeSkillPrompt = (skills: ReadonlyArray<RuntimeSkill>): string | null => {
   if (skills.length === 0) return null
   const list = skills.map(({ description, id }) => `- ${id}: ${description}`).join("\n")

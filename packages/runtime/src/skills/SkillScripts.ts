@@ -15,7 +15,7 @@ import { runInNewContext } from "node:vm"
 import type { AgentTool } from "./Toolbox.ts"
 
 declare global {
-  // The types of Node.js lack it.
+  // Missing in the types of Node.js.
   namespace WebAssembly {
     interface Memory {
       readonly buffer: ArrayBuffer
@@ -24,17 +24,17 @@ declare global {
   }
 }
 
-/** Processor time of a script, which blocks the runtime. */
+/** Maximum processor time of a script, which blocks the runtime. */
 const timeLimit = Duration.seconds(2)
-/** Limit of a native function of the engine, which cannot be interrupted otherwise; longer, for loaded machines. */
+/** Limit for native functions of the engine, which are otherwise uninterruptible; longer, for busy machines. */
 const watchdogLimit = Duration.seconds(6)
-/** Pages of 64 KiB: 32 MiB, of which the engine takes half at its start. */
+/** Pages of 64 KiB: 32 MiB, half of which the engine takes at its start. */
 const memoryPages = 512
 const stackBytes = 256 * 1024
-/** Characters of a result that are read. */
+/** Maximum characters of a result. */
 const maximumOutput = 100_000
 
-/** The module that calls the script; no path of a skill contains a colon. */
+/** Module that calls the script; no path of a skill contains a colon. */
 const mainModule = "berth:main"
 const makeMainModule = (script: string, input: string) => `
 import run from ${JSON.stringify(`./${script}`)}
@@ -55,11 +55,11 @@ const decodeThrown = Schema.decodeUnknownEither(Schema.Struct({ message: Schema.
 const describe = (thrown: unknown) =>
   Either.match(decodeThrown(thrown), { onLeft: () => String(thrown), onRight: ({ message }) => message }).slice(0, 1000)
 
-/** The result of a script, or the reason of its failure. */
+/** Result of a script, or the reason for its failure. */
 const Outcome = Schema.EitherFromSelf({ left: Schema.String, right: Schema.String })
 const decodeOutcome = Schema.decodeUnknownSync(Outcome)
 
-/** The output of the main module, after all its promises. */
+/** Evaluates the main module and returns its output after all promises. */
 const evaluate = (context: QuickJSContext, source: string) => {
   const evaluated = context.evalCode(source, mainModule, { type: "module" })
   if (evaluated.error !== undefined) return Either.left(describe(context.dump(evaluated.error)))
@@ -76,7 +76,7 @@ const readProcessorMillis = () => {
   return (system + user) / 1000
 }
 
-/** `node:vm` as a watchdog: ends calls that run too long in native functions of the engine. */
+/** `node:vm` as a watchdog, which ends long calls of the engine's native functions. */
 const execute = (engine: QuickJSWASMModule, code: SkillCode, source: string): unknown => {
   const runtime = engine.newRuntime()
   const end = readProcessorMillis() + Duration.toMillis(timeLimit)
@@ -93,10 +93,7 @@ const execute = (engine: QuickJSWASMModule, code: SkillCode, source: string): un
   return runInNewContext("evaluateMain()", { evaluateMain }, { timeout: Duration.toMillis(watchdogLimit) })
 }
 
-/**
- * Runs a script in a separate engine, whose memory is freed afterwards: no files, no network, no environment, no
- * timers.
- */
+/** Runs a script in a separate engine, whose memory is freed afterwards: no files, network, environment or timers. */
 export const runScript = Effect.fn("SkillScripts.run")(function* (code: SkillCode, tool: SkillTool, input: string) {
   const memory = new WebAssembly.Memory({ initial: memoryPages / 2, maximum: memoryPages })
   const engine = yield* Effect.promise(() =>

@@ -1,4 +1,4 @@
-/** Characters of one part, below the limit of a tool result. */
+/** Maximum characters of a part, below the limit of a tool result. */
 export const textPageLength = 18_000
 
 /** Returns the part from `offset`, with a hint on how to continue. */
@@ -9,7 +9,7 @@ export const paginateText = (text: string, offset: number): string => {
   return end === text.length ? part : `${part}\n[There is more. Go on with offset ${end}.]`
 }
 
-/** Never splits a surrogate pair. */
+/** Adjusts a position to avoid splitting a surrogate pair. */
 const wholeCharacters = (text: string, at: number): number => {
   const code = text.charCodeAt(at - 1)
   return code >= 0xd800 && code <= 0xdbff ? at - 1 : at

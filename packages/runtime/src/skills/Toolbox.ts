@@ -3,7 +3,7 @@ import type { Tool } from "@berth/domain/skills/tools/Tool"
 import { Context } from "effect"
 import { chooseDisclosure, readSkillTool } from "./SkillPrompt.ts"
 
-/** The agent of a turn; the backend knows the turn's conversation by `messageId`. */
+/** Agent of a turn; the backend derives the conversation from `messageId`. */
 export interface TurnAgent extends RuntimeAgent {
   readonly messageId: string
 }
@@ -13,7 +13,7 @@ export type AgentTool = Tool<TurnAgent>
 /** Every tool that this runtime has. */
 export class Toolbox extends Context.Tag("@berth/runtime/Toolbox")<Toolbox, ReadonlyArray<AgentTool>>() {}
 
-/** Tools with data that the owner shares with the agent. `recall` is limited by the backend. */
+/** Tools for data that the owner shares with the agent. The backend limits `recall`. */
 const ownerTools: ReadonlySet<string> = new Set([
   "remember",
   "list_files",
@@ -25,7 +25,10 @@ const ownerTools: ReadonlySet<string> = new Set([
   "x402_payments"
 ])
 
-/** The agent for users of a messaging channel: without the owner's tools and MCP servers, and without skills of only these. */
+/**
+ * Returns the agent for users of a messaging channel: without the owner's tools, MCP servers, and skills that use only
+ * the owner's tools.
+ */
 export const withoutOwnerTools = (agent: RuntimeAgent): RuntimeAgent => ({
   ...agent,
   hasMcpServers: false,
@@ -35,7 +38,7 @@ export const withoutOwnerTools = (agent: RuntimeAgent): RuntimeAgent => ({
   })
 })
 
-/** The runtime's tools that an agent may use: those that shipped skills name, in the order of the toolbox. */
+/** Selects the runtime's tools named by the agent's shipped skills, in the order of the toolbox. */
 export const selectTools = (agent: RuntimeAgent, toolbox: ReadonlyArray<AgentTool>): ReadonlyArray<AgentTool> => {
   const wanted = new Set(agent.skills.flatMap(({ code, tools }) => (code === undefined ? tools : [])))
   return [

@@ -11,7 +11,7 @@ import { Cause, type Context, Effect, Exit, Layer, Option, Redacted, Schema, Tra
 import { randomBytes } from "node:crypto"
 import type { BackendAccess } from "../Backend.ts"
 
-/** Spans beyond these are dropped until the backend accepts some. */
+/** Maximum waiting spans; further spans are dropped until the backend accepts some. */
 const maximumWaitingSpans = 1024
 const batchInterval = "1 second"
 const relayTimeout = "5 seconds"
@@ -41,10 +41,10 @@ const toAttribute = (value: unknown): RuntimeSpan["attributes"][number][1] => {
   return String(value).slice(0, maximumSpanText)
 }
 
-/** Headers hold the runtime token. */
+/** Headers contain the runtime token. */
 const isRelayed = ([key, value]: readonly [string, unknown]) => value !== undefined && !key.includes(".header.")
 
-/** Recorded only in a trace that its caller records. */
+/** Recorded only if the caller records the trace. */
 class RelayedSpan implements Tracer.Span {
   readonly _tag = "Span"
   readonly traceId: string
@@ -97,7 +97,7 @@ class RelayedSpan implements Tracer.Span {
 
 const encodeBatch = Schema.encodeSync(Schema.parseJson(RuntimeSpanBatch))
 
-/** Relays the spans of recorded traces through the backend. Idle otherwise. */
+/** Relays spans of recorded traces through the backend; otherwise idle. */
 export const layer = ({ backendUrl, token }: BackendAccess) =>
   Layer.unwrapScoped(
     Effect.gen(function* () {

@@ -5,7 +5,7 @@ import { LiveProcesses } from "../programs/LiveProcesses.ts"
 
 export interface SupervisedDatabase {
   readonly url: Redacted.Redacted
-  /** Fails when the server ended and cannot be restarted. */
+  /** Fails if the server ended and cannot be restarted. */
   readonly lost: Effect.Effect<never, EmbeddedPostgresStartFailed>
 }
 
@@ -25,7 +25,7 @@ const runOnce = (
         ...(port === undefined ? {} : { port }),
         onInitialize: Effect.logInfo("Creating an empty database, only at the first start")
       })
-      // SIGQUIT is an immediate shutdown: the server ends its own processes, and recovers at its next start.
+      // SIGQUIT is an immediate shutdown: the server ends its processes, and recovers at its next start.
       yield* processes.add(running.pid, "SIGQUIT")
       yield* Effect.addFinalizer(() => processes.remove(running.pid))
       yield* onStarted(running)

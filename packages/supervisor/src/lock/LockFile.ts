@@ -28,7 +28,7 @@ const readHolder = (file: string) =>
 const isHeld = (holder: LockHolder.LockHolder) =>
   LockHolder.isLockHeld(holder, { alive: isProcessAlive(holder.pid), birth: readProcessBirth(holder.pid) })
 
-/** Written under another name and linked, so that a lock file always names its holder. */
+/** Writes a temporary file and links it, so that a lock file always names its holder. */
 const tryTake = (file: string) =>
   Effect.promise(async () => {
     const draft = `${file}.${process.pid}`
@@ -44,7 +44,7 @@ const tryTake = (file: string) =>
     }
   })
 
-/** Several processes may find the same stale lock: a lock that was taken concurrently is restored. */
+/** Several processes may find the same stale lock, so a lock taken concurrently is restored. */
 const breakStale = (file: string) =>
   Effect.gen(function* () {
     const aside = `${file}.stale.${process.pid}`
@@ -69,7 +69,7 @@ const attempt = (file: string, directory: string): Effect.Effect<void, DataDirec
     yield* attempt(file, directory)
   })
 
-/** Holds the data directory for this process until the scope closes. */
+/** Locks the data directory for this process until the scope closes. */
 export const acquireLockFile = (
   file: string,
   directory: string

@@ -1,6 +1,6 @@
 import { Option } from "effect"
 
-/** The process of a lock file with its start time, because process numbers are reused. */
+/** Process of a lock file with its start time, since pids are reused. */
 export interface LockHolder {
   readonly pid: number
   /** Empty on systems without start times. */
@@ -15,12 +15,12 @@ export const parseLockHolder = (text: string): Option.Option<LockHolder> => {
   return Number.isSafeInteger(number) && number > 0 ? Option.some({ pid: number, birth: birth ?? "" }) : Option.none()
 }
 
-/** The observed state of a process. `birth` is empty when unknown. */
+/** Observed state of a process. `birth` is empty if unknown. */
 export interface ProcessSighting {
   readonly alive: boolean
   readonly birth: string
 }
 
-/** Whether the process that wrote the file still runs. Unknown start times count as a match. */
+/** Whether the process that wrote the file is still running. Unknown start times count as equal. */
 export const isLockHeld = (holder: LockHolder, sighting: ProcessSighting): boolean =>
   sighting.alive && (holder.birth === "" || sighting.birth === "" || holder.birth === sighting.birth)

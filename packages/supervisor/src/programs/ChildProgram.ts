@@ -16,7 +16,7 @@ const launch = Effect.fn("ChildProgram.launch")(function* (program: Program) {
   const ended = yield* Deferred.make<Ending>()
   const child = spawn(process.execPath, [program.script], {
     env: program.environment,
-    // Its own session: Ctrl-C at the terminal must reach it once, through the supervisor.
+    // In a new session, so that Ctrl-C at the terminal reaches it once, through the supervisor.
     detached: true,
     stdio: ["ignore", "pipe", "pipe", "ipc"]
   })
@@ -33,14 +33,14 @@ const launch = Effect.fn("ChildProgram.launch")(function* (program: Program) {
   return { child, ended } satisfies RunningProgram
 })
 
-/** Added to the drain, for ending instances and closing connections. */
+/** Time after the drain to end instances and close connections. */
 const stopGrace = Duration.seconds(15)
 
 const stop = Effect.fn("ChildProgram.stop")(function* (program: Program, { child, ended }: RunningProgram) {
   if (!(yield* Deferred.isDone(ended))) {
     child.kill("SIGTERM")
     const limit = Duration.sum(program.drain, stopGrace)
-    // A finalizer is uninterruptible, so the timeout needs an interruptible region.
+    // A finalizer is uninterruptible, but the timeout requires an interruptible region.
     const inTime = yield* Effect.interruptible(Deferred.await(ended)).pipe(Effect.timeoutOption(limit))
     if (Option.isNone(inTime)) {
       yield* Effect.logWarning(`The ${program.name} did not end within ${Duration.format(limit)} and is killed`)

@@ -4,7 +4,7 @@ import { Transform } from "node:stream"
 /** Longer lines are split, in characters. */
 const maximumLineLength = 64 * 1024
 
-/** Emits whole lines only, so that the output of programs does not interleave within lines. */
+/** Emits complete lines only, so that outputs of programs do not interleave within lines. */
 const makeLineTransform = () => {
   let rest = ""
   return new Transform({

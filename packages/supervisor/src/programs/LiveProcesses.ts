@@ -1,11 +1,11 @@
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { Context, Effect, Layer } from "effect"
 
-/** The child processes that run now, in plain memory: read in signal handlers. */
+/** Current child processes, in plain memory for signal handlers. */
 export class LiveProcesses extends Context.Tag("@berth/supervisor/LiveProcesses")<
   LiveProcesses,
   {
-    /** `end` is the signal for an immediate end. */
+    /** `end`: signal for an immediate end. */
     readonly add: (pid: number, end: NodeJS.Signals) => Effect.Effect<void>
     readonly remove: (pid: number) => Effect.Effect<void>
     readonly endAll: () => void

@@ -18,7 +18,7 @@ const signal = ({ name, pid }: StartedProgram, how: NodeJS.Signals) =>
 
 const gone = (started: StartedProgram) => Effect.sync(() => !isStillRunning(started))
 
-/** Orphaned programs end themselves; after this time they are killed. */
+/** Time for orphaned programs to end themselves before they are killed. */
 const exitTimeout = Duration.seconds(10)
 
 const end = (started: StartedProgram) =>
@@ -35,7 +35,7 @@ const end = (started: StartedProgram) =>
     }
   })
 
-/** Ends the programs of a killed supervisor, which hold the ports and process jobs. */
+/** Ends the programs of a killed supervisor, which occupy the ports and process jobs. */
 export const endOrphanedPrograms = (file: string): Effect.Effect<void> =>
   Effect.tryPromise(() => readFile(file, "utf8")).pipe(
     Effect.flatMap(Schema.decode(ProgramRecord)),
@@ -44,7 +44,7 @@ export const endOrphanedPrograms = (file: string): Effect.Effect<void> =>
     Effect.withSpan("OrphanedPrograms.end")
   )
 
-/** Returns the function that records each started program. */
+/** Returns a function that records each started program. */
 export const makeProgramRecorder = (file: string) =>
   Effect.gen(function* () {
     const record = yield* Ref.make<ReadonlyArray<StartedProgram>>([])

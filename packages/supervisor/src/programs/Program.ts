@@ -1,6 +1,6 @@
 import type { Duration } from "effect"
 
-/** A bundle of `dist/` and its environment. */
+/** A bundle in `dist/` and its environment. */
 export interface Program {
   readonly name: "server" | "worker"
   /** Path of the bundle. */

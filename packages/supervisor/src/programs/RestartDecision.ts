@@ -1,7 +1,7 @@
 import { misconfiguredExitCode } from "@berth/infra/process/ExitCode"
 import { Data, Duration } from "effect"
 
-/** The exit of a program. The code is -1 after a signal or a failed spawn. */
+/** Exit of a program. The code is -1 after a signal or a failed spawn. */
 export interface ProgramExit {
   readonly code: number
   /** For example "exit code 1" or "signal SIGKILL". */
@@ -12,7 +12,7 @@ export interface ProgramExit {
 export interface RestartHistory {
   /** Consecutive exits soon after the start. */
   readonly failures: number
-  /** The whole service was ready once since the supervisor started. */
+  /** Whether the whole service has been ready since the supervisor started. */
   readonly hasBeenUp: boolean
 }
 
@@ -27,14 +27,17 @@ const stableAfter = Duration.minutes(1)
 const initialDelay = Duration.millis(250)
 const maximumDelay = Duration.seconds(30)
 
-/** Consecutive exits of a service that was never ready; more restarts would only hide the reason. */
+/** Maximum consecutive exits of a service that was never ready; more restarts would only hide the reason. */
 export const maximumStartFailures = 5
 
 /** 250 ms, doubled with each consecutive failure, at most 30 s. */
 export const computeRestartDelay = (failures: number): Duration.Duration =>
   Duration.min(maximumDelay, Duration.times(initialDelay, 2 ** Math.min(failures, 30)))
 
-/** Restarts with increasing delay; gives up on unusable settings and on repeated exits before the service was ever ready. */
+/**
+ * Restarts with increasing delay; gives up for invalid settings, and after repeated exits of a service that was never
+ * ready.
+ */
 export const decideProgramRestart = (history: RestartHistory, exit: ProgramExit): RestartDecision => {
   if (exit.code === misconfiguredExitCode) return GiveUp({ reason: "its settings are unusable" })
   const failures = Duration.greaterThanOrEqualTo(exit.ranFor, stableAfter) ? 0 : history.failures

@@ -14,7 +14,7 @@ export class ProgramFailed extends Data.TaggedError("ProgramFailed")<{
   }
 }
 
-/** Runs a program and restarts it when it crashes. */
+/** Runs a program and restarts it after a crash. */
 export const superviseProgram = (
   program: Program,
   hasBeenUp: Ref.Ref<boolean>,

@@ -11,7 +11,7 @@ export class EnvFileUnusable extends Data.TaggedError("EnvFileUnusable")<{
   }
 }
 
-/** A value that a line of `.env` cannot hold. */
+/** The value cannot be represented in a line of `.env`. */
 export class EnvValueUnquotable extends Data.TaggedError("EnvValueUnquotable")<{ readonly name: string }> {
   override get message() {
     return `${this.name}: has line breaks, or quotes of both kinds; percent-encode quotes, and write line breaks as \\n`
@@ -20,7 +20,7 @@ export class EnvValueUnquotable extends Data.TaggedError("EnvValueUnquotable")<{
 
 const plain = /^[A-Za-z0-9_./:@%+=,~*-]*$/
 
-/** `NAME=value`, quoted where `#`, spaces or backslashes require it. */
+/** Formats `NAME=value`, quoted if `#`, spaces or backslashes require it. */
 export const formatEnvLine = (name: string, value: string): Effect.Effect<string, EnvValueUnquotable> => {
   if (plain.test(value)) return Effect.succeed(`${name}=${value}`)
   const quote = ["'", '"'].find((it) => !value.includes(it))
@@ -31,7 +31,7 @@ export const formatEnvLine = (name: string, value: string): Effect.Effect<string
 
 const isMissing = (cause: unknown) => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
 
-/** The variables of a file; none when there is no file. */
+/** Reads the variables of a file; none without a file. */
 export const readEnvFile = Effect.fn("EnvFile.read")((path: string) =>
   Effect.tryPromise({
     try: async () => {
@@ -47,7 +47,7 @@ export const readEnvFile = Effect.fn("EnvFile.read")((path: string) =>
   })
 )
 
-/** Appends lines to a file, which only its owner can read from then on; the lines before stay. */
+/** Appends lines to a file, which is then readable by its owner only. */
 export const appendEnvFile = Effect.fn("EnvFile.append")((path: string, lines: ReadonlyArray<string>) =>
   Effect.tryPromise({
     try: async () => {

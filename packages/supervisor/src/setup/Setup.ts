@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { appendEnvFile, formatEnvLine, readEnvFile } from "./EnvFile.ts"
 import { modelKeys, type SetupQuestion, setupQuestions } from "./SetupQuestions.ts"
 
-/** Input ended before the last answer. */
+/** The input ended before the last answer. */
 export class SetupAborted extends Data.TaggedError("SetupAborted")<object> {
   override get message() {
     return "Setup was ended. Nothing was written."
@@ -33,7 +33,7 @@ const randomKey = () => randomBytes(32).toString("base64url")
 const generators: Readonly<Record<string, () => string>> = {
   INTERNAL_API_KEY: randomKey,
   SECRETS_KEYS: () => Redacted.value(generateKeyEncryptionKeys()),
-  // One line: the settings read \n as a line break.
+  // A single line, since the settings read \n as a line break.
   JWT_PRIVATE_KEY: () => Redacted.value(generateJwtKey()).trim().replaceAll("\n", "\\n"),
   MPP_SECRET: randomKey
 }
@@ -41,7 +41,7 @@ const generators: Readonly<Record<string, () => string>> = {
 const hasValue = (values: Readonly<Record<string, string | undefined>>, name: string) =>
   (values[name] ?? "").trim() !== ""
 
-/** The problem of one setting among others. */
+/** Finds the problem of one setting in combination with the others. */
 const findProblem = (values: Values, name: string) =>
   Effect.match(checkSettings(values, "server"), {
     onFailure: ({ faults }) => Option.fromNullable(faults.find((fault) => fault.startsWith(`${name}:`))),
@@ -72,7 +72,7 @@ const modelQuestion = (ask: (question: string) => Effect.Effect<string, SetupAbo
     return vendor.trim() === "" ? {} : { [name]: yield* askFor(ask, { name, text: "Its API key" }, values) }
   })
 
-/** Values for what `.env` does not set: flags, then the environment, then answers. */
+/** Collects values for settings missing in `.env`: flags, then the environment, then answers. */
 const collect = ({ ask, environment, flags }: SetupOptions, existing: Values) =>
   Effect.gen(function* () {
     let values: Values = { BERTH_ENV: "production", ...flags, ...existing }
@@ -87,7 +87,7 @@ const collect = ({ ask, environment, flags }: SetupOptions, existing: Values) =>
     }
     if (Option.isSome(ask) && !modelKeys.some((name) => hasValue(values, name)))
       values = { ...values, ...(yield* modelQuestion(ask.value, values)) }
-    // Chosen here: the settings require this confirmation of child processes.
+    // Set here, since the settings require this confirmation for child processes.
     if (values["AGENT_RUNTIME"] === "process" && !hasValue(values, "ALLOW_PROCESS_RUNTIME"))
       values = { ...values, ALLOW_PROCESS_RUNTIME: "yes" }
     for (const [name, generate] of Object.entries(generators))
@@ -95,7 +95,7 @@ const collect = ({ ask, environment, flags }: SetupOptions, existing: Values) =>
     return values
   })
 
-/** Consequences of the choices, in sentences. */
+/** Describes the consequences of the choices. */
 const describeChoices = (values: Values): ReadonlyArray<string> =>
   [
     modelKeys.some((name) => hasValue(values, name)) ||
@@ -116,7 +116,7 @@ const startCommands = (programs: string) =>
     `  node ${join(programs, "worker.mjs")}`
   ].join("\n")
 
-/** Writes the settings of a production setup that `.env` does not have yet. Values that it has stay. */
+/** Writes the missing settings of a production setup to `.env`; existing values are kept. */
 export const setUp = Effect.fn("Setup.run")(function* (options: SetupOptions) {
   const path = join(options.directory, ".env")
   const file = yield* readEnvFile(path)
@@ -146,7 +146,7 @@ export const setUp = Effect.fn("Setup.run")(function* (options: SetupOptions) {
   )
 })
 
-/** The message of a setup that lacks settings: nothing was written. */
+/** Message of a setup with missing settings, which wrote nothing. */
 export const describeSetupFailure = (error: { readonly message: string }) =>
   error instanceof SettingsInvalid
     ? [

@@ -13,7 +13,7 @@ class FlagsUnknown extends Data.TaggedError("FlagsUnknown")<{ readonly cause: un
 
 const toFlag = (name: string) => name.toLowerCase().replaceAll("_", "-")
 
-/** `--app-url=value` for every setting. */
+/** Parses `--app-url=value` for every setting. */
 const readFlags = (args: ReadonlyArray<string>) =>
   Effect.flatMap(settingNames, (names) =>
     Effect.try({
@@ -31,7 +31,7 @@ const readFlags = (args: ReadonlyArray<string>) =>
     })
   )
 
-/** Lines that arrive before their question are kept for it. */
+/** Lines that arrive before their question are queued. */
 const openTerminal = Effect.gen(function* () {
   const lines = yield* Mailbox.make<string, SetupAborted>()
   const terminal = yield* Effect.acquireRelease(
@@ -49,7 +49,7 @@ const openTerminal = Effect.gen(function* () {
 })
 
 /**
- * `npm run setup`: prompts on a terminal, otherwise reads flags and the environment. Exit code 1 when nothing was
+ * `npm run setup`: prompts on a terminal, otherwise reads flags and the environment. Exit code 1 if nothing was
  * written.
  */
 export const setupCommand = (args: ReadonlyArray<string>, programs: string) =>

@@ -1,10 +1,10 @@
-/** A setting that setup reads from the environment or prompts for. */
+/** A setting that the setup reads from the environment or prompts for. */
 export interface SetupQuestion {
   readonly name: string
   readonly text: string
-  /** Taken for an empty answer, and without a terminal. */
+  /** Used for an empty answer, and without a terminal. */
   readonly fallback?: string
-  /** The question applies only when this setting has a value. */
+  /** The question applies only if this setting has a value. */
   readonly after?: string
 }
 

@@ -51,7 +51,7 @@ const decode = <A, I>(schema: Schema.Schema<A, I>, given: unknown, reason: strin
 
 const PageNumber = Schema.NumberFromString.pipe(Schema.int(), Schema.nonNegative())
 
-/** Runs one command and returns its output. */
+/** Executes one command and returns its output. */
 export const runAdminCommand = Effect.fn("AdminCommand.run")(function* (actor: Actor, given: AdminArguments) {
   const administrators = yield* Administrators
   const users = yield* Users
@@ -123,7 +123,7 @@ const queueCommands = ["queues", "queue", "dead", "job"]
 
 export const isQueueCommand = ([command = ""]: ReadonlyArray<string>): boolean => queueCommands.includes(command)
 
-/** Runs one command on queues and returns its output. */
+/** Executes one command on queues and returns its output. */
 export const runQueueCommand = Effect.fn("AdminCommand.runQueue")(function* (actor: Actor, given: AdminArguments) {
   const queues = yield* QueueAdministration
   const [command = "queues", target = "", value = ""] = given.positionals
@@ -165,7 +165,7 @@ export const runQueueCommand = Effect.fn("AdminCommand.runQueue")(function* (act
 
 const formatValue = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""))
 
-/** One line per row, below the names of the columns, or per field, separated by tabs. */
+/** Formats one line per row below the column names, or one line per field, separated by tabs. */
 export const formatOutput = (output: object): string =>
   Array.isArray(output)
     ? [

@@ -11,14 +11,14 @@ const retryOverdueEvents = Effect.flatMap(CardEventEffects, (effects) =>
   )
 )
 
-// A process can end between a charge and its booking; the card processor has the result.
+// A process can die between a charge and its booking; the card processor has the result.
 const reconcileCharges = Effect.flatMap(SavedCardCharges, ({ reconcileOpenCharges }) => reconcileOpenCharges).pipe(
   Effect.tap((charges) =>
     charges > 0 ? Effect.logInfo("Open charges reconciled").pipe(Effect.annotateLogs({ charges })) : Effect.void
   )
 )
 
-/** Completes purchases and card events whose process ended before they were applied. */
+/** Completes purchases and card events whose process died before they were applied. */
 export const layer = Layer.scopedDiscard(
   Effect.zipRight(
     runRecurringTask("retry overdue card events", "1 minute", retryOverdueEvents),

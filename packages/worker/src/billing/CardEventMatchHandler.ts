@@ -3,7 +3,7 @@ import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { Effect } from "effect"
 import { jobHandler } from "../jobs/JobHandler.ts"
 
-/** Applies card events that were received for the user's email address before the user confirmed it. */
+/** Applies card events received for the user's email address before its confirmation. */
 export const cardEventMatchHandler = jobHandler(EmailAddressConfirmedJob, ({ userId }) =>
   Effect.zipRight(
     Effect.annotateCurrentSpan({ "user.id": userId }),

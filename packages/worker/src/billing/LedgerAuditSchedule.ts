@@ -11,7 +11,7 @@ const audits = Metric.counter("berth_ledger_audits_total", {
 })
 const countAudit = (outcome: "success" | "failure") => Metric.increment(Metric.tagged(audits, "outcome", outcome))
 
-/** Logged one by one; the metric counts all. */
+/** Maximum discrepancies logged individually; the metric counts all. */
 const maximumLogged = 20
 
 const audit = Effect.gen(function* () {
@@ -29,5 +29,5 @@ const audit = Effect.gen(function* () {
   Effect.withSpan("LedgerAudit.run")
 )
 
-/** Compares the balances with the ledger every hour. Differences are reported and not corrected. */
+/** Compares the balances with the ledger every hour. Differences are reported without correction. */
 export const layer = Layer.scopedDiscard(runRecurringTask("audit the ledger", "1 hour", audit))

@@ -3,7 +3,7 @@ import { ChatAnswers } from "@berth/domain/channels/ChatAnswers"
 import { Effect } from "effect"
 import { jobHandler } from "../jobs/JobHandler.ts"
 
-/** Begins to answer the waiting messages of a chat. A chat whose worker dies is resumed by `ChannelRecovery`. */
+/** Starts answering the pending messages of a chat. `ChannelRecovery` resumes a chat whose worker died. */
 export const chatAnswerHandler = jobHandler(AnswerChatJob, (chat) =>
   Effect.zipRight(
     Effect.annotateCurrentSpan({ "agent.id": chat.agentId, "channel.platform": chat.platform }),

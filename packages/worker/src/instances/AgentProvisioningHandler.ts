@@ -7,7 +7,10 @@ import { jobHandler } from "../jobs/JobHandler.ts"
 
 const postponed = new JobPostponed({ after: Duration.seconds(5) })
 
-/** Deploys a new agent. The last failing attempt marks the agent as failed; an outage of the backend is no attempt. */
+/**
+ * Deploys a new agent. If the last attempt fails, the agent is marked as failed; an outage of the backend does not
+ * count as an attempt.
+ */
 export const agentProvisioningHandler = jobHandler(ProvisionAgentJob, ({ agentId }, job) =>
   Effect.gen(function* () {
     yield* Effect.annotateCurrentSpan({ "agent.id": agentId })

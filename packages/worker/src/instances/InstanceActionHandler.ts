@@ -3,7 +3,7 @@ import { InstanceActionJob } from "@berth/domain/instances/InstanceJobs"
 import { Effect } from "effect"
 import { jobHandler } from "../jobs/JobHandler.ts"
 
-/** Performs an administrator's action on an instance; the instance may be gone by now. */
+/** Executes an administrator's action on an instance; no effect if the instance was deleted. */
 export const instanceActionHandler = jobHandler(InstanceActionJob, ({ action, userId }) =>
   Effect.zipRight(
     Effect.annotateCurrentSpan({ "user.id": userId }),

@@ -3,7 +3,7 @@ import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { Effect } from "effect"
 import { jobHandler } from "../jobs/JobHandler.ts"
 
-/** Sends the current agents to the owner's instance, and deletes the files of deleted ones. */
+/** Applies the current agents to the owner's instance, and deletes the files of deleted agents. */
 export const instanceConfigurationHandler = jobHandler(ReconfigureInstanceJob, ({ userId }) =>
   Effect.zipRight(
     Effect.annotateCurrentSpan({ "user.id": userId }),

@@ -3,7 +3,7 @@ import { AccountRemovedJob } from "@berth/domain/recovery/deletion/AccountDeleti
 import { Effect } from "effect"
 import { jobHandler } from "../jobs/JobHandler.ts"
 
-/** Removes the instance and the files of a deleted account: without rows nothing starts the instance again. */
+/** Removes the instance and the files of a deleted account; without rows nothing can start the instance again. */
 export const instanceRemovalHandler = jobHandler(AccountRemovedJob, ({ userId }) =>
   Effect.zipRight(
     Effect.annotateCurrentSpan({ "user.id": userId }),

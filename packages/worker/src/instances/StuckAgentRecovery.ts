@@ -15,7 +15,7 @@ const provisioningTimeout = Duration.minutes(10)
 
 type StuckAgentMeasure = "wait" | "retry" | "fail"
 
-/** Decides about an agent in provisioning. `createdAt` is the start of provisioning, `updatedAt` the last retry. */
+/** Decides on an agent in provisioning. `createdAt` is the start of provisioning, `updatedAt` the last retry. */
 export const decideStuckAgentMeasure = (
   agent: Pick<Agent, "createdAt" | "updatedAt">,
   now: DateTime.Utc
@@ -28,7 +28,7 @@ export const decideStuckAgentMeasure = (
     : "wait"
 }
 
-/** Recovers agents whose job was lost or hangs. */
+/** Recovers agents with a lost or hanging job. */
 export const recoverStuckAgents = Effect.gen(function* () {
   const agents = yield* AgentRepository
   const manager = yield* AgentManager
@@ -41,7 +41,7 @@ export const recoverStuckAgents = Effect.gen(function* () {
       `it was not running ${Duration.toMinutes(provisioningTimeout)} minutes after its creation`
     )
 
-  /** Read again under the lock: once a minute over all workers. */
+  /** Read again under the lock, so that it runs once per minute over all workers. */
   const retry = (agent: Agent, now: DateTime.Utc) =>
     transaction.run(
       Effect.gen(function* () {

@@ -10,7 +10,10 @@ import { runRecurringTask } from "../jobs/RecurringTask.ts"
 
 const every = Duration.seconds(5)
 
-/** Ends the turns of dead processes: fails their messages, keeps the texts so far, and settles or releases their reservations. */
+/**
+ * Ends the turns of dead processes: fails their messages, keeps the texts so far, and settles or releases their
+ * reservations.
+ */
 export const recoverAbandonedTurns = Effect.gen(function* () {
   const conversations = yield* ConversationRepository
   const turns = yield* TurnRepository

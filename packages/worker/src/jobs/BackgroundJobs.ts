@@ -3,32 +3,32 @@ import { Outbox } from "@berth/domain/jobs/Outbox"
 import { Cause, Context, Duration, Effect, Exit, Fiber, Layer, Option } from "effect"
 import { type JobTimedOut, limitRun } from "./JobTimeout.ts"
 
-/** Work that ends within this time ends in the slot of its job. */
+/** Work that ends within this time runs in the slot of its job. */
 const defaultHandOver = Duration.millis(200)
-/** A job in the background runs again after this time, also when its worker has died. */
+/** A job in the background runs again after this time, even if its worker died. */
 const postponed = new JobPostponed({ after: Duration.seconds(10) })
-/** Jobs in the background of a process at once. The lanes of the outbox limit those of an owner. */
+/** Maximum background jobs of a process. The lanes of the outbox limit those of an owner. */
 export const maximumBackgroundJobs = 256
 
-/** Work of jobs that waits for models, outside of the slots of the queues. */
+/** Work of jobs that waits for models, outside of the queues' slots. */
 export class BackgroundJobs extends Context.Tag("@berth/BackgroundJobs")<
   BackgroundJobs,
   {
     /**
-     * Runs the work of a job, which must be idempotent. Long work continues while the job waits in the queue, and the
-     * job's next run has the result of the work. That run restarts the work if its worker has died.
+     * Runs the work of a job, which must be idempotent. Long work continues while the job waits in the queue; the next
+     * run of the job receives the result, or restarts the work if its worker died.
      */
     readonly run: <E, R>(
       jobId: string,
       work: Effect.Effect<void, E, R>
     ) => Effect.Effect<void, E | JobPostponed | JobTimedOut, R>
-    /** Takes no further work, and interrupts what has not ended within the limit. */
+    /** Accepts no further work, and interrupts work that has not ended within the limit. */
     readonly drain: (limit: Duration.DurationInput) => Effect.Effect<void>
   }
 >() {}
 
 export interface BackgroundJobOptions {
-  /** Time in which work ends in the slot of its job; 200 ms when absent. */
+  /** Time in which work runs in the slot of its job; default: 200 ms. */
   readonly handOver?: Duration.DurationInput
 }
 
@@ -41,7 +41,7 @@ const make = ({ handOver = defaultHandOver }: BackgroundJobOptions) =>
     const failures = new Map<string, Cause.Cause<unknown>>()
     let isDraining = false
 
-    /** The owner's slot is free before the job's next run. */
+    /** Frees the owner's slot before the job's next run. */
     const endInBackground = (jobId: string, exit: Exit.Exit<void, unknown>) => {
       if (Exit.isInterrupted(exit)) return Effect.void
       if (Exit.isSuccess(exit))
@@ -63,7 +63,7 @@ const make = ({ handOver = defaultHandOver }: BackgroundJobOptions) =>
         )
         works.set(jobId, fiber)
         const exit = yield* Effect.timeoutOption(Fiber.await(fiber), handOver)
-        // Work that a drain has interrupted takes no attempt.
+        // Work interrupted by a drain does not count as an attempt.
         if (Option.isSome(exit) && !Exit.isInterrupted(exit.value)) return yield* exit.value
         isHandedOver = true
         return yield* postponed

@@ -14,22 +14,22 @@ import { findHandler, findRetryPolicy } from "./JobHandlers.ts"
 import { limitRun } from "./JobTimeout.ts"
 
 export interface JobConsumerOptions {
-  /** Jobs in flight at once in this process. */
+  /** Maximum jobs in flight in this process. */
   readonly concurrency: Record<"tasks" | "provision", number>
-  /** Time that running jobs have to finish when the worker stops. */
+  /** Time for running jobs to finish after the worker stops. */
   readonly drain: Duration.DurationInput
 }
 
-/** Slots of mail and of card events, which no other job takes. */
+/** Slots of mail and of card events, separate from all other jobs. */
 const ownSlots = { mail: 2, "card-events": 2 }
 
-/** Without it an outage of the database would keep the slots of the jobs that ended in it. */
+/** Retries, since an outage of the database would otherwise occupy the slots of jobs that ended during it. */
 const settleRetries = Schedule.exponential("100 millis").pipe(
   Schedule.union(Schedule.spaced("5 seconds")),
   Schedule.upTo("2 minutes")
 )
 
-/** Frees the owner's slot when the job has completed or will not run again. */
+/** Frees the owner's slot after the job has completed or will not run again. */
 const settleWhenOver =
   (outbox: Context.Tag.Service<Outbox>) =>
   (job: RunningJob, exit: Exit.Exit<void, unknown>): Effect.Effect<void> => {
@@ -51,7 +51,7 @@ const isOver = ({ isLastAttempt }: RunningJob, exit: Exit.Exit<unknown, unknown>
   return isLastAttempt && !Exit.isInterrupted(exit)
 }
 
-/** Consumes every queue. Merged layers close concurrently, so that all drain at the same time. */
+/** Consumes all queues. Merged layers close concurrently, so that all drain at the same time. */
 export const layer = ({ concurrency, drain }: JobConsumerOptions) => {
   const slots: Record<QueueName, number> = { ...concurrency, ...ownSlots }
   const consumer = (queue: QueueName) =>

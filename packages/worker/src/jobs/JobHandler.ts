@@ -3,13 +3,13 @@ import { JobUnsupported, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Effect, ParseResult, Schema } from "effect"
 import { BackgroundJobs } from "./BackgroundJobs.ts"
 
-/** A kind of job with the effect that runs it; the effect must be idempotent, since jobs run at least once. */
+/** A kind of job with the effect that executes it; the effect must be idempotent, since jobs run at least once. */
 export interface JobHandler<E, R> {
   readonly kind: Pick<JobKind<unknown, unknown>, "queue" | "name" | "retryPolicy">
   readonly handle: (job: RunningJob) => Effect.Effect<void, E | JobUnsupported, R>
 }
 
-/** Decodes the payload of a job for `handle`. A payload of another shape waits for a worker that supports it. */
+/** Decodes the payload of a job for `handle`. An unsupported payload waits for a worker that supports it. */
 export const jobHandler = <A, I, E, R>(
   kind: JobKind<A, I>,
   handle: (payload: A, job: RunningJob) => Effect.Effect<void, E, R>
@@ -25,13 +25,13 @@ export const jobHandler = <A, I, E, R>(
     )
 })
 
-/** A handler whose work lasts as long as a model: it continues without a slot of the queue. */
+/** A handler whose work can last as long as a model's turn; it continues without a slot of the queue. */
 export const backgroundJobHandler = <A, I, E, R>(
   kind: JobKind<A, I>,
   handle: (payload: A, job: RunningJob) => Effect.Effect<void, E, R>
 ) => jobHandler(kind, (payload, job) => Effect.flatMap(BackgroundJobs, ({ run }) => run(job.id, handle(payload, job))))
 
-/** Paths and kinds of the issues without their messages: a payload can hold secrets. */
+/** Paths and kinds of the issues without their messages, since a payload can contain secrets. */
 const summarizeIssues = (error: ParseResult.ParseError): string =>
   ParseResult.ArrayFormatter.formatErrorSync(error)
     .map(({ _tag, path }) => `${_tag} at ${path.length === 0 ? "the root" : path.map(String).join(".")}`)

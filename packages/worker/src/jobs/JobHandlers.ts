@@ -39,7 +39,7 @@ const handlers = [
   verificationCheckHandler
 ]
 
-/** The kinds of jobs that this worker supports. */
+/** Kinds of jobs that this worker supports. */
 export const handledJobs = handlers.map(({ kind: { name, queue } }) => ({ queue, name }))
 
 type AnyHandler = (typeof handlers)[number] extends JobHandler<infer E, infer R> ? JobHandler<E, R> : never

@@ -1,6 +1,6 @@
 import { Data, Duration, Effect } from "effect"
 
-/** A run that takes longer is interrupted and repeated, so that a hanging handler does not keep its slot. */
+/** Time after which a run is interrupted and repeated, so that a hanging handler does not occupy its slot. */
 export const longestRun = Duration.hours(1)
 
 export class JobTimedOut extends Data.TaggedError("JobTimedOut")<object> {

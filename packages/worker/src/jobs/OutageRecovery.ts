@@ -3,7 +3,7 @@ import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import { Effect, Layer } from "effect"
 import { runRecurringTask } from "./RecurringTask.ts"
 
-/** Without `provision`: the agents of its dead letters are marked as failed, and their owners start them again. */
+/** Excludes `provision`: agents of its dead letters are marked as failed, and their owners start them again. */
 const queues: ReadonlyArray<QueueName> = ["tasks", "mail", "card-events"]
 const batch = 1000
 const interval = "5 minutes"
@@ -22,7 +22,7 @@ const replayQueue = (queue: QueueName) =>
       )
   })
 
-/** Replays dead letters whose outside system was unavailable. */
+/** Replays dead letters caused by an unavailable external system. */
 export const layer = Layer.scopedDiscard(
   runRecurringTask(
     "recovery from outages",

@@ -2,7 +2,7 @@ import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { Effect, Layer, Schedule } from "effect"
 
-/** Entries published in one transaction. */
+/** Maximum entries published in one transaction. */
 const batch = 50
 
 const backOff = Schedule.exponential("200 millis").pipe(
@@ -22,11 +22,11 @@ const relay = Effect.gen(function* () {
     Effect.tapError((cause) => Effect.logWarning("Outbox relay failed, retrying", cause)),
     Effect.retry(backOff),
     Effect.forever,
-    // Most rounds publish nothing; entries carry their own trace.
+    // Most rounds publish nothing, and entries contain their own trace.
     Effect.withTracerEnabled(false),
     Effect.forkScoped
   )
 })
 
-/** Publishes outbox entries to their queues for as long as the worker runs. */
+/** Publishes outbox entries to their queues while the worker runs. */
 export const layer = Layer.scopedDiscard(relay)

@@ -1,6 +1,8 @@
 import { type Duration, Effect, Schedule, type Scope } from "effect"
 
-/** Repeats `work` until the scope closes, `pause` after each end. Failures are logged and do not end the repetition. */
+/**
+ * Repeats `work` until the scope closes, with `pause` in between. Failures are logged and do not end the repetition.
+ */
 export const runRecurringTask = <A, E, R>(
   name: string,
   pause: Duration.DurationInput,

@@ -35,15 +35,15 @@ import { DateTime, type Duration, Effect, Layer } from "effect"
 import { runRecurringTask } from "./RecurringTask.ts"
 
 export interface RetentionOptions {
-  /** How long the deltas of an answer can be replayed after its end. */
+  /** Time after its end during which the deltas of an answer can be replayed. */
   readonly streamRetention: Duration.Duration
-  /** Age at which closed reservations leave the billing history. */
+  /** Age at which closed reservations are removed from the billing history. */
   readonly reservationRetention: Duration.Duration
   /** Age at which records of model calls are deleted. */
   readonly modelUsageRetention: Duration.Duration
 }
 
-/** Deletes rows with `remove`, which succeeds with their number, at the start and then at the interval. */
+/** Deletes rows with `remove`, which returns their number, at the start and at every interval. */
 const retention = <R>(name: string, interval: Duration.DurationInput, remove: Effect.Effect<number, never, R>) =>
   runRecurringTask(
     `retention of ${name}`,
@@ -70,7 +70,7 @@ const removeOlder = <R>(repository: Effect.Effect<AgingRows, never, R>, age: Dur
     prune(DateTime.subtractDuration(now, age))
   )
 
-/** The rows that expire. */
+/** Expiring rows of all contexts. */
 export const layer = ({ modelUsageRetention, reservationRetention, streamRetention }: RetentionOptions) =>
   Layer.scopedDiscard(
     Effect.all(

@@ -4,7 +4,7 @@ import { deliverMail } from "@berth/domain/mail/MailOutbox"
 import { DateTime, Effect } from "effect"
 import { jobHandler } from "../jobs/JobHandler.ts"
 
-/** A retry sends the same message id. Expired, rejected and unreadable mails fail permanently. */
+/** Retries use the same message id. Expired, rejected and unreadable mails fail permanently. */
 export const mailDeliveryHandler = jobHandler(SendMailJob, (sealedMail) =>
   Effect.gen(function* () {
     yield* Effect.annotateCurrentSpan({ "mail.id": sealedMail.mailId })

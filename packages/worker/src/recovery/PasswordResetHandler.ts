@@ -5,7 +5,10 @@ import { parseEmail } from "@berth/domain/shared/Email"
 import { Effect } from "effect"
 import { jobHandler } from "../jobs/JobHandler.ts"
 
-/** Mails a reset link if the address belongs to an account. The job id names the request, so that retries do not mail twice. */
+/**
+ * Mails a reset link if the address belongs to an account. The job id identifies the request, so that retries send no
+ * second mail.
+ */
 export const passwordResetHandler = jobHandler(SendPasswordResetJob, ({ email }, job) =>
   Effect.gen(function* () {
     const mails = yield* PasswordResetMails

@@ -8,7 +8,7 @@ const backOff = Schedule.exponential("200 millis").pipe(
   Schedule.jittered
 )
 
-/** Begins runs of schedules when they are due. Any number of workers can do so. */
+/** Starts due runs of schedules, from any number of workers. */
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const ticks = yield* ScheduleTicks

@@ -4,7 +4,7 @@ import { runRecurringTask } from "../jobs/RecurringTask.ts"
 
 const every = "1 minute"
 
-/** Starts the checks of verifications that are due. */
+/** Starts due checks of verifications. */
 export const layer = Layer.scopedDiscard(
   Effect.flatMap(VerificationChecks, ({ scheduleDue }) =>
     runRecurringTask("checks of verifications", every, Effect.withTracerEnabled(scheduleDue(), false))

@@ -4,7 +4,7 @@ import { runRecurringTask } from "../jobs/RecurringTask.ts"
 
 const every = Duration.seconds(10)
 
-/** Moves on the payments of dead processes and those that the chain had not decided. */
+/** Advances payments of dead processes, and payments that the chain had not decided. */
 export const layer = Layer.scopedDiscard(
   Effect.flatMap(PaymentDispatch, ({ recover }) => runRecurringTask("recover wallet payments", every, recover))
 )

@@ -1,6 +1,6 @@
 import { Effect, FiberSet, Schedule } from "effect"
 
-/** Attempts that end within this time make room for one claim of several deliveries. */
+/** Time to collect ended attempts, so that one claim fetches several deliveries. */
 const claimPause = "10 millis"
 
 /** Longer than an attempt. */
@@ -12,20 +12,23 @@ const backOff = Schedule.exponential("200 millis").pipe(
 )
 
 interface DeliveryLoop<A, E, R> {
-  /** Concurrent attempts. They wait for receivers, outside of the slots of the queues. */
+  /** Maximum concurrent attempts, which wait for receivers outside of the queues' slots. */
   readonly slots: number
   readonly claim: (limit: number) => Effect.Effect<ReadonlyArray<A>, E, R>
   readonly attempt: (claimed: A) => Effect.Effect<void, E, R>
-  /** Waits until a delivery can be due. */
+  /** Waits until a delivery may be due. */
   readonly awaitDue: Effect.Effect<void, E, R>
 }
 
-/** Attempts deliveries until the scope closes, a slow one without delay for others. Attempts in flight end before it closes. */
+/**
+ * Attempts deliveries until the scope closes; a slow attempt does not delay others. Attempts in flight complete before
+ * it closes.
+ */
 export const runDeliveryLoop = <A, E, R>({ attempt, awaitDue, claim, slots }: DeliveryLoop<A, E, R>) =>
   Effect.gen(function* () {
     const fibers = yield* FiberSet.make<void>()
     yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(FiberSet.awaitEmpty(fibers)), drain))
-    // Opens when an attempt has ended: its receiver has room for the next one.
+    // Opens after an attempt has ended, since its receiver then has room for the next one.
     const ended = yield* Effect.makeLatch(false)
 
     const start = (claimed: A) =>
@@ -38,7 +41,7 @@ export const runDeliveryLoop = <A, E, R>({ attempt, awaitDue, claim, slots }: De
         FiberSet.run(fibers)
       )
 
-    /** A claim that no attempt follows would hold up its receiver until the claim ends. */
+    /** Uninterruptible: a claim without an attempt would block its receiver until the claim expires. */
     const claimAndStart = (limit: number) =>
       Effect.withTracerEnabled(claim(limit), false).pipe(
         Effect.tap(Effect.forEach(start, { discard: true })),

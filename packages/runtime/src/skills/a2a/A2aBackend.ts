@@ -3,7 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import type { BackendAccess } from "../../Backend.ts"
 import { type BackendCall, makeBackendCall } from "../BackendCalls.ts"
 
-/** Messages to other agents. The backend continues the chain of the turn, which the model does not see. */
+/** Messages to other agents. The backend continues the turn's chain, which the model cannot see. */
 export class A2aBackend extends Context.Tag("@berth/runtime/A2aBackend")<
   A2aBackend,
   { readonly call: BackendCall<(typeof RuntimeA2aCall.Type)["call"]> }

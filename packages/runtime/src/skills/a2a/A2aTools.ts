@@ -8,7 +8,7 @@ const to = text("Name or id of the agent, as list_agents shows it.")
 const budget = Schema.optional(
   Schema.Int.annotations({ description: "Most units that the task may cost. Default: 10." })
 )
-/** Longer than the backend waits for a reply. */
+/** Longer than the backend's wait for a reply. */
 const timeout = "110 seconds"
 
 /** The tools of the skill `a2a-send`. */

@@ -6,9 +6,9 @@ import { join } from "node:path"
 import { parseFilePath } from "./FilePath.ts"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 
-/** Bytes of a file, at most. */
+/** Maximum bytes of a file. */
 export const fileLimit = 1024 * 1024
-/** Files and folders of an agent, at most. */
+/** Maximum files and folders of an agent. */
 export const entryLimit = 1_000
 /** Size of a disk block, the minimum size of a file. */
 const blockSize = 4096
@@ -16,21 +16,21 @@ const blockSize = 4096
 export interface AgentFilesOptions {
   /** Folder of all agents. */
   readonly directory: string
-  /** Bytes of all agents' files together. */
+  /** Quota of all agents' files in bytes. */
   readonly quota: number
 }
 
-/** `bytes` is null for a folder. */
+/** `bytes` is null for folders. */
 export interface FileEntry {
   readonly path: string
   readonly bytes: number | null
 }
 
-/** Text files of agents, each confined to a folder of its own. */
+/** Text files of agents, each agent confined to its folder. */
 export interface AgentFiles {
   readonly list: (agent: AgentId) => Effect.Effect<ReadonlyArray<FileEntry>, ToolFailed>
   readonly read: (agent: AgentId, path: string) => Effect.Effect<string, ToolFailed>
-  /** Atomic: on failure the previous file stays. */
+  /** Atomic: a failure keeps the previous file. */
   readonly write: (agent: AgentId, path: string, text: string) => Effect.Effect<void, ToolFailed>
   readonly delete: (agent: AgentId, path: string) => Effect.Effect<void, ToolFailed>
 }
@@ -50,7 +50,7 @@ const sentences: Readonly<Record<string, string>> = {
   EDQUOT: "There is no space left."
 }
 
-/** File system errors become sentences; everything else is a defect. */
+/** Converts file system errors to sentences; all other errors are defects. */
 const runFileOperation = <A>(work: () => Promise<A>): Effect.Effect<A, ToolFailed> =>
   Effect.tryPromise({ try: work, catch: (cause) => cause }).pipe(
     Effect.catchAll((cause) => {
@@ -77,15 +77,15 @@ const ignoreMissing = (cause: unknown) => {
   throw cause
 }
 
-/** Disk usage, at least one block per entry: empty files count too. */
+/** Returns the disk usage, at least one block per entry, so that empty files count. */
 const measureEntries = (entries: ReadonlyArray<FileEntry>): number =>
   entries.reduce((sum, { bytes }) => sum + Math.ceil(Math.max(1, bytes ?? 1) / blockSize) * blockSize, 0)
 
-/** Bytes of all agents' files, as the quota counts them. */
+/** Returns the bytes of all agents' files, as counted by the quota. */
 export const measureAgentFiles = (directory: string): Effect.Effect<number, ToolFailed> =>
   runFileOperation(async () => measureEntries(await entriesBelow(directory)))
 
-/** Creates missing folders; rejects links. */
+/** Opens folders, creating missing ones; rejects links. */
 const enter = async (root: string, folders: ReadonlyArray<string>, make: boolean): Promise<string> => {
   let place = root
   for (const name of ["", ...folders]) {
@@ -144,7 +144,7 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
       })
     })
 
-    /** Checks the quota for replacing a file. */
+    /** Checks the quota before a file is replaced. */
     const makeSure = async (agent: AgentId, path: string, size: number) => {
       const own = await entriesBelow(rootOf(agent))
       const before = own.find((entry) => entry.path === path)
@@ -165,7 +165,7 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
         return yield* toToolFailed("The text is longer than 1 MiB, which is all that a file holds.")
       yield* runFileOperation(async () => {
         const drafts = draftsOf(agent)
-        // Left by a runtime killed while writing.
+        // Left by a runtime that was killed during a write.
         await rm(drafts, { recursive: true, force: true })
         await makeSure(agent, plain, bytes.length)
         await mkdir(drafts, { recursive: true, mode: 0o700 })

@@ -1,14 +1,16 @@
 import { Either } from "effect"
 
-/** Maximum depth, the file included. */
+/** Maximum depth, including the file. */
 const maximumDepth = 8
 /** Maximum bytes of a name, within the limits of file systems. */
 const maximumNameBytes = 200
 
-/** Without characters that file systems or terminals interpret. */
+/** Rejects characters that file systems or terminals interpret. */
 const isPlain = (name: string) => !/[\p{Cc}\\]/u.test(name) && name.isWellFormed()
 
-/** The segments of an agent's file path, or the reason why it is invalid. Stays within the agent's folder. */
+/**
+ * Returns the segments of an agent's file path, or the reason for its rejection. The path stays in the agent's folder.
+ */
 export const parseFilePath = (path: string): Either.Either<ReadonlyArray<string>, string> => {
   if (path.startsWith("/")) return Either.left("The path must be relative, without a / in front.")
   const names = path.split("/").filter((name) => name !== "" && name !== ".")

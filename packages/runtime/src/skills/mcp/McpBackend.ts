@@ -3,7 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import type { BackendAccess } from "../../Backend.ts"
 import { type BackendCall, makeBackendCall } from "../BackendCalls.ts"
 
-/** Tools of the agent's MCP servers. The backend has their addresses and secrets. */
+/** Tools of the agent's MCP servers, whose addresses and secrets stay in the backend. */
 export class McpBackend extends Context.Tag("@berth/runtime/McpBackend")<
   McpBackend,
   { readonly call: BackendCall<(typeof RuntimeMcpCall.Type)["call"]> }

@@ -4,13 +4,16 @@ import { Duration, Effect, Schema } from "effect"
 import type { AgentTool, TurnAgent } from "../Toolbox.ts"
 import { McpBackend } from "./McpBackend.ts"
 
-/** Longer than the backend waits for a server. */
+/** Longer than the backend's wait for a server. */
 const timeout = Duration.seconds(70)
 
 const decodeTools = Schema.decode(RuntimeMcpTools)
 const decodeArguments = Tool.decodeArguments(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 
-/** The tools of an agent's MCP servers, without those whose names are taken. A turn continues without them. */
+/**
+ * Lists the tools of an agent's MCP servers, without those whose names are in use. On failure, the turn continues
+ * without them.
+ */
 export const listMcpTools = (agent: TurnAgent, taken: ReadonlyArray<AgentTool>) =>
   Effect.gen(function* () {
     const { call } = yield* McpBackend

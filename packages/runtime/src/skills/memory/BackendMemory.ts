@@ -12,7 +12,7 @@ import { Effect, Layer } from "effect"
 import { type BackendAccess, readRefusal } from "../../Backend.ts"
 import { Memory, MemoryFailed } from "./Memory.ts"
 
-/** The backend's memory, by runtime token. */
+/** The backend's memory, with the runtime token. */
 export const layer = (options: BackendAccess) =>
   Layer.effect(
     Memory,

@@ -5,7 +5,7 @@ import type { TurnAgent } from "../Toolbox.ts"
 /** The reason is a sentence. */
 export class MemoryFailed extends Data.TaggedError("MemoryFailed")<{ readonly reason: string }> {}
 
-/** The backend decides by the turn what is noted and found. */
+/** The backend determines by the turn which notes are written and read. */
 export type MemoryTurn = Pick<TurnAgent, "id" | "messageId">
 
 /** Memory across conversations. */

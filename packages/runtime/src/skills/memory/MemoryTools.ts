@@ -43,7 +43,7 @@ export const makeRecallTool = (memory: Memory["Type"]) =>
       )
   })
 
-/** `at` comes off the wire and can be out of range. */
+/** `at` is not trusted and can be out of range. */
 const formatDay = (at: number, timezone: string): string =>
   DateTime.make(at).pipe((time) =>
     time._tag === "None" ? "once" : DateTime.formatIsoDate(DateTime.setZone(time.value, parseZoneOrUtc(timezone)))

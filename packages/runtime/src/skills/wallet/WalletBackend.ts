@@ -3,13 +3,13 @@ import { Context, Effect, Layer } from "effect"
 import type { BackendAccess } from "../../Backend.ts"
 import { type BackendCall, makeBackendCall } from "../BackendCalls.ts"
 
-/** The owner's wallet. The backend decides by the turn and the owner's limits; no key is in the instance. */
+/** The owner's wallet. The backend decides by the turn and the owner's limits; the instance has no key. */
 export class WalletBackend extends Context.Tag("@berth/runtime/WalletBackend")<
   WalletBackend,
   { readonly call: BackendCall<(typeof RuntimeWalletCall.Type)["call"]> }
 >() {}
 
-/** The backend's wallet route, which identifies payments by the turn. */
+/** Wallet route of the backend, which identifies payments by the turn. */
 export const layer = (access: BackendAccess) =>
   Layer.effect(
     WalletBackend,

@@ -5,7 +5,7 @@ import type { WalletBackend } from "./WalletBackend.ts"
 
 const text = (description: string) => Schema.String.annotations({ description })
 
-/** The tools of the wallet skill. Amounts and addresses are all that a model decides; limits are the owner's. */
+/** Tools of the wallet skill. A model decides only amounts and addresses; the owner sets limits. */
 export const makeWalletTools = (wallet: WalletBackend["Type"]) => {
   const call = (turn: TurnAgent, request: Parameters<typeof wallet.call>[1]) =>
     Effect.mapError(wallet.call(turn, request), ({ reason }) => new Tool.ToolFailed({ reason }))

@@ -8,7 +8,7 @@ import { PageSource } from "./PageSource.ts"
 
 const notReadable = (reason: string) => new PageNotReadable({ reason })
 
-/** Pages through the backend, since instances cannot reach the internet. */
+/** Pages through the backend, since instances have no internet access. */
 export const layer = ({ backendUrl, token }: BackendAccess) =>
   Layer.effect(
     PageSource,

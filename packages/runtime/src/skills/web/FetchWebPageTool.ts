@@ -6,7 +6,7 @@ import type { TurnAgent } from "../Toolbox.ts"
 import { readPage } from "./PageReading.ts"
 import type { PageSource } from "./PageSource.ts"
 
-/** Readable characters of a page, in parts. */
+/** Maximum characters of a page, readable in parts. */
 const maximumPageCharacters = 1_000_000
 
 export const makeFetchWebPageTool = (pages: PageSource["Type"]) =>
@@ -17,7 +17,7 @@ export const makeFetchWebPageTool = (pages: PageSource["Type"]) =>
     timeout: "15 seconds",
     run: ({ offset = 0, url }, turn: TurnAgent) =>
       Effect.gen(function* () {
-        // One more character shows whether the text continues.
+        // One more character reveals whether the text continues.
         const wanted = Math.min(maximumPageCharacters, offset + textPageLength + 1)
         const page = yield* pages.open(turn, url)
         const { text, title } = yield* readPage(page, wanted)

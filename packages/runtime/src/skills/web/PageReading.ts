@@ -10,7 +10,7 @@ const decoderOf = (contentType: string): InstanceType<typeof TextDecoder> => {
   )
 }
 
-/** Returns at most `limit` characters and stops receiving then. */
+/** Returns at most `limit` characters and then stops receiving. */
 export const readPage = ({ body, contentType }: WebPage, limit: number): Effect.Effect<PageText, PageNotReadable> =>
   Effect.suspend(() => {
     const decoder = decoderOf(contentType)

@@ -27,7 +27,7 @@ const paragraphElements = new Set("article blockquote h1 h2 h3 h4 h5 h6 ol p pre
 
 const step = 4096
 
-/** Nesting depth. The parser searches all open elements at every end tag. */
+/** Maximum nesting depth, since the parser searches all open elements at every end tag. */
 const maximumDepth = 500
 
 export interface PageText {
@@ -36,7 +36,7 @@ export interface PageText {
 }
 
 export interface TextReader {
-  /** Returns false when enough was read. */
+  /** False after enough was read. */
   readonly write: (html: string) => boolean
   readonly end: () => PageText
 }
@@ -48,7 +48,7 @@ export const makeTextReader = (limit: number): TextReader => {
   let inTitle = false
   let silence = 0
   let depth = 0
-  // The separator before the next word.
+  // Separator before the next word.
   let gap: "" | " " | "\n" | "\n\n" = ""
 
   const separate = (by: " " | "\n" | "\n\n") => {
