@@ -36,7 +36,7 @@ export class A2aDelivery extends Effect.Service<A2aDelivery>()("@berth/A2aDelive
       const { budgetUnits, envelope, expiresAt } = started
       const { from, to } = envelope
       if (expiresAt !== null && DateTime.lessThanOrEqualTo(expiresAt, yield* DateTime.now))
-        return ended("expired", "The message expired before the agent was asked.")
+        return ended("expired", "The message expired before its delivery.")
       if (!isUp(started.agentStatus)) return ended("refused", "The agent is not running.")
       const outcome = yield* turns.answer({
         userId: started.ownerId,

@@ -95,10 +95,10 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
       Effect.gen(function* () {
         const known = yield* Ref.get(session)
         if (known !== null) return known
-        const made = ChatSessionId.make(yield* ids.next("chs"))
-        yield* chats.setSession(chat, made)
-        yield* Ref.set(session, made)
-        return made
+        const created = ChatSessionId.make(yield* ids.next("chs"))
+        yield* chats.setSession(chat, created)
+        yield* Ref.set(session, created)
+        return created
       })
 
     const findRefusal = Effect.fnUntraced(function* ({ connection }: OpenChannel) {
@@ -149,14 +149,14 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
       }
       const refusal = yield* findRefusal(channel)
       if (Option.isSome(refusal)) return yield* refuse(work, message, refusal.value)
-      const asked = yield* Effect.catchTag(ask(work, channel, message), "BackendUnavailable", ({ reason }) =>
+      const received = yield* Effect.catchTag(ask(work, channel, message), "BackendUnavailable", ({ reason }) =>
         Effect.succeed({ type: "busy", reason } as const)
       )
       const isProvisioning = channel.connection.agentStatus === "provisioning"
       const outcome =
-        asked.type === "refused" && asked.why === "agent" && isProvisioning
+        received.type === "refused" && received.why === "agent" && isProvisioning
           ? ({ type: "busy", reason: "the agent is being provisioned" } as const)
-          : asked
+          : received
       if (outcome.type === "answered") return yield* reply(work, message, outcome.reply, "answered")
       if (outcome.type === "refused") return yield* refuse(work, message, outcome.why)
       const { reason, type } = outcome
@@ -185,14 +185,14 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
         if (Option.isNone(next)) return "waits" as const
         const channel = yield* openChannel(work.chat)
         if (Option.isNone(channel)) return "closed" as const
-        const goesOn =
+        const mayContinue =
           next.value._tag === "Send"
             ? yield* replies.send(channel.value, next.value.message, work.claimId)
             : yield* answer(work, channel.value, next.value.message)
-        return goesOn ? ("next" as const) : ("waits" as const)
+        return mayContinue ? ("next" as const) : ("waits" as const)
       }).pipe(
-        Effect.repeat({ while: (then) => then === "next" }),
-        Effect.map((then) => then !== "closed")
+        Effect.repeat({ while: (step) => step === "next" }),
+        Effect.map((step) => step !== "closed")
       )
 
     /** Answers the pending messages of a chat unless another worker does. */

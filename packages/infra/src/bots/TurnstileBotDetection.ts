@@ -53,8 +53,8 @@ export const layer = ({
           )
 
       /** Disconnects: HTTP middleware is uninterruptible, so a hanging call would exceed the timeout. */
-      const inTime = <A, E>(asked: Effect.Effect<A, E>) =>
-        Effect.interruptible(Effect.disconnect(asked).pipe(Effect.timeoutOption(timeout)))
+      const inTime = <A, E>(request: Effect.Effect<A, E>) =>
+        Effect.interruptible(Effect.disconnect(request).pipe(Effect.timeoutOption(timeout)))
 
       return BotDetection.of({
         check: Effect.fn("BotDetection.check")(function* ({ address, token }: Visitor) {

@@ -51,8 +51,8 @@ export const makeWakeups = (channel: string): Effect.Effect<Wakeups, never, PgCl
       subscribe: (payload, atMost) =>
         Effect.gen(function* () {
           const latch = yield* Effect.acquireRelease(
-            Effect.tap(Effect.makeLatch(false), (made) => Effect.sync(() => subscribers.set(made, payload))),
-            (made) => Effect.sync(() => subscribers.delete(made))
+            Effect.tap(Effect.makeLatch(false), (latch) => Effect.sync(() => subscribers.set(latch, payload))),
+            (latch) => Effect.sync(() => subscribers.delete(latch))
           )
           yield* listening
           return latch.await.pipe(

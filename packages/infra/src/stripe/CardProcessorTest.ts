@@ -101,13 +101,13 @@ const makeState = () => {
     )
 
   const keys = <A>() => {
-    const kept = new Map<string, A>()
+    const results = new Map<string, A>()
     return (key: string, make: () => A): A => {
-      const before = kept.get(key)
+      const before = results.get(key)
       if (before !== undefined) return before
-      const made = make()
-      kept.set(key, made)
-      return made
+      const result = make()
+      results.set(key, result)
+      return result
     }
   }
   const customerOnce = keys<CustomerId>()

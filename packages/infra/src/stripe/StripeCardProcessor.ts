@@ -41,8 +41,8 @@ const make = ({ prices, ...access }: StripeCardProcessorOptions): Context.Tag.Se
           ? yield* new CardProcessorUnavailable({ reason: "the checkout has no address" })
           : new URL(url)
       },
-      (made, { customerId }) =>
-        Effect.catchTag(made, "StripeCallFailed", (failed) => missingOrUnavailable(customerId, failed))
+      (result, { customerId }) =>
+        Effect.catchTag(result, "StripeCallFailed", (failed) => missingOrUnavailable(customerId, failed))
     ),
 
     createPortalUrl: Effect.fn("CardProcessor.createPortalUrl")(
@@ -52,7 +52,7 @@ const make = ({ prices, ...access }: StripeCardProcessorOptions): Context.Tag.Se
         )
         return new URL(url)
       },
-      (made, customerId) => Effect.catchAll(made, (failed) => missingOrUnavailable(customerId, failed))
+      (result, customerId) => Effect.catchAll(result, (failed) => missingOrUnavailable(customerId, failed))
     ),
 
     expirePlanCheckouts: Effect.fn("CardProcessor.expirePlanCheckouts")(function* ({ customerId, exceptKey }) {

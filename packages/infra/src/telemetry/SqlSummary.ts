@@ -62,7 +62,7 @@ const known = new Map<string, SqlSummary>()
 export const summarizeSql = (query: string): SqlSummary => {
   const found = known.get(query)
   if (found !== undefined) return found
-  const made = summarize(query)
-  if (known.size < maximumKnownQueries) known.set(query, made)
-  return made
+  const summary = summarize(query)
+  if (known.size < maximumKnownQueries) known.set(query, summary)
+  return summary
 }

@@ -84,7 +84,7 @@ export const layer = Layer.effect(
         const { "content-type": contentType = "text/plain", location } = response.headers
         const status = response.statusCode ?? 0
         if (redirects.has(status) && location !== undefined) {
-          if (left === 0) return yield* notReadable(`The page leads on more than ${maximumPageRedirects} times.`)
+          if (left === 0) return yield* notReadable(`The page redirects more than ${maximumPageRedirects} times.`)
           yield* Scope.close(scope, Exit.void)
           return yield* follow(yield* Either.mapLeft(parsePageAddress(location, url), notReadable), left - 1)
         }

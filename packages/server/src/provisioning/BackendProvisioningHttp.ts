@@ -10,7 +10,7 @@ const encode = Schema.encodeSync(BackendProvisionedAnswer)
 export const layer = HttpApiBuilder.group(BackendApi, "provisioning", (handlers) =>
   Effect.map(makeProvisioningResponder("backend"), (respond) =>
     handlers.handle("provision", ({ headers, payload, request }) =>
-      respond(payload, headers["idempotency-key"], (made) => encode(made), {
+      respond(payload, headers["idempotency-key"], (provisioned) => encode(provisioned), {
         hasNetwork: request.headers[clientAddressHeader] !== undefined
       })
     )

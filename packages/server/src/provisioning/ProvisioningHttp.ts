@@ -19,7 +19,7 @@ export const layer = HttpApiBuilder.group(WebApi, "provisioning", (handlers) =>
 
     return handlers
       .handle("provision", ({ headers, payload }) =>
-        respond(payload, headers["idempotency-key"], (made) => encode(made))
+        respond(payload, headers["idempotency-key"], (provisioned) => encode(provisioned))
       )
       .handle("claim", ({ payload: { code } }) =>
         Effect.gen(function* () {

@@ -73,7 +73,7 @@ export const applyCardFact = (
   signs: CardUserMatch
 ): Option.Option<AppliedCardFact> => {
   const payer = pickNewest(Option.getOrNull(Option.map(books.payer, ({ user }) => user)), signOf(fact, signs))
-  const told = Option.map(fact.subscription, ({ facts, id }): Omit<RecordedSubscription, "userId"> & Owned => {
+  const reported = Option.map(fact.subscription, ({ facts, id }): Omit<RecordedSubscription, "userId"> & Owned => {
     const owner = Option.getOrNull(
       Option.map(signs.byId, (value): TimedValue<UserId> => ({ value, moment: { ...fact.moment, strength: named } }))
     )
@@ -87,12 +87,12 @@ export const applyCardFact = (
       before
     }
   })
-  const owner = Option.match(told, {
+  const owner = Option.match(reported, {
     onNone: () => Option.orElse(signs.byId, () => Option.fromNullable(payer?.value)),
     onSome: ({ before, facts }) => Option.fromNullable(facts.owner?.value ?? payer?.value ?? before?.userId)
   })
   return Option.map(owner, (userId) => {
-    const mine = Option.match(told, {
+    const owned = Option.match(reported, {
       onNone: (): ReadonlyArray<RecordedSubscription> => [],
       onSome: ({ facts, id, payer: by }) => [{ id, payer: by, facts, userId }]
     })
@@ -101,10 +101,10 @@ export const applyCardFact = (
       payer === null
         ? []
         : books.subscriptions
-            .filter((known) => known.payer === fact.payer && !mine.some(({ id }) => id === known.id))
+            .filter((known) => known.payer === fact.payer && !owned.some(({ id }) => id === known.id))
             .filter((known) => known.facts.owner === null && known.userId !== payer.value)
             .map((known) => ({ ...known, userId: payer.value }))
-    const changed = [...mine, ...moved]
+    const changed = [...owned, ...moved]
     const before = changed.flatMap(({ id }) => books.subscriptions.filter((known) => known.id === id))
     const booking = Option.map(fact.credits, (credits) => ({
       ...credits,
@@ -124,7 +124,7 @@ export const applyCardFact = (
       names: Option.orElse(booking, () => month),
       nowKnown: [
         ...(payer === null || Option.exists(books.payer, ({ user }) => user.value === payer.value) ? [] : [fact.payer]),
-        ...mine.flatMap(({ id }) => (books.subscriptions.some((known) => known.id === id) ? [] : [id]))
+        ...owned.flatMap(({ id }) => (books.subscriptions.some((known) => known.id === id) ? [] : [id]))
       ],
       users: [...new Set([...before, ...changed].map((one) => one.userId))].toSorted()
     }

@@ -26,7 +26,7 @@ export interface TimedValue<A> {
   readonly value: A
   readonly moment: EventMoment
 }
-const said = <A, I>(value: Schema.Schema<A, I>) => Schema.NullOr(Schema.Struct({ value, moment: EventMoment }))
+const dated = <A, I>(value: Schema.Schema<A, I>) => Schema.NullOr(Schema.Struct({ value, moment: EventMoment }))
 
 export const pickNewest = <A>(one: TimedValue<A> | null, other: TimedValue<A> | null): TimedValue<A> | null => {
   if (one === null || other === null) return one ?? other
@@ -43,12 +43,12 @@ export type PaymentState = typeof PaymentState.Type
 
 /** Newest known values of a subscription. */
 export const SubscriptionFacts = Schema.Struct({
-  sold: said(RecurringItem),
-  state: said(PaymentState),
+  sold: dated(RecurringItem),
+  state: dated(PaymentState),
   /** Seconds since 1970. */
-  periodEnd: said(Schema.Int),
+  periodEnd: dated(Schema.Int),
   /** User id from the checkout's metadata. */
-  owner: said(UserId),
+  owner: dated(UserId),
   /** Final: an ended subscription is never active again. */
   ended: Schema.Boolean,
   /** Earliest known time, in seconds since 1970. */

@@ -14,13 +14,13 @@ export const composePasswordResetMail = (to: Email, appUrl: URL, token: Redacted
   lifetime: mailedTokenLifetimes["password-reset"],
   subject: "Choose a new password",
   text: joinMailLines(
-    `Somebody, hopefully you, asked for a new password at ${appUrl.host}.`,
+    `A new password was requested for your account at ${appUrl.host}.`,
     "",
     "Choose one here within an hour:",
     "",
     makeMailLink(appUrl, "/reset-password", token),
     "",
-    "The link works once. If it was not you, do nothing: your password stays as it is."
+    "The link works once. If you did not request it, ignore this mail; your password is unchanged."
   )
 })
 

@@ -47,9 +47,9 @@ const tooMany = `It was not run: at most ${maximumToolCalls} tools can be used a
 const noMoreTools = "You have used tools as often as one turn allows. Answer now with what you have."
 
 /** Accumulated output of one model call. */
-interface Said {
+interface CallOutput {
   text: string
-  readonly wanted: Array<ToolCall>
+  readonly toolCalls: Array<ToolCall>
   argumentsLength: number
 }
 
@@ -120,19 +120,19 @@ export const answerInRounds = <Who, End, E, Report = never>({
     /** Text of the previous rounds. */
     let before = ""
     let isLast = false
-    let said: Said = { text: "", wanted: [], argumentsLength: 0 }
+    let output: CallOutput = { text: "", toolCalls: [], argumentsLength: 0 }
     let call: ChunkSource<ModelEvent<object>, E> = makeSingleChunkSource([])
     let end: ChunkBatch<ModelDelta | Report | End, E> | null = null
     let reports: ReadonlyArray<Report> = []
 
-    const isTooLong = () => before.length + said.text.length > maximumReplyLength
+    const isTooLong = () => before.length + output.text.length > maximumReplyLength
     const finish = (values: ReadonlyArray<ModelDelta | End>, failure?: E) => {
       end = { values, isDone: true, failure }
     }
 
     const report = (calls: ReadonlyArray<ToolCall>, results?: ReadonlyArray<ToolResult>) => {
       if (makeReport === undefined) return
-      const made = calls.map(({ arguments: text, name }, at) => {
+      const added = calls.map(({ arguments: text, name }, at) => {
         const result = results?.[at]
         return makeReport({
           id: `${rounds.length}.${at}`,
@@ -142,12 +142,12 @@ export const answerInRounds = <Who, End, E, Report = never>({
           result: result?.message.content ?? null
         })
       })
-      reports = [...reports, ...made]
+      reports = [...reports, ...added]
     }
 
     const openCall: Step<E> = Effect.flatMap(canContinue, (may) => {
       isLast = rounds.length === maximumToolRounds || (!may && rounds.length > 0)
-      said = { text: "", wanted: [], argumentsLength: 0 }
+      output = { text: "", toolCalls: [], argumentsLength: 0 }
       const opened = isLast
         ? callModel(toPlainMessages(fitPrompt({ ...prompt, rounds }, budget - plainRoundsTokens)), [])
         : callModel(fitPrompt({ ...prompt, rounds }, budget), specs)
@@ -162,21 +162,24 @@ export const answerInRounds = <Who, End, E, Report = never>({
         report(calls, results)
         rounds = [
           ...rounds,
-          [{ role: "assistant", content: said.text.trim(), toolCalls: calls }, ...results.map(({ message }) => message)]
+          [
+            { role: "assistant", content: output.text.trim(), toolCalls: calls },
+            ...results.map(({ message }) => message)
+          ]
         ]
-        before += said.text
+        before += output.text
         return openCall
       })
 
-    const goOn: Step<E> = Effect.suspend((): Step<E> => {
+    const endCall: Step<E> = Effect.suspend((): Step<E> => {
       if (isTooLong()) return Effect.fail(onUnterminated())
-      const reply = before + said.text
-      if (said.wanted.length === 0 || isLast)
+      const reply = before + output.text
+      if (output.toolCalls.length === 0 || isLast)
         return Effect.as(
           Effect.map(makeEnd(reply), (last) => finish([last])),
           null
         )
-      const calls = distinct(said.wanted, rounds.length)
+      const calls = distinct(output.toolCalls, rounds.length)
       report(calls)
       return Effect.succeed(runTools(calls))
     })
@@ -186,15 +189,15 @@ export const answerInRounds = <Who, End, E, Report = never>({
 
     const pass = (event: ModelEvent<object>): ReadonlyArray<ModelDelta> => {
       if (event.type === "tool-call") {
-        said.argumentsLength += event.call.arguments.length
-        if (said.wanted.length < maximumReadCalls && said.argumentsLength <= maximumArguments)
-          said.wanted.push(event.call)
+        output.argumentsLength += event.call.arguments.length
+        if (output.toolCalls.length < maximumReadCalls && output.argumentsLength <= maximumArguments)
+          output.toolCalls.push(event.call)
         return []
       }
       if (event.type === "done") return []
       // The texts of two rounds are separate paragraphs of the reply.
-      const gap = said.text === "" && event.text !== "" && before !== "" && !before.endsWith("\n") ? "\n\n" : ""
-      said.text += gap + event.text
+      const gap = output.text === "" && event.text !== "" && before !== "" && !before.endsWith("\n") ? "\n\n" : ""
+      output.text += gap + event.text
       return gap === "" ? [event] : [{ ...event, text: gap }, event]
     }
 
@@ -213,7 +216,7 @@ export const answerInRounds = <Who, End, E, Report = never>({
       if (batch === null) return null
       const values = batch.values.flatMap(pass)
       if (batch.failure !== undefined) finish([], batch.failure)
-      else if (batch.isDone || isTooLong()) work = goOn
+      else if (batch.isDone || isTooLong()) work = endCall
       return values.length > 0 ? { values, isDone: false } : end
     }
 

@@ -41,8 +41,8 @@ const isGlobal = (headers: Headers.Headers) =>
   Option.contains(Headers.get(headers, "x-ratelimit-scope"), "global")
 
 const add = (limits: RateLimits, limited: LimitedRoute, until: number, now: number): RateLimits => {
-  const kept = limits.size < maximumEntries ? limits : [...limits].filter(([, end]) => end > now)
-  return new Map(kept).set(keyOf(limited), until)
+  const current = limits.size < maximumEntries ? limits : [...limits].filter(([, end]) => end > now)
+  return new Map(current).set(keyOf(limited), until)
 }
 
 /** Updates the limits after a response. `retrySeconds` is set for a 429. */

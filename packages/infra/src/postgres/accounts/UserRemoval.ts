@@ -20,8 +20,8 @@ export const makeUserRemoval = (sql: SqlClient) => ({
     function* (id: UserId, formerUser: string) {
       // Other transactions have different lock orders, so the deletion gives up before the database detects a deadlock.
       yield* sql`set local lock_timeout = '250ms'`
-      const held = yield* countAffectedRows(sql`select from users where id = ${toStorableText(id)} for update`)
-      if (held === 0) return false
+      const locked = yield* countAffectedRows(sql`select from users where id = ${toStorableText(id)} for update`)
+      if (locked === 0) return false
       yield* sql`update ledger_entries set user_id = null, former_user = ${formerUser} where user_id = ${id}`
       yield* sql`update purchases set user_id = null, former_user = ${formerUser} where user_id = ${id}`
       yield* sql`update model_usage set user_id = null, former_user = ${formerUser} where user_id = ${id}`
@@ -41,9 +41,9 @@ export const makeUserRemoval = (sql: SqlClient) => ({
   ),
   findAbsent: Effect.fn("UserRepository.findAbsent")(function* (ids: ReadonlyArray<UserId>) {
     const rows = yield* sql`
-      select asked.id, exists (select from deleted_users where deleted_users.id = asked.id) as was_deleted
-      from jsonb_array_elements_text(${JSON.stringify(ids.map(toStorableText))}::jsonb) as asked (id)
-      where not exists (select from users where users.id = asked.id)`.pipe(decodeRows(Absent), Effect.orDie)
+      select requested.id, exists (select from deleted_users where deleted_users.id = requested.id) as was_deleted
+      from jsonb_array_elements_text(${JSON.stringify(ids.map(toStorableText))}::jsonb) as requested (id)
+      where not exists (select from users where users.id = requested.id)`.pipe(decodeRows(Absent), Effect.orDie)
     return new Map(rows.map(({ id, wasDeleted }): [UserId, UserAbsence] => [id, wasDeleted ? "deleted" : "unknown"]))
   })
 })

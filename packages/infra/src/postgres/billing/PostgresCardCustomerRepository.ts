@@ -28,11 +28,11 @@ export const layer: Layer.Layer<CardCustomerRepository, never, SqlClient> = Laye
       }),
       add: Effect.fn("CardCustomerRepository.add")(function* (userId: UserId, { currency, customerId }: CardCustomer) {
         const createdAt = DateTime.toDate(yield* DateTime.now)
-        const kept = yield* sql`
-          insert into card_customers as kept ${sql.insert({ userId, currency, customerId, createdAt })}
-          on conflict (user_id, currency) do update set customer_id = kept.customer_id
+        const stored = yield* sql`
+          insert into card_customers as stored ${sql.insert({ userId, currency, customerId, createdAt })}
+          on conflict (user_id, currency) do update set customer_id = stored.customer_id
           returning customer_id`.pipe(decodeSingleRow(CustomerIdRow), Effect.orDie)
-        return kept.customerId
+        return stored.customerId
       }),
       replace: Effect.fn("CardCustomerRepository.replace")(function* (userId, gone, { currency, customerId }) {
         const current = yield* sql`

@@ -41,8 +41,8 @@ const make = Effect.map(SqlClient, (sql) => {
   const subscriptionColumns = sql.literal("id, payer_id as payer, user_id, facts")
 
   /** Lock order: names sorted. */
-  const lock = (things: ReadonlyArray<string>) =>
-    Effect.forEach(things, (thing) => sql`select pg_advisory_xact_lock(hashtextextended(${`card ${thing}`}, 0))`, {
+  const lock = (names: ReadonlyArray<string>) =>
+    Effect.forEach(names, (name) => sql`select pg_advisory_xact_lock(hashtextextended(${`card ${name}`}, 0))`, {
       discard: true
     })
 
@@ -76,10 +76,10 @@ const make = Effect.map(SqlClient, (sql) => {
       const payer = yield* sql`select user_id, moment from card_payers where id = ${toStorableText(fact.payer)}`.pipe(
         decodeFirstRow(PayerRow)
       )
-      const told = Option.match(fact.subscription, { onNone: () => "", onSome: ({ id }) => id })
+      const subscriptionId = Option.match(fact.subscription, { onNone: () => "", onSome: ({ id }) => id })
       const subscriptions = yield* sql`
         select ${subscriptionColumns} from card_subscriptions
-        where payer_id = ${toStorableText(fact.payer)} or id = ${toStorableText(told)}`.pipe(
+        where payer_id = ${toStorableText(fact.payer)} or id = ${toStorableText(subscriptionId)}`.pipe(
         decodeRows(SubscriptionRow)
       )
       const names = Option.match(fact.credits, {

@@ -57,20 +57,20 @@ const make = Effect.gen(function* () {
       )
       const { sealed } = yield* stored
       if (sealed !== null) return yield* box.open(sealed, context)
-      const made = yield* tokens.make
-      const hash = column === "runtime_token_sealed" ? [sql`runtime_token_hash = ${hashSecret(digests, made)}`] : []
+      const created = yield* tokens.make
+      const hash = column === "runtime_token_sealed" ? [sql`runtime_token_hash = ${hashSecret(digests, created)}`] : []
       yield* sql`
-        update instances set ${sql.csv([sql`${sql(column)} = ${yield* box.seal(made, context)}`, ...hash])}
+        update instances set ${sql.csv([sql`${sql(column)} = ${yield* box.seal(created, context)}`, ...hash])}
         where owner_id = ${userId} and ${sql(column)} is null`
-      const kept = yield* stored
-      return kept.sealed === null ? made : yield* box.open(kept.sealed, context)
+      const existing = yield* stored
+      return existing.sealed === null ? created : yield* box.open(existing.sealed, context)
     }).pipe(Effect.orDie)
 
   const runtimeTokens = new Map<UserId, Redacted.Redacted>()
-  const keepRuntimeToken = (userId: UserId, made: Redacted.Redacted) =>
+  const keepRuntimeToken = (userId: UserId, created: Redacted.Redacted) =>
     Effect.sync(() => {
       if (runtimeTokens.size >= maximumRuntimeTokens) runtimeTokens.clear()
-      runtimeTokens.set(userId, made)
+      runtimeTokens.set(userId, created)
     })
 
   return InstanceRepository.of({
@@ -169,7 +169,7 @@ const make = Effect.gen(function* () {
       Effect.suspend(() => {
         const known = runtimeTokens.get(userId)
         return known === undefined
-          ? Effect.tap(token("runtime_token_sealed", userId), (made) => keepRuntimeToken(userId, made))
+          ? Effect.tap(token("runtime_token_sealed", userId), (created) => keepRuntimeToken(userId, created))
           : Effect.succeed(known)
       }).pipe(withExportedSpan("InstanceRepository.ensureRuntimeToken")),
     findByRuntimeToken: Effect.fnUntraced(function* (shown: Redacted.Redacted) {

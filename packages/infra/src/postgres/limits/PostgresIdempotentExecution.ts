@@ -37,11 +37,11 @@ const make = Effect.gen(function* () {
             const text = Redacted.value(yield* Effect.orDie(box.open(outcomeSealed, sealContext(id))))
             return yield* Effect.orDie(Schema.decode(Outcome)(text))
           }
-          const made = yield* effect
-          const text = yield* Effect.orDie(Schema.encode(Outcome)(made))
+          const result = yield* effect
+          const text = yield* Effect.orDie(Schema.encode(Outcome)(result))
           const sealed = yield* box.seal(Redacted.make(text), sealContext(id))
           yield* Effect.orDie(sql`update idempotency_keys set outcome_sealed = ${sealed} where id = ${id}`)
-          return made
+          return result
         })
       return Effect.flatMap(
         RequestClaim,
