@@ -32,7 +32,12 @@ const console = Layer.unwrapEffect(
 )
 
 const delta = (text: string): TurnEvent => ({ type: "delta", text })
-const done = (reply: string): TurnEvent => ({ type: "done", reply, model: "sandbox/echo", provider: "sandbox" })
+const done = (reply: string): TurnEvent => ({
+  type: "done",
+  reply,
+  model: "sandbox/echo",
+  provider: "sandbox"
+})
 const tool = (status: "running" | "succeeded"): TurnEvent => ({
   type: "tool",
   call: {
@@ -131,7 +136,10 @@ const Counted = Schema.Struct({
 const chatOf = ({ agent }: OwnerWithAgent) => `/dashboard/agents/${agent.id}/chat`
 
 describeWithTool(browserTool, "The chat of the console", () => {
-  layer(Layer.merge(console, BrowserLayer.layer), { timeout: "180 seconds", excludeTestServices: true })((it) => {
+  layer(Layer.merge(console, BrowserLayer.layer), {
+    timeout: "180 seconds",
+    excludeTestServices: true
+  })((it) => {
     it.effect("The chat stops answers, shows tools and prices, and keeps windows alike, by keyboard on a phone", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
@@ -182,7 +190,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
             await other.getByRole("button", { name: "Actions of <i>Sums</i>" }).click()
             await other.getByRole("menuitem", { name: "Delete" }).click()
             await other.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
-            await other.getByText("Answers are streamed and kept.").waitFor()
+            await other.getByText("Continue on any device.").waitFor()
             await other.getByRole("button", { name: "Conversations" }).click()
             await other.getByRole("listitem").filter({ hasText: "Conversations appear here." }).waitFor()
           },
@@ -191,7 +199,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
       })
     )
 
-    it.effect("The chat takes files by button, paste and drop, and shows them with their message after a reload", () =>
+    it.effect("The chat takes files by button, paste and drop, restores one, and shows them after a reload", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const { withBehavior } = yield* ModelProvidersTest
@@ -222,7 +230,11 @@ describeWithTool(browserTool, "The chat of the console", () => {
             await draft.getByRole("img", { name: "dot.png" }).waitFor()
             for (const name of ["notes.md", "pasted.csv", "dropped.txt"])
               await draft.filter({ hasText: name }).waitFor()
-            await page.getByRole("button", { name: "Remove pasted.csv" }).press("Enter")
+            const removePasted = page.getByRole("button", { name: "Remove pasted.csv" })
+            await removePasted.press("Enter")
+            await draft.filter({ hasText: "pasted.csv" }).waitFor({ state: "detached" })
+            await page.getByRole("alert").getByRole("button", { name: "Undo" }).press("Enter")
+            await removePasted.press("Enter")
             await draft.filter({ hasText: "pasted.csv" }).waitFor({ state: "detached" })
             await message.press("Enter")
             await page.locator(".turn-agent", { hasText: "# Notes" }).locator(".answer-facts").waitFor()
@@ -306,7 +318,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
         })
     )
 
-    it.effect("The console opens pages, agents and commands by its palette, and discards changes, by keyboard", () =>
+    it.effect("The console opens pages by its palette, and discards, saves and restores settings, by keyboard", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         yield* visiting(owner, async ({ page }) => {
@@ -338,8 +350,25 @@ describeWithTool(browserTool, "The chat of the console", () => {
           const first = await instructions.inputValue()
           await instructions.fill("Answer in verse.")
           await page.getByRole("button", { name: "Discard" }).press("Enter")
-          await page.getByText("Everything is saved.").waitFor()
+          await page.getByText("All changes are saved.").waitFor()
           assert.strictEqual(await instructions.inputValue(), first)
+          await page.keyboard.press("Control+z")
+          await page.getByText("You have unsaved changes.").waitFor()
+          assert.strictEqual(await instructions.inputValue(), "Answer in verse.")
+          await page.getByRole("button", { name: "Save changes" }).press("Enter")
+          await page.getByText("All changes are saved.").waitFor()
+          assert.deepStrictEqual(await findAccessibilityViolations(page), [])
+          await page.getByRole("alert").getByRole("button", { name: "Undo" }).press("Enter")
+          await vi.waitFor(async () => assert.strictEqual(await instructions.inputValue(), first), 20_000)
+
+          await page.getByRole("link", { name: "Agent-to-agent" }).press("Enter")
+          const senders = page.locator("input").and(page.getByLabel("Allowed senders"))
+          await senders.fill(owner.user.id)
+          await senders.press("Enter")
+          await page.getByRole("button", { name: "Save changes" }).press("Enter")
+          await page.getByRole("alert").getByRole("button", { name: "Undo" }).press("Enter")
+          await page.locator("main").getByText(owner.user.id).waitFor({ state: "detached" })
+          await page.getByRole("link", { name: "Settings" }).last().press("Enter")
 
           const questions: Array<string> = []
           page.on("dialog", (dialog) => questions.push(dialog.message()))
@@ -386,7 +415,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
     )
 
     it.effect(
-      "The console warns of a budget from 80 % of its units on, unless its owner becomes an administrator",
+      "The console warns of a budget from 80 % of its units on, unless its owner becomes an administrator, and restores removed budgets",
       () =>
         Effect.gen(function* () {
           const owner = yield* createOwnerWithAgent()
@@ -412,24 +441,31 @@ describeWithTool(browserTool, "The chat of the console", () => {
             for (const state of ["nearly used up: 4 of 5 units.", "5 units, is used up"]) {
               await message.fill("One more")
               await message.press("Enter")
-              await warning.filter({ hasText: state }).filter({ hasText: "1 other budget is as far." }).waitFor()
+              await warning
+                .filter({ hasText: state })
+                .filter({ hasText: "1 other budget is near the limit too." })
+                .waitFor()
             }
             await warning.getByRole("link", { name: "See the budgets" }).click()
             await budgets.waitFor()
             await Effect.runPromise(sql`
             update users set email = ${App.testAdminEmail}, email_verified_at = now() where id = ${owner.user.id}`)
             await page.reload()
-            await page.getByText("This account pays no units, so that budgets do not limit it.").waitFor()
+            await page.getByText("This account is not charged units, so budgets do not limit it.").waitFor()
             await budgets.getByText("5 of 5 used.").first().waitFor()
             assert.strictEqual(await warning.count(), 0)
             assert.strictEqual(await budgets.getByText("Used up.").count(), 0)
-            for (const left of [1, 0]) {
-              await budgets.getByRole("button", { name: "Remove" }).first().click()
-              await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
-              await budgets.getByRole("button", { name: "Remove" }).nth(left).waitFor({ state: "detached" })
+            const left = budgets.getByRole("button", { name: "Remove" })
+            for (const count of [1, 0]) {
+              await left.first().click()
+              await left.nth(count).waitFor({ state: "detached" })
             }
             await page.getByText("No budgets").waitFor()
             assert.strictEqual(await warning.count(), 0)
+            for (const count of [1, 2]) {
+              await page.keyboard.press("Control+z")
+              await vi.waitFor(async () => assert.strictEqual(await left.count(), count), 20_000)
+            }
           })
         })
     )
@@ -465,6 +501,21 @@ describeWithTool(browserTool, "The chat of the console", () => {
             assert.isAtMost(flooded.most, 2_500)
           })
         })
+    )
+
+    it.effect("The chat ends an answer in a page that gets no frames, as a page does that is hidden meanwhile", () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        yield* visiting(owner, async ({ page }) => {
+          await page.goto(chatOf(owner))
+          const message = page.getByLabel("Message", { exact: true })
+          await message.fill("flood")
+          await page.evaluate("void (globalThis.requestAnimationFrame = () => 0)")
+          await message.press("Enter")
+          await page.locator(".answer-facts", { hasText: "sandbox/echo" }).waitFor()
+          assert.strictEqual(await page.locator(".turn-agent[aria-busy=true]").count(), 0)
+        })
+      })
     )
 
     it.effect(

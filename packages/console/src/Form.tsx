@@ -64,10 +64,11 @@ export const useForm = <Values extends object, Result>(
   return {
     values,
     change,
-    /** Keeps the key: the content can be on its way. */
+    /** Keeps the key: the content can be on its way. Returns what brings the changes back. */
     discard: () => {
       setChanges({})
       if (!isPending) reset()
+      return () => setChanges((since) => ({ ...changes, ...since }))
     },
     isChanged: Object.keys(changes).length > 0,
     result: data,

@@ -23,7 +23,7 @@ export class RequestFailed extends Error {
 
 const unreachable = "The service cannot be reached. Check your connection, then try again."
 
-export const toFailure = async (response: Response): Promise<RequestFailed> => {
+const toFailure = async (response: Response): Promise<RequestFailed> => {
   const body = tryParseJson(await response.text())
   return new RequestFailed(
     readTextMember(body, "message") ?? readTextMember(body, "error") ?? `The request failed (${response.status}).`,
@@ -47,7 +47,7 @@ const signInAgain = () => {
 // The contract of packages/api types the bodies; the service and this page are built together.
 const isBody = <A>(value: unknown): value is A => value !== undefined
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly body?: unknown
   /** Sent as it is, in place of `body`. */
   readonly content?: Blob | undefined

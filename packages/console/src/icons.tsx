@@ -89,7 +89,6 @@ export const DotsIcon = icon(
 )
 export const DocsIcon = icon("docs", path("M6 3h9l4 4v14H6zM14 3v5h5M9 13h7M9 17h7"))
 export const SignOutIcon = icon("sign-out", path("M14 4H5v16h9M10 12h11M17 8l4 4-4 4"))
-export const LinkIcon = icon("link", path("M14 4h6v6M20 4l-9 9M18 14v6H4V6h6"))
 export const ListIcon = icon("list", path("M4 6h16M4 12h16M4 18h10"))
 export const CloseIcon = icon("close", path("M6 6l12 12M18 6L6 18"))
 export const FileIcon = icon("file", path("M6 3h8l5 5v13H6zM14 3v5h5"))
@@ -98,7 +97,6 @@ export const AttachIcon = icon(
   path("M20 11.5l-8.2 8.2a5 5 0 0 1-7.1-7.1l8.6-8.6a3.3 3.3 0 0 1 4.7 4.7l-8.5 8.5a1.7 1.7 0 0 1-2.4-2.4l7.8-7.8")
 )
 export const DownIcon = icon("down", path("M6 9l6 6 6-6"))
-export const BackIcon = icon("back", path("M15 5l-7 7 7 7"))
 export const UserIcon = icon(
   "user",
   <>

@@ -16,9 +16,9 @@ import {
   Title,
   Tooltip
 } from "@mantine/core"
-import { notifications } from "@mantine/notifications"
+import { type NotificationData, notifications } from "@mantine/notifications"
 import { useMutation } from "@tanstack/react-query"
-import type { ReactNode } from "react"
+import { type ReactNode, useEffect, useRef } from "react"
 import { RequestFailed } from "./api.ts"
 import { formatDateTime, formatRelative, type Instant } from "./format.ts"
 import { CheckIcon, CopyIcon, InfoIcon } from "./icons.tsx"
@@ -64,7 +64,7 @@ export const Section = ({
 }) => (
   <section className="section" data-tone={tone}>
     {title !== undefined && (
-      <Group justify="space-between" align="flex-start" gap="sm" mb="md">
+      <Group className="section-head" justify="space-between" align="flex-start" gap="sm">
         <Box flex="1 1 200px" miw={0}>
           <Title order={2} fz={17}>
             {title}
@@ -109,6 +109,7 @@ const statusTones: Readonly<Record<string, string>> = {
   error: "bad",
   failed: "bad",
   refused: "bad",
+  failing: "bad",
   unreachable: "bad",
   disabled: "bad",
   dead: "bad",
@@ -251,6 +252,11 @@ export const Moment = ({ at }: { readonly at: Instant }) => (
   </Tooltip>
 )
 
+/** A date and time that stays in one line. */
+export const DateTime = ({ at }: { readonly at: Instant }) => (
+  <time dateTime={new Date(at).toISOString()}>{formatDateTime(at)}</time>
+)
+
 const notification = { withBorder: true, closeButtonProps: { "aria-label": texts.close } }
 
 export const notifyDone = (message: string) =>
@@ -266,6 +272,57 @@ export const notifyFailure = (cause: unknown) => {
     autoClose: 10_000
   })
 }
+
+/** Longer than other notifications: the action is over, and its reader may still look at its place. */
+const undoMs = 10_000
+
+/** The undo of each offer that is shown, the newest last. */
+const offers = new Map<string, () => Promise<void>>()
+
+/** Announces an action with a button that takes it back, as Ctrl+Z does; open while it has the focus. Returns its removal. */
+export const offerUndo = (message: string, undo: () => unknown): (() => void) => {
+  const id = crypto.randomUUID()
+  const hide = () => void notifications.hide(id)
+  const take = async () => {
+    // A closing notification still takes clicks.
+    if (!offers.has(id)) return
+    hide()
+    try {
+      await undo()
+    } catch (cause) {
+      notifyFailure(cause)
+    }
+  }
+  const offer: NotificationData = {
+    ...notification,
+    id,
+    color: "harbor",
+    autoClose: undoMs,
+    onClose: () => void offers.delete(id),
+    onFocusCapture: () => void notifications.update({ ...offer, autoClose: false }),
+    onBlurCapture: () => void notifications.update(offer),
+    message: (
+      <Group justify="space-between" wrap="nowrap" gap="sm">
+        <Text inherit>{message}</Text>
+        <Button variant="default" size="xs" flex="none" onClick={() => void take()}>
+          {texts.undo}
+        </Button>
+      </Group>
+    )
+  }
+  offers.set(id, take)
+  notifications.show(offer)
+  return hide
+}
+
+/** The same for state of the component: the offers go with it. */
+export const useUndo = () => {
+  const shown = useRef<Array<() => void>>([])
+  useEffect(() => () => shown.current.forEach((hide) => hide()), [])
+  return (message: string, undo: () => unknown) => void shown.current.push(offerUndo(message, undo))
+}
+
+export const undoNewest = () => [...offers.values()].at(-1)?.()
 
 /** A mutation that tells its outcome. */
 export const useAction = <Input = void,>(
@@ -405,5 +462,5 @@ export const Pages = ({
   readonly onChange: (page: number) => void
 }) =>
   total > perPage && (
-    <Pagination mt="md" size="sm" total={Math.ceil(total / perPage)} value={page} onChange={onChange} />
+    <Pagination mt="md" size="sm" gap={4} total={Math.ceil(total / perPage)} value={page} onChange={onChange} />
   )

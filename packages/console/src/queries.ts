@@ -4,14 +4,12 @@ import { settings } from "./settings.ts"
 import type {
   AccountJson,
   AgentConfigAnswerJson,
-  AgentHealthJson,
   AgentListJson,
   AgentOverviewJson,
   BillingJson,
   BillingHistoryJson,
   BudgetsJson,
   InstanceStorageJson,
-  InstanceViewJson,
   SessionJson,
   SessionPageJson
 } from "./wire.ts"
@@ -56,18 +54,6 @@ export const modelWarningQuery = (agentId: string) =>
       return quoted?.replaceAll(/\\(.)/g, "$1") ?? null
     }
   })
-
-export const agentHealthQuery = (agentId: string) =>
-  queryOptions({
-    queryKey: ["agent", agentId, "health"],
-    queryFn: ({ signal }) =>
-      call<AgentHealthJson>("GET", "/api/agent", { query: { action: "health", agentId }, signal })
-  })
-
-export const instanceQuery = queryOptions({
-  queryKey: ["instance"],
-  queryFn: ({ signal }) => call<InstanceViewJson>("GET", ownInstancePath(), { signal })
-})
 
 export const storageQuery = queryOptions({
   queryKey: ["instance", "storage"],

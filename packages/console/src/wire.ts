@@ -29,7 +29,7 @@ import type { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import type { Brand, DateTime, Redacted } from "effect"
 
 /** A decoded value as JSON carries it: times and secrets are text, brands are gone. */
-export type Wire<A> = A extends DateTime.Utc
+type Wire<A> = A extends DateTime.Utc
   ? string
   : A extends Redacted.Redacted<infer S>
     ? S
@@ -60,7 +60,6 @@ export type StatsJson = Answer<typeof AgentRecordsApi, "stats">
 export type AgentOverviewEventJson = typeof AgentOverviewEvent.Encoded
 export type AgentOverviewJson = AgentOverviewEventJson["agents"][number]
 export type InstanceStorageJson = Answer<typeof InstancesApi, "storage">
-export type InstanceViewJson = Answer<typeof InstancesApi, "find">
 export type SchedulesJson = Answer<typeof SchedulesApi, "list">
 export type ScheduleJson = SchedulesJson["schedules"][number]
 export type ScheduleRunsJson = Answer<typeof SchedulesApi, "runs">

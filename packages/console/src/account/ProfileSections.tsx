@@ -1,4 +1,4 @@
-import { Badge, Button, Group, PasswordInput, Stack, Switch, Text } from "@mantine/core"
+import { Badge, Group, PasswordInput, Stack, Switch, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { call, segment } from "../api.ts"
@@ -112,10 +112,6 @@ export const SessionsSection = () => {
     queryKey: ["sessions"],
     queryFn: ({ signal }) => call<SignInSessionsJson>("GET", "/api/auth/sessions", { signal })
   })
-  const end = useAction((id: string) => call("DELETE", `/api/auth/sessions/${segment(id)}`), {
-    done: texts.account.sessionEnded,
-    onDone: () => refresh("sessions")
-  })
   return (
     <Section title={texts.account.tabs.sessions} lead={texts.account.sessionsLead}>
       <Loaded query={query}>
@@ -134,14 +130,15 @@ export const SessionsSection = () => {
                   </Text>
                 </div>
                 {!current && (
-                  <Button
-                    variant="default"
-                    size="xs"
-                    loading={end.isPending && end.variables === id}
-                    onClick={() => end.mutate(id)}
-                  >
-                    {texts.account.end}
-                  </Button>
+                  <ConfirmButton
+                    label={texts.account.end}
+                    title={texts.account.endOn(formatUserAgent(userAgent))}
+                    message={texts.account.endLead}
+                    onConfirm={async () => {
+                      await call("DELETE", `/api/auth/sessions/${segment(id)}`)
+                      await refresh("sessions")
+                    }}
+                  />
                 )}
               </li>
             ))}

@@ -1,4 +1,4 @@
-import { Group, Text } from "@mantine/core"
+import { Code, Group, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { call } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
@@ -36,7 +36,9 @@ const WalletsSection = () => {
                 <li key={address}>
                   <div className="row-text">
                     <Group gap={4} wrap="nowrap">
-                      <code className="truncate">{address}</code>
+                      <Code className="truncate" fz="sm">
+                        {address}
+                      </Code>
                       <Copy value={address} label={texts.copy} />
                     </Group>
                     <Text fz="sm" c="dimmed">
@@ -45,7 +47,7 @@ const WalletsSection = () => {
                   </div>
                   <ConfirmButton
                     label={texts.account.unlink}
-                    title={texts.account.unlink}
+                    title={texts.account.unlinkTitle}
                     message={texts.account.unlinkLead}
                     onConfirm={async () => {
                       await call("DELETE", "/api/settings/wallets", { query: { address } })

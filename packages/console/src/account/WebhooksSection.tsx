@@ -115,11 +115,11 @@ const Endpoint = ({ endpoint }: { readonly endpoint: WebhookEndpointsJson["endpo
           {events.join(", ")} · <Moment at={createdAt} />
         </>
       }
-      actions={<StatusTag value={status} />}
+      actions={<StatusTag value={status === "enabled" && failingSince !== null ? "failing" : status} />}
     >
       {(disabledReason ?? failingSince) !== null && (
         <Text fz="sm" c="dimmed" mb="sm">
-          {disabledReason !== null ? texts.webhooks.disabledBecause(disabledReason) : texts.webhooks.failing}
+          {disabledReason !== null ? texts.webhooks.disabledReasons[disabledReason] : texts.webhooks.failing}
         </Text>
       )}
       <Group gap="xs">
@@ -149,7 +149,11 @@ const Endpoint = ({ endpoint }: { readonly endpoint: WebhookEndpointsJson["endpo
         />
       </Group>
       <Collapse expanded={isOpen} mt="md">
-        {isOpen && <Deliveries id={id} />}
+        {isOpen && (
+          <div className="log-box">
+            <Deliveries id={id} />
+          </div>
+        )}
       </Collapse>
       <Modal opened={secret !== undefined} onClose={() => setSecret(undefined)} title={texts.webhooks.rotate}>
         <SecretOnce label={texts.webhooks.secret} value={secret ?? ""} onDone={() => setSecret(undefined)} />

@@ -1,8 +1,8 @@
 import { Code, Group, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { call, segment } from "../api.ts"
-import { formatDateTime, formatNumber, formatSize } from "../format.ts"
-import { DataTable, Empty, Loaded, Moment, Section, StatusTag } from "../parts.tsx"
+import { formatNumber, formatSize } from "../format.ts"
+import { DataTable, DateTime, Empty, Loaded, Moment, Section, StatusTag } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type {
@@ -56,7 +56,7 @@ export const InstancesSection = () => {
         {
           title: texts.stats.cpu,
           isRight: true,
-          render: ({ cpuPercent }) => (cpuPercent === null ? "–" : `${cpuPercent.toFixed(1)} %`)
+          render: ({ cpuPercent }) => (cpuPercent === null ? "–" : `${cpuPercent.toFixed(1)}%`)
         },
         {
           title: texts.stats.memory,
@@ -254,7 +254,7 @@ export const AuditSection = () => (
     minWidth={760}
     keyOf={({ id }) => id}
     columns={[
-      { title: texts.usage.when, render: ({ createdAt }) => formatDateTime(createdAt) },
+      { title: texts.usage.when, render: ({ createdAt }) => <DateTime at={createdAt} /> },
       { title: administration.actor, render: ({ actor, actorEmail }) => actorEmail ?? <Code>{actor}</Code> },
       { title: administration.action, render: ({ action }) => administration.auditActions[action] },
       {

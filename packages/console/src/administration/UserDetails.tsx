@@ -80,7 +80,7 @@ export const UserLink = ({ user: { email, id } }: { readonly user: Pick<User, "e
   const [isOpen, { close, open }] = useDisclosure()
   return (
     <>
-      <Anchor component="button" type="button" fz="sm" fw={500} onClick={open}>
+      <Anchor component="button" type="button" fz="sm" fw={500} ta="left" onClick={open}>
         {email}
       </Anchor>
       <Modal opened={isOpen} onClose={close} title={email} size="lg">

@@ -2,9 +2,9 @@ import { Badge, Group, NumberInput, Select, Text, TextInput } from "@mantine/cor
 import { useDebouncedValue } from "@mantine/hooks"
 import { useState } from "react"
 import { call, segment } from "../api.ts"
-import { formatDateTime, formatNumber } from "../format.ts"
+import { formatNumber } from "../format.ts"
 import { SearchIcon } from "../icons.tsx"
-import { StatusTag } from "../parts.tsx"
+import { DateTime, StatusTag } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { AdministeredUsersJson } from "../wire.ts"
@@ -79,7 +79,7 @@ export const UsersSection = () => {
       readRows={({ users }: AdministeredUsersJson) => users}
       empty={texts.administration.noUsers}
       search={wanted === "" ? undefined : wanted}
-      minWidth={760}
+      minWidth={880}
       keyOf={({ id }) => id}
       columns={[
         {
@@ -102,7 +102,7 @@ export const UsersSection = () => {
         },
         { title: texts.administration.plan, render: ({ plan }) => texts.plans[plan] },
         { title: texts.administration.credits, isRight: true, render: ({ credits }) => formatNumber(credits) },
-        { title: texts.administration.created, render: ({ createdAt }) => formatDateTime(createdAt) },
+        { title: texts.administration.created, render: ({ createdAt }) => <DateTime at={createdAt} /> },
         { title: texts.administration.actions, isRight: true, render: (user) => <Actions user={user} /> }
       ]}
     >

@@ -1,8 +1,8 @@
-import { Button, Code, Group, MultiSelect, Stack, TagsInput, Text } from "@mantine/core"
+import { Code, Group, MultiSelect, Stack, TagsInput, Text } from "@mantine/core"
 import { queryOptions, useQuery } from "@tanstack/react-query"
-import { useState } from "react"
 import { call } from "../api.ts"
-import { Copy, Empty, Loaded, Moment, Section, StatusTag, useAction } from "../parts.tsx"
+import { Form, useForm } from "../Form.tsx"
+import { Copy, Empty, Loaded, Moment, offerUndo, Section, StatusTag } from "../parts.tsx"
 import { agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { A2aMessagesJson, AgentHealthJson } from "../wire.ts"
@@ -27,44 +27,29 @@ const listsQuery = (agentId: string) =>
     }
   })
 
-/** Equal for the same entries in any order. */
-const encode = (...lists: ReadonlyArray<ReadonlyArray<string>>) => JSON.stringify(lists.map((list) => list.toSorted()))
-
 const Forms = ({ agentId, lists }: { readonly agentId: string; readonly lists: Lists }) => {
   const refresh = useRefresh()
-  const [allow, setAllow] = useState([...lists.allow])
-  const [offered, setOffered] = useState([...lists.offered])
-  const isChanged = encode(allow, offered) !== encode(lists.allow, lists.offered)
-  const save = useAction(
-    () =>
-      Promise.all([
-        call("PUT", agentPath(agentId, "/a2a/allow"), { body: { allow } }),
-        call("PUT", agentPath(agentId, "/a2a/skills"), { body: { skills: offered } })
-      ]),
-    { done: texts.saved, onDone: () => refresh("agent", agentId) }
-  )
+  const save = async ({ allow, offered }: Omit<Lists, "skills">) => {
+    await Promise.all([
+      call("PUT", agentPath(agentId, "/a2a/allow"), { body: { allow } }),
+      call("PUT", agentPath(agentId, "/a2a/skills"), { body: { skills: offered } })
+    ])
+    await refresh("agent", agentId)
+  }
+  const form = useForm({ allow: [...lists.allow], offered: [...lists.offered] }, async (values) => {
+    await save(values)
+    offerUndo(texts.saved, () => save(lists))
+  })
   return (
-    <Stack gap="md" maw={620}>
-      <TagsInput
-        label={texts.a2a.allow}
-        description={texts.a2a.allowHint}
-        value={allow}
-        onChange={setAllow}
-        maxTags={100}
-      />
+    <Form form={form} label={texts.save} isBlocked={!form.isChanged} maw={620}>
+      <TagsInput label={texts.a2a.allow} description={texts.a2a.allowHint} maxTags={100} {...form.field("allow")} />
       <MultiSelect
         label={texts.a2a.skills}
         description={texts.a2a.skillsHint}
-        data={[...new Set([...lists.skills, ...offered])]}
-        value={offered}
-        onChange={setOffered}
+        data={[...new Set([...lists.skills, ...form.values.offered])]}
+        {...form.field("offered")}
       />
-      <Group>
-        <Button loading={save.isPending} disabled={!isChanged} onClick={() => save.mutate()}>
-          {texts.save}
-        </Button>
-      </Group>
-    </Stack>
+    </Form>
   )
 }
 

@@ -12,6 +12,7 @@ import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
 import type { AgentTab } from "./AgentTab.ts"
 import { InstanceActions } from "./InstanceActions.tsx"
+import { useOverview } from "./overviews.ts"
 
 /** Loaded when they are opened; the chat is preloaded. */
 const tabs: Readonly<Record<string, ComponentType<AgentTab>>> = {
@@ -28,29 +29,32 @@ const tabs: Readonly<Record<string, ComponentType<AgentTab>>> = {
   danger: lazy(() => import("./DangerTab.tsx"))
 }
 
-const Head = ({ agent: { id, model, name, status } }: AgentTab) => (
-  <header className="agent-head">
-    <Group justify="space-between" gap="sm" mb={8} wrap="nowrap">
-      <Group gap="sm" wrap="nowrap" miw={0} flex="1 1 0">
-        <Title order={1} fz={20} className="truncate" title={name}>
-          {name}
-        </Title>
-        <StatusTag value={status} />
-        <Text c="dimmed" fz="xs" className="truncate" visibleFrom="sm">
-          {model}
-        </Text>
+const Head = ({ agent: { id, model, name, status } }: AgentTab) => {
+  const overview = useOverview(id)
+  return (
+    <header className="agent-head">
+      <Group justify="space-between" gap="sm" mb={8} wrap="nowrap">
+        <Group gap="sm" wrap="nowrap" miw={0} flex="1 1 0">
+          <Title order={1} fz={20} className="truncate" title={name}>
+            {name}
+          </Title>
+          <StatusTag value={status} />
+          <Text c="dimmed" fz="xs" className="truncate" visibleFrom="sm">
+            {overview?.model ?? model}
+          </Text>
+        </Group>
+        <InstanceActions statuses={[status]} size="xs" />
       </Group>
-      <InstanceActions statuses={[status]} size="xs" />
-    </Group>
-    <nav className="tabs" ref={showChosen} aria-label={texts.agent.tabsOf(name)}>
-      {Object.entries(texts.agent.tabs).map(([tab, label]) => (
-        <Link key={tab} to="/dashboard/agents/$agentId/$tab" params={{ agentId: id, tab }} search={{}}>
-          {label}
-        </Link>
-      ))}
-    </nav>
-  </header>
-)
+      <nav className="tabs" ref={showChosen} aria-label={texts.agent.tabsOf(name)}>
+        {Object.entries(texts.agent.tabs).map(([tab, label]) => (
+          <Link key={tab} to="/dashboard/agents/$agentId/$tab" params={{ agentId: id, tab }} search={{}}>
+            {label}
+          </Link>
+        ))}
+      </nav>
+    </header>
+  )
+}
 
 const Body = ({ agent, tab }: AgentTab & { readonly tab: string }) => {
   useTitle(agent.name)

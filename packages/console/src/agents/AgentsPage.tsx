@@ -1,4 +1,4 @@
-import { Button, Group, Pagination, Text, TextInput } from "@mantine/core"
+import { Button, Group, Text, TextInput } from "@mantine/core"
 import { useDisclosure } from "@mantine/hooks"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
@@ -6,7 +6,7 @@ import { useState } from "react"
 import { usePreloadedChat } from "../chat/load.ts"
 import { toPlainText } from "../excerpt.ts"
 import { AgentsIcon, PlusIcon, SearchIcon } from "../icons.tsx"
-import { Empty, Loaded, Moment, PageHeader, StatusTag } from "../parts.tsx"
+import { Empty, Loaded, Moment, PageHeader, Pages, StatusTag } from "../parts.tsx"
 import { agentsQuery, useRepliesFromSandbox } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
@@ -113,9 +113,7 @@ const AgentCards = ({
         ))}
       </ul>
       {found.length === 0 && <Empty title={texts.agents.notFound(text)} />}
-      {found.length > perPage && (
-        <Pagination mt="lg" total={Math.ceil(found.length / perPage)} value={page} onChange={setPage} />
-      )}
+      <Pages total={found.length} perPage={perPage} page={page} onChange={setPage} />
     </>
   )
 }

@@ -4,7 +4,7 @@ import { useState } from "react"
 import { call } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Form, TextField, useForm } from "../Form.tsx"
-import { Copy, Loaded, Moment, Section, StatusTag, useAction } from "../parts.tsx"
+import { Copy, Loaded, Moment, offerUndo, Section, StatusTag, useAction } from "../parts.tsx"
 import { agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { ChannelsJson } from "../wire.ts"
@@ -86,11 +86,13 @@ const Channel = ({
   const [isConnecting, setConnecting] = useState(false)
   const refresh = useRefresh()
   const { lead, title } = texts.channels.platforms[platform.id]
-  const change = useAction(
-    (body: { readonly enabled?: boolean; readonly answersBots?: boolean } | null) =>
-      call("PUT", agentPath(agentId, "/channels"), { body: { [platform.id]: body } }),
-    { onDone: () => refresh("agent", agentId) }
-  )
+  const put = async (body: { readonly enabled?: boolean; readonly answersBots?: boolean } | null) => {
+    await call("PUT", agentPath(agentId, "/channels"), { body: { [platform.id]: body } })
+    await refresh("agent", agentId)
+  }
+  const change = useAction(put, {
+    onDone: (body) => body?.enabled === false && offerUndo(texts.channels.paused(title), () => put({ enabled: true }))
+  })
   const { answersBots, bot, configured, enabled, health, webhookUrl } = channel
   return (
     <Section
@@ -166,7 +168,7 @@ const Channel = ({
               label={texts.channels.disconnect}
               title={texts.channels.disconnectFrom(title)}
               message={texts.channels.disconnectLead}
-              onConfirm={() => change.mutateAsync(null)}
+              onConfirm={() => put(null)}
             />
           </Group>
         </Stack>

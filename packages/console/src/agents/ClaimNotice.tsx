@@ -1,8 +1,8 @@
-import { Button, Group } from "@mantine/core"
+import { Box, Group } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { call } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
-import { Section, useAction } from "../parts.tsx"
+import { notifyDone, Section } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 
@@ -13,24 +13,31 @@ export const ClaimNotice = () => {
     queryKey: ["claim"],
     queryFn: ({ signal }) => call<{ readonly claimedAt: string | null }>("GET", "/api/settings/claim", { signal })
   })
-  const settle = useAction(
-    (decision: "keep" | "reset") => call("POST", "/api/settings/claim", { body: { decision } }),
-    { done: texts.claim.settled, onDone: () => Promise.all([refresh("claim"), refresh("agent")]) }
-  )
+  const settle = (decision: "keep" | "reset") => async () => {
+    await call("POST", "/api/settings/claim", { body: { decision } })
+    notifyDone(texts.claim.settled)
+    await Promise.all([refresh("claim"), refresh("agent")])
+  }
   if (data === undefined || data.claimedAt === null) return null
   return (
-    <Section title={texts.claim.title} lead={texts.claim.lead}>
-      <Group gap="xs" mb={4}>
-        <ConfirmButton
-          label={texts.claim.reset}
-          title={texts.claim.resetTitle}
-          message={texts.claim.resetLead}
-          onConfirm={() => settle.mutateAsync("reset")}
-        />
-        <Button variant="default" disabled={settle.isPending} onClick={() => settle.mutate("keep")}>
-          {texts.claim.keep}
-        </Button>
-      </Group>
-    </Section>
+    <Box mb="md">
+      <Section title={texts.claim.title} lead={texts.claim.lead}>
+        <Group gap="xs">
+          <ConfirmButton
+            label={texts.claim.reset}
+            title={texts.claim.resetTitle}
+            message={texts.claim.resetLead}
+            onConfirm={settle("reset")}
+          />
+          <ConfirmButton
+            isDestructive={false}
+            label={texts.claim.keep}
+            title={texts.claim.keepTitle}
+            message={texts.claim.keepLead}
+            onConfirm={settle("keep")}
+          />
+        </Group>
+      </Section>
+    </Box>
   )
 }

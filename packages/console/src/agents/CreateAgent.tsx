@@ -110,7 +110,7 @@ export const CreateAgentForm = ({ onClose }: { readonly onClose?: () => void }) 
 }
 
 export const CreateAgent = ({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) => (
-  <Modal opened={isOpen} onClose={onClose} title={texts.agents.create} size="lg">
+  <Modal opened={isOpen} onClose={onClose} title={texts.agents.create} size="lg" closeOnClickOutside={false}>
     <CreateAgentForm onClose={onClose} />
   </Modal>
 )

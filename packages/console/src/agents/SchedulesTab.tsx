@@ -7,7 +7,7 @@ import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Form, SelectField, TextareaField, TextField, useForm } from "../Form.tsx"
 import { formatDateTime, timezones } from "../format.ts"
 import { PlusIcon } from "../icons.tsx"
-import { Empty, Loaded, Moment, Section, StatusTag, useAction } from "../parts.tsx"
+import { DateTime, Empty, Loaded, Moment, offerUndo, Section, StatusTag, useAction } from "../parts.tsx"
 import { agentConfigQuery, agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { ScheduleJson, ScheduleRunsJson, SchedulesJson } from "../wire.ts"
@@ -48,14 +48,14 @@ const History = ({ agentId, schedule: { id } }: { readonly agentId: string; read
             {texts.schedules.noRuns}
           </Text>
         ) : (
-          <ul className="rows">
+          <ul className="rows runs">
             {runs.map(({ createdAt, dueAt, id: runId, reason, result, status, units }) => (
               <li key={runId}>
-                <Group gap="sm" wrap="nowrap">
+                <div>
                   <StatusTag value={status} />
-                  <Text fz="sm">{formatDateTime(dueAt ?? createdAt)}</Text>
-                </Group>
-                <Text fz="sm" c="dimmed" flex="1 1 240px" lineClamp={3}>
+                </div>
+                <DateTime at={dueAt ?? createdAt} />
+                <Text fz="sm" c="dimmed" lineClamp={3}>
                   {reason ?? result ?? ""}
                 </Text>
                 {units !== null && <Text fz="xs">{texts.usage.units(units)}</Text>}
@@ -74,7 +74,13 @@ const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedul
   const refresh = useRefresh()
   const reload = () => refresh("agent", agentId)
   const path = agentPath(agentId, `/schedules/${segment(id)}`)
-  const change = useAction((wanted: boolean) => call("PATCH", path, { body: { enabled: wanted } }), { onDone: reload })
+  const set = async (wanted: boolean) => {
+    await call("PATCH", path, { body: { enabled: wanted } })
+    await reload()
+  }
+  const change = useAction(set, {
+    onDone: (wanted) => wanted || offerUndo(texts.schedules.paused, () => set(true))
+  })
   return (
     <li className="schedule">
       <Group justify="space-between" w="100%" align="flex-start" gap="sm">
@@ -92,6 +98,7 @@ const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedul
           </Group>
           {lastRun !== null && (
             <Group gap={8} fz="sm" c="dimmed">
+              {texts.schedules.lastRun}
               <StatusTag value={lastRun.status} />
               <Moment at={lastRun.dueAt ?? lastRun.createdAt} />
             </Group>
@@ -121,9 +128,9 @@ const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedul
           )}
         </Group>
       </Group>
-      <Collapse expanded={isOpen} w="100%">
+      <Collapse expanded={isOpen} w="100%" mt={isOpen ? 4 : 0}>
         {isOpen && (
-          <>
+          <div className="log-box">
             <Text fz="sm" fw={500} mb={4}>
               {texts.schedules.preview}
             </Text>
@@ -131,7 +138,7 @@ const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedul
               {nextRuns.map((at) => formatDateTime(at)).join(" · ") || texts.none}
             </Text>
             <History agentId={agentId} schedule={schedule} />
-          </>
+          </div>
         )}
       </Collapse>
     </li>
@@ -221,7 +228,7 @@ const SchedulesTab = ({ agent: { id } }: AgentTab) => {
           }
         </Loaded>
       </Section>
-      <Modal opened={isOpen} onClose={close} title={texts.schedules.new}>
+      <Modal opened={isOpen} onClose={close} title={texts.schedules.new} closeOnClickOutside={false}>
         <NewSchedule agentId={id} onClose={close} />
       </Modal>
     </>

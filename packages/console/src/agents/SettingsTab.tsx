@@ -4,7 +4,7 @@ import { useBlocker } from "@tanstack/react-router"
 import { call } from "../api.ts"
 import { Form, SelectField, useForm } from "../Form.tsx"
 import { timezones } from "../format.ts"
-import { Loaded, Section } from "../parts.tsx"
+import { Loaded, offerUndo, Section, useUndo } from "../parts.tsx"
 import { agentConfigQuery, agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { AgentConfigJson } from "../wire.ts"
@@ -15,9 +15,17 @@ const usualTemperature = 0.7
 
 const ConfigForm = ({ agentId, config }: { readonly agentId: string; readonly config: AgentConfigJson }) => {
   const refresh = useRefresh()
-  const form = useForm(config, (_, { changes }) => call("PUT", agentPath(agentId, "/config"), { body: changes }), {
-    done: texts.saved,
-    onDone: () => Promise.all([refresh("agent", agentId), refresh("agents")])
+  const offerUndoHere = useUndo()
+  const save = async (body: object) => {
+    await call("PUT", agentPath(agentId, "/config"), { body })
+    await Promise.all([refresh("agent", agentId), refresh("agents")])
+  }
+  const form = useForm(config, async (_, { changes }) => {
+    await save(changes)
+    const names = Object.keys(changes)
+    offerUndo(texts.saved, () =>
+      save(Object.fromEntries(Object.entries(config).filter(([name]) => names.includes(name))))
+    )
   })
   const { change, discard, field, isChanged, values: draft } = form
   useBlocker({
@@ -33,7 +41,7 @@ const ConfigForm = ({ agentId, config }: { readonly agentId: string; readonly co
             {isChanged ? texts.unsaved : texts.allSaved}
           </Text>
           <Group gap="xs">
-            <Button variant="default" disabled={!isChanged} onClick={discard}>
+            <Button variant="default" disabled={!isChanged} onClick={() => offerUndoHere(texts.discarded, discard())}>
               {texts.discard}
             </Button>
             <Button type="submit" disabled={!isChanged} loading={form.isPending}>

@@ -25,11 +25,14 @@ const readNumber = (figure: string) => {
   return Number.isFinite(value) ? value : null
 }
 
-/** The texts of the API with a space before units, and at most one decimal. */
+/** The texts of the API with a space before bytes, and at most one decimal. */
 const formatFigure = (figure: string) =>
   figure === "N/A"
     ? texts.stats.unknown
-    : figure.replace(/([\d.]+)(%|[KMGT]?i?B\b)/g, (_, value, unit) => `${Number(Number(value).toFixed(1))} ${unit}`)
+    : figure.replace(
+        /([\d.]+)(%|[KMGT]?i?B\b)/g,
+        (_, value, unit) => `${Number(Number(value).toFixed(1))}${unit === "%" ? "" : " "}${unit}`
+      )
 
 type Stats = StatsJson["stats"]
 
@@ -107,8 +110,8 @@ const StatsTab = ({ agent: { id } }: AgentTab) => {
                   h={240}
                   data={[...samples]}
                   dataKey="time"
-                  yAxisProps={{ allowDecimals: false, tickFormatter: (percent: number) => `${percent} %` }}
-                  valueFormatter={(percent) => `${percent.toFixed(1)} %`}
+                  yAxisProps={{ allowDecimals: false, tickFormatter: (percent: number) => `${percent}%` }}
+                  valueFormatter={(percent) => `${percent.toFixed(1)}%`}
                   withDots={false}
                   withLegend
                   curveType="monotone"

@@ -45,33 +45,36 @@ export const DraftFiles = ({
 }: {
   readonly agentId: string
   readonly files: ReadonlyArray<DraftFile>
-  readonly onRemove: (key: string) => void
+  readonly onRemove: (file: DraftFile) => void
 }) =>
   files.length > 0 && (
     <ul className="attachments draft-files" aria-label={texts.chat.attachments}>
-      {files.map(({ attachment, failure, key, name }) => (
-        <li key={key} data-failed={failure === undefined ? undefined : true}>
-          {attachment !== undefined && hasPreview(attachment) ? (
-            <Thumbnail agentId={agentId} attachment={attachment} />
-          ) : (
-            <span className="attachment-file">
-              <FileIcon size={16} />
-              <span className="truncate">{name === "" ? texts.chat.image : name}</span>
-              <span className="attachment-size" role="status">
-                {failure ?? (attachment === undefined ? texts.chat.uploading : formatSize(attachment.size))}
+      {files.map((file) => {
+        const { attachment, failure, key, name } = file
+        return (
+          <li key={key} data-failed={failure === undefined ? undefined : true}>
+            {attachment !== undefined && hasPreview(attachment) ? (
+              <Thumbnail agentId={agentId} attachment={attachment} />
+            ) : (
+              <span className="attachment-file">
+                <FileIcon size={16} />
+                <span className="truncate">{name === "" ? texts.chat.image : name}</span>
+                <span className="attachment-size" role="status">
+                  {failure ?? (attachment === undefined ? texts.chat.uploading : formatSize(attachment.size))}
+                </span>
               </span>
-            </span>
-          )}
-          <ActionIcon
-            variant="default"
-            size="sm"
-            radius="xl"
-            aria-label={texts.chat.removeFile(name)}
-            onClick={() => onRemove(key)}
-          >
-            <CloseIcon size={12} />
-          </ActionIcon>
-        </li>
-      ))}
+            )}
+            <ActionIcon
+              variant="default"
+              size="sm"
+              radius="xl"
+              aria-label={texts.chat.removeFile(name)}
+              onClick={() => onRemove(file)}
+            >
+              <CloseIcon size={12} />
+            </ActionIcon>
+          </li>
+        )
+      })}
     </ul>
   )

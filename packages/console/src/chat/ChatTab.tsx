@@ -7,19 +7,19 @@ import type { AgentTab } from "../agents/AgentTab.ts"
 import { useOverview } from "../agents/overviews.ts"
 import { call } from "../api.ts"
 import { AttachIcon, ChatIcon, DownIcon, ListIcon, PlusIcon, SendIcon, StopIcon } from "../icons.tsx"
-import { Empty, Failure, Loaded, Notice, useAction } from "../parts.tsx"
+import { Empty, Failure, Loaded, Notice, useAction, useUndo } from "../parts.tsx"
 import { conversationsQuery, readConversation } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { SessionPageJson } from "../wire.ts"
 import { DraftFiles } from "./AttachmentList.tsx"
-import { acceptedFiles, type Outgoing, useDraftFiles } from "./attachments.ts"
+import { acceptedFiles, type DraftFile, type Outgoing, useDraftFiles } from "./attachments.ts"
 import { ConversationList } from "./ConversationList.tsx"
 import { mergeMessages } from "./exchanges.ts"
 import { ask, followPending, readLiveAnswers, stopAnswers, useLiveHeads } from "./live.ts"
 import { Exchanges } from "./Messages.tsx"
 
 const pageSize = 50
-export const newConversation = "new"
+const newConversation = "new"
 const nearEnd = 120
 
 const conversationKey = (sessionId: string) => ["conversation", sessionId]
@@ -82,10 +82,15 @@ const Composer = ({
   readonly onStop: (() => void) | undefined
 }) => {
   const dialog = useRef<HTMLInputElement>(null)
+  const offerUndo = useUndo()
   const attachments = draft.files.flatMap(({ attachment }) => attachment ?? [])
   const isReady = attachments.length === draft.files.length && (text.trim() !== "" || attachments.length > 0)
   const submit = () => {
     if (isReady && !isBusy) onSend({ text: text.trim(), attachments })
+  }
+  const remove = (file: DraftFile) => {
+    draft.remove(file.key)
+    if (file.attachment !== undefined) offerUndo(texts.chat.removedFile(file.name), () => draft.restore(file))
   }
   const take = (event: React.SyntheticEvent, data: DataTransfer) => {
     if (data.files.length === 0) return
@@ -104,7 +109,7 @@ const Composer = ({
         }}
         onDrop={(event) => take(event, event.dataTransfer)}
       >
-        <DraftFiles agentId={agentId} files={draft.files} onRemove={draft.remove} />
+        <DraftFiles agentId={agentId} files={draft.files} onRemove={remove} />
         <input
           ref={dialog}
           type="file"

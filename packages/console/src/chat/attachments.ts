@@ -106,6 +106,7 @@ export const useDraftFiles = (agentId: string, sessionId: string) => {
     [agentId, change]
   )
   const remove = useCallback((key: string) => setFiles((all) => all.filter((file) => file.key !== key)), [])
+  const restore = useCallback((file: DraftFile) => setFiles((all) => [...all, file]), [])
   const replace = useCallback(
     (attachments: ReadonlyArray<AttachmentJson>) => {
       setFiles(attachments.map(toDraftFile))
@@ -114,5 +115,5 @@ export const useDraftFiles = (agentId: string, sessionId: string) => {
     },
     [draftKey]
   )
-  return { files, add, remove, replace }
+  return { files, add, remove, replace, restore }
 }

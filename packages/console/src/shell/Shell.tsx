@@ -12,7 +12,7 @@ import {
   Tooltip,
   UnstyledButton
 } from "@mantine/core"
-import { useDisclosure } from "@mantine/hooks"
+import { useDisclosure, useHotkeys } from "@mantine/hooks"
 import { openSpotlight } from "@mantine/spotlight"
 import { useQuery } from "@tanstack/react-query"
 import { Link, Outlet, useLocation } from "@tanstack/react-router"
@@ -31,6 +31,7 @@ import {
   UserIcon
 } from "../icons.tsx"
 import { useFollowedAgents } from "../agents/overviews.ts"
+import { undoNewest } from "../parts.tsx"
 import { accountQuery, agentsQuery, billingQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
@@ -120,10 +121,16 @@ const Connection = () => {
   ) : null
 }
 
+/** Fields of text have an undo of their own. */
+const undoUnlessTyping = ({ target }: KeyboardEvent) => {
+  if (!(target instanceof Element && target.matches(":read-write"))) void undoNewest()
+}
+
 /** The frame of every page. */
 export const Shell = () => {
   const [isOpen, { close, toggle }] = useDisclosure()
   const { pathname } = useLocation()
+  useHotkeys([["mod+Z", undoUnlessTyping, { preventDefault: false }]], [])
   const first = useRef(true)
   useEffect(() => {
     close()

@@ -1,10 +1,9 @@
-import { Progress, Stack, Text } from "@mantine/core"
-import { useQuery } from "@tanstack/react-query"
+import { Button, Progress, Stack, Text } from "@mantine/core"
+import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { callBilling } from "../api.ts"
-import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Form, NumberField, SelectField, useForm } from "../Form.tsx"
 import { formatDateTime } from "../format.ts"
-import { Empty, Loaded, Section } from "../parts.tsx"
+import { Empty, Loaded, offerUndo, Section, useAction } from "../parts.tsx"
 import { agentsQuery, budgetsPath, budgetsQuery, useRefresh } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
@@ -66,6 +65,7 @@ const BudgetRow = ({
   readonly title: string
   readonly onRemove: () => Promise<unknown>
 }) => {
+  const remove = useAction(onRemove)
   const { remainingUnits, renewsAt, units, usedUnits } = budget
   const state = findBudgetState(budget)
   return (
@@ -78,12 +78,15 @@ const BudgetRow = ({
           {texts.budgets.use(usedUnits, units)} {texts.budgets.renews(formatDateTime(renewsAt))}
         </Text>
       </Stack>
-      <ConfirmButton
-        label={texts.remove}
-        title={texts.budgets.remove(title)}
-        message={texts.budgets.removeLead}
-        onConfirm={onRemove}
-      />
+      <Button
+        variant="default"
+        className="danger-button"
+        size="xs"
+        loading={remove.isPending}
+        onClick={() => remove.mutate()}
+      >
+        {texts.remove}
+      </Button>
     </li>
   )
 }
@@ -93,9 +96,21 @@ export const BudgetsSection = () => {
   const query = useQuery(budgetsQuery)
   const nameOf = useBudgetNames()
   const refresh = useRefresh()
+  const client = useQueryClient()
   const replace = async (limits: ReadonlyArray<Limit>) => {
     await callBilling("PUT", budgetsPath, { body: { budgets: limits.map(toLimit) } })
     await refresh("billing", "budgets")
+  }
+  // Another window can have changed them.
+  const readNow = () => client.query({ ...budgetsQuery, staleTime: 0 })
+  const set = async (limit: Limit) => {
+    const { budgets } = await readNow()
+    await replace([...budgets.filter((one) => !isSame(one, limit)), limit])
+  }
+  const remove = async (budget: BudgetJson) => {
+    const { budgets } = await readNow()
+    await replace(budgets.filter((one) => !isSame(one, budget)))
+    offerUndo(texts.budgets.removed(nameOf(budget)), () => set(budget))
   }
   return (
     <Section
@@ -114,12 +129,12 @@ export const BudgetsSection = () => {
                     key={`${budget.agentId ?? account} ${budget.period}`}
                     budget={budget}
                     title={nameOf(budget)}
-                    onRemove={() => replace(budgets.filter((one) => !isSame(one, budget)))}
+                    onRemove={() => remove(budget)}
                   />
                 ))}
               </ul>
             )}
-            <BudgetForm onSet={(limit) => replace([...budgets.filter((one) => !isSame(one, limit)), limit])} />
+            <BudgetForm onSet={set} />
           </Stack>
         )}
       </Loaded>

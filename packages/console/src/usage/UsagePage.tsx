@@ -6,9 +6,9 @@ import { useState } from "react"
 import { call, callBilling } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Form, PasswordField, SelectField, useForm } from "../Form.tsx"
-import { formatDateTime, formatMoney, formatNumber } from "../format.ts"
+import { formatMoney, formatNumber } from "../format.ts"
 import { UsageIcon } from "../icons.tsx"
-import { Copy, DataTable, Empty, Figure, Loaded, PageHeader, Pages, Section, useAction } from "../parts.tsx"
+import { Copy, DataTable, DateTime, Empty, Figure, Loaded, PageHeader, Pages, Section, useAction } from "../parts.tsx"
 import { accountQuery, billingHistoryQuery, billingQuery, historyPage, useRefresh } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
@@ -157,7 +157,7 @@ const HistoryTable = () => {
                 rows={entries.slice(first - offset, first - offset + rowsShown)}
                 keyOf={({ id, kind }) => `${kind}-${id}`}
                 columns={[
-                  { title: texts.usage.when, render: ({ createdAt }) => formatDateTime(createdAt) },
+                  { title: texts.usage.when, render: ({ createdAt }) => <DateTime at={createdAt} /> },
                   { title: texts.usage.cause, render: ({ description }) => description },
                   { title: texts.usage.unit, isRight: true, render: ({ units }) => formatUnlessZero(units) },
                   { title: texts.usage.credits, isRight: true, render: ({ credits }) => formatUnlessZero(credits) },
@@ -185,7 +185,7 @@ const Plans = () => {
   return (
     <Section title={texts.usage.plansTitle} lead={texts.usage.plansLead}>
       <Group gap="xs">
-        <Button component="a" href="/pricing">
+        <Button component={Link} to="/dashboard/plans">
           {texts.usage.comparePlans}
         </Button>
         {settings.pricing.packs.map((pack) => (
