@@ -364,6 +364,39 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     })
   )
 
+  it.effect("MemoryRepository recalls at a turn what ranks best of all messages of other sessions, for any texts", () =>
+    Effect.gen(function* () {
+      const words = ["tide", "anchor", "boats", "boat", "the", "für", "犬の名前", "👍"]
+      const text = FastCheck.array(FastCheck.constantFrom(...words), { maxLength: 5 }).map((chosen) => chosen.join(" "))
+      const texts = FastCheck.array(text, { maxLength: 80, size: "max" })
+      const cases = FastCheck.sample(FastCheck.tuple(texts, FastCheck.array(text, { minLength: 3, maxLength: 3 })), 15)
+      for (const [said, questions] of cases) {
+        const agent = yield* ownedAgent
+        const [session, current] = [yield* openSession(agent), yield* openSession(agent)]
+        yield* sql`
+          insert into messages (id, session_id, user_id, agent_id, seq, sender, content, platform, state, created_at)
+          select 'msg_' || ${session} || n, case n % 4 when 0 then ${current} else ${session} end, ${agent.ownerId},
+            ${agent.id}, n, 'user', said, 'web', 'answered',
+            ${DateTime.toDate(newYear)}::timestamptz + n * interval '4 days'
+          from jsonb_array_elements_text(${JSON.stringify(said)}::jsonb) with ordinality as texts (said, n)`
+        for (const question of questions) {
+          const now = DateTime.toDate(yield* DateTime.now)
+          const best = yield* sql`
+            select content from messages, recall_query(${question}, false) as words
+            where agent_id = ${agent.id} and session_id = ${session} and search @@ words
+            order by ts_rank(search, words, 1)
+              * (1 + 1 / (1 + greatest(0, extract(epoch from ${now}::timestamptz - created_at)) / 2592000.0)) desc,
+              created_at desc
+            limit 5`
+          assert.deepStrictEqual(
+            (yield* turnOf(current, question)).said,
+            best.map(({ content }) => content)
+          )
+        }
+      }
+    })
+  )
+
   it.effect("MemoryRepository stores and finds texts of every length and script", () =>
     Effect.gen(function* () {
       const agent = yield* ownedAgent

@@ -79,17 +79,26 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
 
     /** Ranks by words; recent texts have up to twice the weight. */
     const score = (now: Date) => sql`
-      ts_rank(search, words, 1) * (1 + 1 / (1 + greatest(0, extract(epoch from ${now}::timestamptz - created_at)) / 2592000.0))`
+      ts_rank(search, words, 1) * (1 + 1 / (1 + greatest(0, extract(epoch from ${now}::timestamptz - created_at)::float8) / 2592000))`
 
-    /** The query; null without words. `isCommon`: the newest messages match. */
-    const asked = ({ agentId }: MemoryOwner, question: string, whole: boolean) => sql`
-      with question as materialized (select recall_query(${questionOf(question)}, ${whole}::boolean) as words),
+    /**
+     * `question`: the query, without a row when it has no words or `isSearched` is false. `usual`: whether the newest messages
+     * match.
+     */
+    const asked = ({ agentId }: MemoryOwner, question: string, whole: boolean, isSearched = sql`true`) => sql`
+      with question as materialized (
+        select words from recall_query(${questionOf(question)}, ${whole}::boolean) as words
+        where words is not null and ${isSearched}
+      ),
       usual as materialized (
-        select count(*) filter (where search @@ words) >= ${commonWordThreshold}::integer as yes
-        from question, (
-          select search from messages where agent_id = ${toStorableText(agentId)} and state = 'answered'
-          order by created_at desc limit ${literal(sampleSize)}
-        ) as newest
+        select count(*) >= ${commonWordThreshold}::integer as yes
+        from (
+          select from question, (
+            select search from messages where agent_id = ${toStorableText(agentId)} and state = 'answered'
+            order by created_at desc limit ${literal(sampleSize)}
+          ) as newest
+          where search @@ words limit ${literal(commonWordThreshold)}
+        ) as matching
       )`
 
     /** Messages with a word of the query. Only one of the two branches is executed. */
@@ -196,8 +205,12 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
                   and seq > coalesce((select up_to_seq from session_summaries where session_id = ${message.sessionId}), 0)
                 order by seq desc limit ${limits.history}
               ) as newest`
+        const hasOtherSession = sql`exists (
+          select from chat_sessions
+          where agent_id = ${message.agentId} and user_id = ${message.userId} and id <> ${message.sessionId}
+        )`
         const known = directly(sql`${sql.literal(preparedMark)}
-          ${asked(message, message.content, false)}
+          ${asked(message, message.content, false, hasOtherSession)}
           select kind, sender, text, at, seq, state, attachments
           from (
             select 'summary' as kind, null as sender, summary as text, updated_at as at, up_to_seq as seq, null as state,
