@@ -22,6 +22,8 @@ export interface BackendModelCall {
   readonly request: RuntimeModelRequest
   readonly token: string
   readonly traceparent: string | undefined
+  /** The address of the caller's end. */
+  readonly connection: string
   readonly send: (...events: ReadonlyArray<RuntimeModelEvent>) => void
   /** Sends an SSE comment, a keep-alive. */
   readonly comment: () => void
@@ -58,7 +60,7 @@ export interface FakeBackend {
   readonly pageCalls: ReadonlyArray<{ readonly token: string; readonly query: typeof RuntimePageQuery.Type }>
 }
 
-const echo = (call: BackendModelCall): void => {
+export const echo = (call: BackendModelCall): void => {
   call.send(
     { type: "delta", text: "You said: " },
     { type: "delta", text: call.request.messages.at(-1)?.content ?? "" },
@@ -125,6 +127,7 @@ const toCall = async (request: IncomingMessage, response: ServerResponse): Promi
     request: decoded,
     token: bearerOf(request),
     traceparent: typeof traceparent === "string" ? traceparent : undefined,
+    connection: `${request.socket.remoteAddress}:${request.socket.remotePort}`,
     send: (...events) => {
       if (!response.headersSent) response.writeHead(200, { "content-type": "text/event-stream" })
       for (const event of events) response.write(encodeTypedSseEvent(event))

@@ -28,11 +28,17 @@ export interface StreamedPost {
   readonly headers: Readonly<Record<string, string>>
   /** JSON. */
   readonly body: string
-  /** Ignored for https. */
+  /** Default: a connection of its own. Ignored for https. */
   readonly agent?: Agent | undefined
   /** Timeout from the request to the response head. */
   readonly headTimeout?: { readonly timers: IdleTimeouts; readonly after: Duration.Duration } | undefined
 }
+
+/**
+ * Options of an agent that keeps connections between exchanges: opening one costs both sides as much as a short exchange. Idle
+ * ones close two seconds before a server closes them, so that no request meets the end of its connection.
+ */
+export const keptConnections = { keepAlive: true, timeout: 3_000 }
 
 /** Unread bytes above which the response is paused. */
 const maximumBufferedBytes = 64 * 1024
@@ -92,7 +98,6 @@ const send = ({ agent, body, headers, url }: StreamedPost, span: Tracer.AnySpan 
   const isSecure = url.protocol === "https:"
   return (isSecure ? requestHttps : requestHttp)(url, {
     method: "POST",
-    // A reused connection can end during the request, which is not repeated.
     agent: isSecure || agent === undefined ? false : agent,
     headers: {
       ...(span?._tag === "Span" ? HttpTraceContext.toHeaders(span) : {}),
@@ -104,7 +109,7 @@ const send = ({ agent, body, headers, url }: StreamedPost, span: Tracer.AnySpan 
   })
 }
 
-/** Sends a request and waits for the response head. Closing the scope ends the exchange. */
+/** Sends a request and waits for the response head. Closing the scope ends the exchange, and its connection unless the body has ended. */
 export const postForStream = (post: StreamedPost): Effect.Effect<StreamedResponse, ExchangeFailed, Scope.Scope> =>
   Effect.flatMap(openSpan(post.url), (span) =>
     Effect.flatMap(Effect.scope, (scope) => {

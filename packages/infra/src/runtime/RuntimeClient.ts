@@ -19,7 +19,7 @@ import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import { Data, Duration, Effect, Option, type ParseResult, Redacted, Schema, type Scope } from "effect"
 import { isConnectionRefused } from "./ConnectionRefusal.ts"
-import { agent } from "./UnixSocketClient.ts"
+import { turnAgent } from "./UnixSocketClient.ts"
 
 /** The response is missing or unreadable. `unsent`: there was no connection, so nothing was sent. */
 export class RuntimeUnresponsive extends Data.TaggedError("RuntimeUnresponsive")<{
@@ -141,7 +141,7 @@ export const make = (anyClient: HttpClient.HttpClient, timers = makeIdleTimeouts
           url: new URL(RuntimePaths.turns, endpoint),
           headers: { authorization: `Bearer ${Redacted.value(token)}` },
           body: encodeTurn(turn),
-          agent,
+          agent: turnAgent,
           headTimeout: { timers: shared, after: headTimeout }
         })
       ).pipe(

@@ -1,3 +1,4 @@
+import { keptConnections } from "@berth/api/runtime/RuntimeExchange"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type * as HttpClient from "@effect/platform/HttpClient"
 import { Effect, Layer } from "effect"
@@ -46,8 +47,10 @@ class UnixSocketAgent extends Agent {
   }
 }
 
-/** For `makeSocketEndpoint` and ordinary origins. */
-export const agent: Agent = new UnixSocketAgent()
+/** For turns at `makeSocketEndpoint` and ordinary origins. */
+export const turnAgent: Agent = new UnixSocketAgent(keptConnections)
+/** For everything else: a health check shows whether the socket can be reached now. */
+const agent: Agent = new UnixSocketAgent()
 
 /** An HTTP client for `makeSocketEndpoint` and ordinary origins. */
 export const layer: Layer.Layer<HttpClient.HttpClient> = NodeHttpClient.layerWithoutAgent.pipe(

@@ -126,3 +126,31 @@ it.scopedLive("RuntimeClient.turn reads a reply near the limit", () =>
     assert.deepStrictEqual((yield* readNext(yield* client.turn(runtime, turn))).values, [whole])
   }).pipe(Effect.provide(live))
 )
+
+it.scopedLive("RuntimeClient.turn uses the connection of a turn that was read to its end, and of no other", () =>
+  Effect.gen(function* () {
+    const sockets: Array<unknown> = []
+    const delta: TurnEvent = { type: "delta", text: "a" }
+    const done: TurnEvent = { type: "done", reply: "a", model: "m" }
+    let whole = true
+    const { client, runtime } = yield* clientOf((response) => {
+      sockets.push(response.socket)
+      response.writeHead(200, { "content-type": "text/event-stream" })
+      response.write(encodeTypedSseEvent(delta))
+      if (whole) response.end(encodeTypedSseEvent(done))
+    })
+    const readTurn = Effect.scoped(
+      Effect.flatMap(client.turn(runtime, turn), (events) => forEachBatch(events, () => undefined))
+    )
+    const leaveTurn = Effect.scoped(Effect.flatMap(client.turn(runtime, turn), readNext))
+    yield* readTurn
+    whole = false
+    yield* leaveTurn
+    whole = true
+    yield* readTurn
+    yield* readTurn
+    assert.strictEqual(sockets[1], sockets[0])
+    assert.notStrictEqual(sockets[2], sockets[0])
+    assert.strictEqual(sockets[3], sockets[2])
+  }).pipe(Effect.provide(live))
+)

@@ -1,9 +1,9 @@
 import * as BackendModelClient from "@berth/runtime/ai/BackendModelClient"
 import { ModelClient } from "@berth/runtime/ai/ModelClient"
-import { type BackendModelCall, makeFakeBackend } from "../../../../test/fakes/FakeBackend.ts"
+import { type BackendModelCall, echo, makeFakeBackend } from "../../../../test/fakes/FakeBackend.ts"
 import { assert, it } from "@effect/vitest"
 import { streamFromOpened } from "@berth/domain/ai/streams/ChunkSource"
-import { Chunk, Context, Deferred, Effect, Fiber, Layer, Redacted, Schedule, Stream } from "effect"
+import { Chunk, Context, Deferred, Effect, Fiber, Layer, Option, Redacted, Schedule, Stream } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
 const request = {
@@ -74,4 +74,24 @@ it.scopedLive("BackendModelClient accepts keep-alives as activity", () =>
     call.end()
     assert.deepStrictEqual(yield* Fiber.join(events), [first, { type: "done", model: "m", provider: "p" }])
   })
+)
+
+it.scopedLive(
+  "BackendModelClient keeps its connection between calls, and repeats a call when the backend has ended it",
+  () =>
+    Effect.gen(function* () {
+      const backend = yield* makeFakeBackend
+      const { answer } = yield* BackendModelClient.layer({ backendUrl: backend.url, token: Redacted.make("t") }).pipe(
+        Layer.build,
+        Effect.map(Context.get(ModelClient))
+      )
+      const call = Stream.runLast(streamFromOpened(answer(request)))
+      const done = Option.some({ type: "done" as const, model: "m", provider: "fake" })
+      assert.deepStrictEqual(yield* Effect.replicateEffect(call, 3), [done, done, done])
+      assert.strictEqual(new Set(backend.calls.map(({ connection }) => connection)).size, 1)
+      const [first] = backend.calls
+      backend.respondWith((made) => (made.connection === first?.connection ? made.breakConnection() : echo(made)))
+      assert.deepStrictEqual(yield* call, done)
+      assert.lengthOf(backend.calls, 5)
+    })
 )
