@@ -117,6 +117,7 @@ const DeadLetters = () => {
                       onConfirm={post(`/api/ops/queues/dead/${segment(job.id)}/replay`)}
                     />
                     <ReasonButton
+                      isDestructive
                       label={administration.discard}
                       title={administration.discardLead}
                       onConfirm={post(`/api/ops/queues/dead/${segment(job.id)}/discard`)}

@@ -7,10 +7,12 @@ import { texts } from "../texts.ts"
 /** An action of an administrator, which the audit log keeps with its reason. */
 export const ReasonButton = ({
   children,
+  isDestructive = false,
   label,
   onConfirm,
   title
 }: {
+  readonly isDestructive?: boolean
   readonly label: string
   readonly title: string
   readonly children?: ReactNode
@@ -23,11 +25,11 @@ export const ReasonButton = ({
   })
   return (
     <>
-      <Button variant="default" size="xs" onClick={open}>
+      <Button variant="default" className={isDestructive ? "danger-button" : undefined} size="xs" onClick={open}>
         {label}
       </Button>
       <Modal opened={isOpen} onClose={close} title={title}>
-        <Form form={form} label={label} onCancel={close}>
+        <Form form={form} label={label} tone={isDestructive ? "danger" : undefined} onCancel={close}>
           {children}
           <TextField
             field={form.field("reason")}

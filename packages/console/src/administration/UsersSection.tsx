@@ -57,6 +57,7 @@ const Actions = ({ user }: { readonly user: User }) => {
         />
       </ReasonButton>
       <ReasonButton
+        isDestructive={!isSuspended}
         label={isSuspended ? texts.administration.unsuspend : texts.administration.suspend}
         title={`${isSuspended ? texts.administration.unsuspend : texts.administration.suspend}: ${user.email}`}
         onConfirm={(reason, key) => act("POST", isSuspended ? "/unsuspend" : "/suspend", key, { reason })}

@@ -3,7 +3,7 @@ import { queryOptions, useQuery } from "@tanstack/react-query"
 import { call } from "../api.ts"
 import { Form, useForm } from "../Form.tsx"
 import { Copy, Empty, Loaded, Moment, offerUndo, Section, StatusTag } from "../parts.tsx"
-import { agentPath, useRefresh } from "../queries.ts"
+import { agentPath, agentsQuery, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { A2aMessagesJson, AgentHealthJson } from "../wire.ts"
 import type { AgentTab } from "./AgentTab.ts"
@@ -56,6 +56,8 @@ const Forms = ({ agentId, lists }: { readonly agentId: string; readonly lists: L
 /** Messages with other agents, and the senders that the agent allows. */
 const A2aTab = ({ agent: { id } }: AgentTab) => {
   const lists = useQuery(listsQuery(id))
+  const { data: listed } = useQuery(agentsQuery)
+  const nameOf = (agentId: string) => listed?.agents.find((one) => one.id === agentId)?.name
   const messages = useQuery({
     queryKey: ["agent", id, "a2a", "messages"],
     queryFn: ({ signal }) =>
@@ -80,29 +82,32 @@ const A2aTab = ({ agent: { id } }: AgentTab) => {
               <Empty title={texts.a2a.none}>{texts.a2a.noneHint}</Empty>
             ) : (
               <ul className="rows">
-                {all.map(({ createdAt, direction, id: messageId, message, reason, reply, status, usedUnits }) => (
-                  <li key={messageId}>
-                    <Stack gap={4} flex="1 1 280px" miw={0}>
-                      <Group gap={8} fz="sm">
-                        <StatusTag value={status} />
-                        <span>{direction === "inbound" ? texts.a2a.from : texts.a2a.to}</span>
-                        <Code>{direction === "inbound" ? message.from : message.to}</Code>
-                      </Group>
-                      <Text fz="sm" lineClamp={3}>
-                        {typeof message.payload === "string" ? message.payload : JSON.stringify(message.payload)}
-                      </Text>
-                      {(reply ?? reason) !== null && (
-                        <Text fz="sm" c="dimmed" lineClamp={3}>
-                          {reply ?? reason}
+                {all.map(({ createdAt, direction, id: messageId, message, reason, reply, status, usedUnits }) => {
+                  const other = direction === "inbound" ? message.from : message.to
+                  return (
+                    <li key={messageId}>
+                      <Stack gap={4} flex="1 1 280px" miw={0}>
+                        <Group gap={8} fz="sm">
+                          <StatusTag value={status} />
+                          <span>{direction === "inbound" ? texts.a2a.from : texts.a2a.to}</span>
+                          {nameOf(other) ?? <Code>{other}</Code>}
+                        </Group>
+                        <Text fz="sm" lineClamp={3}>
+                          {typeof message.payload === "string" ? message.payload : JSON.stringify(message.payload)}
                         </Text>
-                      )}
-                    </Stack>
-                    <Text fz="xs" c="dimmed">
-                      {usedUnits !== null && `${texts.usage.units(usedUnits)} · `}
-                      <Moment at={createdAt} />
-                    </Text>
-                  </li>
-                ))}
+                        {(reply ?? reason) !== null && (
+                          <Text fz="sm" c="dimmed" lineClamp={3}>
+                            {reply ?? reason}
+                          </Text>
+                        )}
+                      </Stack>
+                      <Text fz="xs" c="dimmed">
+                        {usedUnits !== null && `${texts.usage.units(usedUnits)} · `}
+                        <Moment at={createdAt} />
+                      </Text>
+                    </li>
+                  )
+                })}
               </ul>
             )
           }
