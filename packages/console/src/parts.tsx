@@ -18,7 +18,7 @@ import {
 } from "@mantine/core"
 import { type NotificationData, notifications } from "@mantine/notifications"
 import { useMutation } from "@tanstack/react-query"
-import { type ReactNode, useEffect, useRef } from "react"
+import { type ComponentProps, type ReactNode, useEffect, useRef } from "react"
 import { RequestFailed } from "./api.ts"
 import { formatDateTime, formatRelative, type Instant } from "./format.ts"
 import { CheckIcon, CopyIcon, InfoIcon } from "./icons.tsx"
@@ -245,6 +245,35 @@ export const Loaded = <A,>({
     </Stack>
   )
 }
+
+/** The rows of a query in a list, or `empty`. */
+export const Rows = <A, Row>({
+  children,
+  className = "",
+  empty,
+  label,
+  query,
+  read
+}: Pick<ComponentProps<typeof Loaded<A>>, "query"> & {
+  readonly read: (data: A) => ReadonlyArray<Row>
+  readonly empty: ReactNode
+  readonly label?: string
+  readonly className?: string
+  readonly children: (row: Row, index: number) => ReactNode
+}) => (
+  <Loaded query={query}>
+    {(data) => {
+      const rows = read(data)
+      return rows.length === 0 ? (
+        empty
+      ) : (
+        <ul className={`rows ${className}`} aria-label={label}>
+          {rows.map(children)}
+        </ul>
+      )
+    }}
+  </Loaded>
+)
 
 export const Moment = ({ at }: { readonly at: Instant }) => (
   <Tooltip label={formatDateTime(at)}>

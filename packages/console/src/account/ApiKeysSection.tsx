@@ -6,7 +6,7 @@ import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Form, SelectField, TextField, useForm } from "../Form.tsx"
 import { formatDateTime } from "../format.ts"
 import { PlusIcon } from "../icons.tsx"
-import { Empty, Loaded, Moment, SecretOnce, Section } from "../parts.tsx"
+import { Empty, Moment, Rows, SecretOnce, Section } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
@@ -77,46 +77,43 @@ export const ApiKeysSection = () => {
         </Button>
       }
     >
-      <Loaded query={query}>
-        {({ keys }) =>
-          keys.length === 0 ? (
-            <Empty title={texts.keys.none}>{texts.keys.noneHint}</Empty>
-          ) : (
-            <ul className="rows" aria-label={texts.account.tabs.keys}>
-              {keys.map(({ expiresAt, hint, id, lastUsedAt, name, scopes: granted }) => (
-                <li key={id}>
-                  <div className="row-text">
-                    <Group gap={8}>
-                      <Text fw={500}>{name}</Text>
-                      <Code>{hint}…</Code>
-                    </Group>
-                    <Text fz="sm" c="dimmed">
-                      {granted.join(", ")} ·{" "}
-                      {lastUsedAt === null ? (
-                        texts.keys.unused
-                      ) : (
-                        <>
-                          {texts.keys.lastUsed} <Moment at={lastUsedAt} />
-                        </>
-                      )}{" "}
-                      · {expiresAt === null ? texts.keys.unlimited : texts.keys.until(formatDateTime(expiresAt))}
-                    </Text>
-                  </div>
-                  <ConfirmButton
-                    label={texts.keys.revoke}
-                    title={texts.keys.revokeNamed(name)}
-                    message={texts.keys.revokeLead}
-                    onConfirm={async () => {
-                      await call("DELETE", `/api/keys/${segment(id)}`)
-                      await refresh("keys")
-                    }}
-                  />
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
+      <Rows
+        query={query}
+        read={({ keys }) => keys}
+        empty={<Empty title={texts.keys.none}>{texts.keys.noneHint}</Empty>}
+        label={texts.account.tabs.keys}
+      >
+        {({ expiresAt, hint, id, lastUsedAt, name, scopes: granted }) => (
+          <li key={id}>
+            <div className="row-text">
+              <Group gap={8}>
+                <Text fw={500}>{name}</Text>
+                <Code>{hint}…</Code>
+              </Group>
+              <Text fz="sm" c="dimmed">
+                {granted.join(", ")} ·{" "}
+                {lastUsedAt === null ? (
+                  texts.keys.unused
+                ) : (
+                  <>
+                    {texts.keys.lastUsed} <Moment at={lastUsedAt} />
+                  </>
+                )}{" "}
+                · {expiresAt === null ? texts.keys.unlimited : texts.keys.until(formatDateTime(expiresAt))}
+              </Text>
+            </div>
+            <ConfirmButton
+              label={texts.keys.revoke}
+              title={texts.keys.revokeNamed(name)}
+              message={texts.keys.revokeLead}
+              onConfirm={async () => {
+                await call("DELETE", `/api/keys/${segment(id)}`)
+                await refresh("keys")
+              }}
+            />
+          </li>
+        )}
+      </Rows>
       <Modal opened={isOpen} onClose={close} title={texts.keys.new} closeOnClickOutside={false}>
         <NewKey onClose={close} />
       </Modal>

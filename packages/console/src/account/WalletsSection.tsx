@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query"
 import { call } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
 import { type Provider, signProof } from "../pages/Wallet.ts"
-import { Copy, Empty, Loaded, Moment, Section } from "../parts.tsx"
+import { Copy, Empty, Moment, Rows, Section } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
@@ -26,40 +26,36 @@ const WalletsSection = () => {
   })
   return (
     <Section title={texts.account.tabs.wallets} lead={texts.account.walletsLead}>
-      <Loaded query={query}>
-        {({ wallets }) =>
-          wallets.length === 0 ? (
-            <Empty title={texts.account.noWallets}>{texts.account.noWalletsHint}</Empty>
-          ) : (
-            <ul className="rows">
-              {wallets.map(({ address, linkedAt }) => (
-                <li key={address}>
-                  <div className="row-text">
-                    <Group gap={4} wrap="nowrap">
-                      <Code className="truncate" fz="sm">
-                        {address}
-                      </Code>
-                      <Copy value={address} label={texts.copy} />
-                    </Group>
-                    <Text fz="sm" c="dimmed">
-                      {texts.account.linkedAt} <Moment at={linkedAt} />
-                    </Text>
-                  </div>
-                  <ConfirmButton
-                    label={texts.account.unlink}
-                    title={texts.account.unlinkTitle}
-                    message={texts.account.unlinkLead}
-                    onConfirm={async () => {
-                      await call("DELETE", "/api/settings/wallets", { query: { address } })
-                      await refresh("wallets")
-                    }}
-                  />
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
+      <Rows
+        query={query}
+        read={({ wallets }) => wallets}
+        empty={<Empty title={texts.account.noWallets}>{texts.account.noWalletsHint}</Empty>}
+      >
+        {({ address, linkedAt }) => (
+          <li key={address}>
+            <div className="row-text">
+              <Group gap={4} wrap="nowrap">
+                <Code className="truncate" fz="sm">
+                  {address}
+                </Code>
+                <Copy value={address} label={texts.copy} />
+              </Group>
+              <Text fz="sm" c="dimmed">
+                {texts.account.linkedAt} <Moment at={linkedAt} />
+              </Text>
+            </div>
+            <ConfirmButton
+              label={texts.account.unlink}
+              title={texts.account.unlinkTitle}
+              message={texts.account.unlinkLead}
+              onConfirm={async () => {
+                await call("DELETE", "/api/settings/wallets", { query: { address } })
+                await refresh("wallets")
+              }}
+            />
+          </li>
+        )}
+      </Rows>
       <WalletButtons
         labelOf={texts.account.linkNamed}
         work={link}

@@ -6,7 +6,7 @@ import { call, segment } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Form, TextField, useForm } from "../Form.tsx"
 import { PlusIcon } from "../icons.tsx"
-import { Empty, Loaded, Moment, SecretOnce, Section, StatusTag, useAction } from "../parts.tsx"
+import { Empty, Loaded, Moment, Rows, SecretOnce, Section, StatusTag, useAction } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { CreatedWebhookEndpointJson, WebhookDeliveriesJson, WebhookEndpointsJson } from "../wire.ts"
@@ -55,45 +55,43 @@ const Deliveries = ({ id }: { readonly id: string }) => {
     onDone: () => refresh("webhooks")
   })
   return (
-    <Loaded query={query}>
-      {({ deliveries }) =>
-        deliveries.length === 0 ? (
-          <Text fz="sm" c="dimmed">
-            {texts.webhooks.noDeliveries}
-          </Text>
-        ) : (
-          <ul className="rows">
-            {deliveries.map(({ attempts, createdAt, failure, id: deliveryId, responseStatus, status, type }) => (
-              <li key={deliveryId}>
-                <div className="row-text">
-                  <Group gap={8}>
-                    <StatusTag value={status} />
-                    <Code>{type}</Code>
-                    <Text fz="sm" c="dimmed">
-                      <Moment at={createdAt} /> · {texts.webhooks.attempts(attempts)}
-                      {responseStatus !== null && ` · ${responseStatus}`}
-                    </Text>
-                  </Group>
-                  {failure !== null && (
-                    <Text fz="sm" c="dimmed">
-                      {failure}
-                    </Text>
-                  )}
-                </div>
-                <Button
-                  size="xs"
-                  variant="default"
-                  loading={replay.isPending && replay.variables === deliveryId}
-                  onClick={() => replay.mutate(deliveryId)}
-                >
-                  {texts.webhooks.replay}
-                </Button>
-              </li>
-            ))}
-          </ul>
-        )
+    <Rows
+      query={query}
+      read={({ deliveries }) => deliveries}
+      empty={
+        <Text fz="sm" c="dimmed">
+          {texts.webhooks.noDeliveries}
+        </Text>
       }
-    </Loaded>
+    >
+      {({ attempts, createdAt, failure, id: deliveryId, responseStatus, status, type }) => (
+        <li key={deliveryId}>
+          <div className="row-text">
+            <Group gap={8}>
+              <StatusTag value={status} />
+              <Code>{type}</Code>
+              <Text fz="sm" c="dimmed">
+                <Moment at={createdAt} /> · {texts.webhooks.attempts(attempts)}
+                {responseStatus !== null && ` · ${responseStatus}`}
+              </Text>
+            </Group>
+            {failure !== null && (
+              <Text fz="sm" c="dimmed">
+                {failure}
+              </Text>
+            )}
+          </div>
+          <Button
+            size="xs"
+            variant="default"
+            loading={replay.isPending && replay.variables === deliveryId}
+            onClick={() => replay.mutate(deliveryId)}
+          >
+            {texts.webhooks.replay}
+          </Button>
+        </li>
+      )}
+    </Rows>
   )
 }
 

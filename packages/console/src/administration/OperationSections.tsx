@@ -2,7 +2,7 @@ import { Code, Group, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { call, segment } from "../api.ts"
 import { formatNumber, formatSize } from "../format.ts"
-import { DataTable, DateTime, Empty, Loaded, Moment, Section, StatusTag } from "../parts.tsx"
+import { DataTable, DateTime, Empty, Loaded, Moment, Rows, Section, StatusTag } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type {
@@ -93,42 +93,38 @@ const DeadLetters = () => {
   })
   return (
     <Section title={administration.dead} lead={administration.deadLead}>
-      <Loaded query={query}>
-        {({ jobs }) =>
-          jobs.length === 0 ? (
-            <Empty title={administration.noDead}>{administration.noDeadHint}</Empty>
-          ) : (
-            <ul className="rows">
-              {jobs.map((job) => (
-                <li key={job.id}>
-                  <div className="row-text">
-                    <Group gap={8}>
-                      <Text fw={500}>{job.queue}</Text>
-                      <Code>{job.id}</Code>
-                    </Group>
-                    <Text fz="sm" c="dimmed">
-                      {job.reason}
-                    </Text>
-                  </div>
-                  <Group gap={6}>
-                    <ReasonButton
-                      label={administration.replay}
-                      title={administration.replayLead}
-                      onConfirm={post(`/api/ops/queues/dead/${segment(job.id)}/replay`)}
-                    />
-                    <ReasonButton
-                      isDestructive
-                      label={administration.discard}
-                      title={administration.discardLead}
-                      onConfirm={post(`/api/ops/queues/dead/${segment(job.id)}/discard`)}
-                    />
-                  </Group>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
+      <Rows
+        query={query}
+        read={({ jobs }) => jobs}
+        empty={<Empty title={administration.noDead}>{administration.noDeadHint}</Empty>}
+      >
+        {(job) => (
+          <li key={job.id}>
+            <div className="row-text">
+              <Group gap={8}>
+                <Text fw={500}>{job.queue}</Text>
+                <Code>{job.id}</Code>
+              </Group>
+              <Text fz="sm" c="dimmed">
+                {job.reason}
+              </Text>
+            </div>
+            <Group gap={6}>
+              <ReasonButton
+                label={administration.replay}
+                title={administration.replayLead}
+                onConfirm={post(`/api/ops/queues/dead/${segment(job.id)}/replay`)}
+              />
+              <ReasonButton
+                isDestructive
+                label={administration.discard}
+                title={administration.discardLead}
+                onConfirm={post(`/api/ops/queues/dead/${segment(job.id)}/discard`)}
+              />
+            </Group>
+          </li>
+        )}
+      </Rows>
     </Section>
   )
 }

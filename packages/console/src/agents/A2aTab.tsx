@@ -2,7 +2,7 @@ import { Code, Group, MultiSelect, Stack, TagsInput, Text } from "@mantine/core"
 import { queryOptions, useQuery } from "@tanstack/react-query"
 import { call } from "../api.ts"
 import { Form, useForm } from "../Form.tsx"
-import { Copy, Empty, Loaded, Moment, offerUndo, Section, StatusTag } from "../parts.tsx"
+import { Copy, Empty, Loaded, Moment, offerUndo, Rows, Section, StatusTag } from "../parts.tsx"
 import { agentPath, agentsQuery, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { A2aMessagesJson, AgentHealthJson } from "../wire.ts"
@@ -76,42 +76,38 @@ const A2aTab = ({ agent: { id } }: AgentTab) => {
         <Loaded query={lists}>{(found) => <Forms agentId={id} lists={found} />}</Loaded>
       </Section>
       <Section title={texts.a2a.inbox} lead={texts.a2a.inboxLead}>
-        <Loaded query={messages}>
-          {({ messages: all }) =>
-            all.length === 0 ? (
-              <Empty title={texts.a2a.none}>{texts.a2a.noneHint}</Empty>
-            ) : (
-              <ul className="rows">
-                {all.map(({ createdAt, direction, id: messageId, message, reason, reply, status, usedUnits }) => {
-                  const other = direction === "inbound" ? message.from : message.to
-                  return (
-                    <li key={messageId}>
-                      <Stack gap={4} flex="1 1 280px" miw={0}>
-                        <Group gap={8} fz="sm">
-                          <StatusTag value={status} />
-                          <span>{direction === "inbound" ? texts.a2a.from : texts.a2a.to}</span>
-                          {nameOf(other) ?? <Code>{other}</Code>}
-                        </Group>
-                        <Text fz="sm" lineClamp={3}>
-                          {typeof message.payload === "string" ? message.payload : JSON.stringify(message.payload)}
-                        </Text>
-                        {(reply ?? reason) !== null && (
-                          <Text fz="sm" c="dimmed" lineClamp={3}>
-                            {reply ?? reason}
-                          </Text>
-                        )}
-                      </Stack>
-                      <Text fz="xs" c="dimmed">
-                        {usedUnits !== null && `${texts.usage.units(usedUnits)} · `}
-                        <Moment at={createdAt} />
-                      </Text>
-                    </li>
-                  )
-                })}
-              </ul>
+        <Rows
+          query={messages}
+          read={({ messages: all }) => all}
+          empty={<Empty title={texts.a2a.none}>{texts.a2a.noneHint}</Empty>}
+        >
+          {({ createdAt, direction, id: messageId, message, reason, reply, status, usedUnits }) => {
+            const other = direction === "inbound" ? message.from : message.to
+            return (
+              <li key={messageId}>
+                <Stack gap={4} flex="1 1 280px" miw={0}>
+                  <Group gap={8} fz="sm">
+                    <StatusTag value={status} />
+                    <span>{direction === "inbound" ? texts.a2a.from : texts.a2a.to}</span>
+                    {nameOf(other) ?? <Code>{other}</Code>}
+                  </Group>
+                  <Text fz="sm" lineClamp={3}>
+                    {typeof message.payload === "string" ? message.payload : JSON.stringify(message.payload)}
+                  </Text>
+                  {(reply ?? reason) !== null && (
+                    <Text fz="sm" c="dimmed" lineClamp={3}>
+                      {reply ?? reason}
+                    </Text>
+                  )}
+                </Stack>
+                <Text fz="xs" c="dimmed">
+                  {usedUnits !== null && `${texts.usage.units(usedUnits)} · `}
+                  <Moment at={createdAt} />
+                </Text>
+              </li>
             )
-          }
-        </Loaded>
+          }}
+        </Rows>
       </Section>
     </>
   )

@@ -2,7 +2,7 @@ import { Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { call } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
-import { Empty, Loaded, Section } from "../parts.tsx"
+import { Empty, Rows, Section } from "../parts.tsx"
 import { ownInstancePath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { MemoryJson } from "../wire.ts"
@@ -24,26 +24,22 @@ const MemoryTab = ({ agent: { id, name } }: AgentTab) => {
   return (
     <>
       <Section title={texts.memory.title} lead={texts.memory.lead}>
-        <Loaded query={query}>
-          {(memory) =>
-            memory.length === 0 ? (
-              <Empty title={texts.memory.none}>{texts.memory.noneHint}</Empty>
-            ) : (
-              <ul className="rows">
-                {memory.map(({ content, role }, index) => (
-                  <li key={index} className="memory">
-                    <Text fz="xs" c="dimmed" w={90}>
-                      {role === "user" ? texts.chat.you : name}
-                    </Text>
-                    <Text fz="sm" flex="1 1 240px">
-                      {content}
-                    </Text>
-                  </li>
-                ))}
-              </ul>
-            )
-          }
-        </Loaded>
+        <Rows
+          query={query}
+          read={(memory) => memory}
+          empty={<Empty title={texts.memory.none}>{texts.memory.noneHint}</Empty>}
+        >
+          {({ content, role }, index) => (
+            <li key={index} className="memory">
+              <Text fz="xs" c="dimmed" w={90}>
+                {role === "user" ? texts.chat.you : name}
+              </Text>
+              <Text fz="sm" flex="1 1 240px">
+                {content}
+              </Text>
+            </li>
+          )}
+        </Rows>
       </Section>
       <Section title={texts.memory.reset} lead={texts.memory.resetLead} tone="danger">
         <ConfirmButton

@@ -7,7 +7,7 @@ import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Form, SelectField, TextareaField, TextField, useForm } from "../Form.tsx"
 import { formatDateTime, timezones } from "../format.ts"
 import { PlusIcon } from "../icons.tsx"
-import { DateTime, Empty, Loaded, Moment, offerUndo, Section, StatusTag, useAction } from "../parts.tsx"
+import { DateTime, Empty, Moment, offerUndo, Rows, Section, StatusTag, useAction } from "../parts.tsx"
 import { agentConfigQuery, agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { ScheduleJson, ScheduleRunsJson, SchedulesJson } from "../wire.ts"
@@ -41,30 +41,29 @@ const History = ({ agentId, schedule: { id } }: { readonly agentId: string; read
       })
   })
   return (
-    <Loaded query={query}>
-      {({ runs }) =>
-        runs.length === 0 ? (
-          <Text fz="sm" c="dimmed">
-            {texts.schedules.noRuns}
-          </Text>
-        ) : (
-          <ul className="rows runs">
-            {runs.map(({ createdAt, dueAt, id: runId, reason, result, status, units }) => (
-              <li key={runId}>
-                <div>
-                  <StatusTag value={status} />
-                </div>
-                <DateTime at={dueAt ?? createdAt} />
-                <Text fz="sm" c="dimmed" lineClamp={3}>
-                  {reason ?? result ?? ""}
-                </Text>
-                {units !== null && <Text fz="xs">{texts.usage.units(units)}</Text>}
-              </li>
-            ))}
-          </ul>
-        )
+    <Rows
+      query={query}
+      read={({ runs }) => runs}
+      empty={
+        <Text fz="sm" c="dimmed">
+          {texts.schedules.noRuns}
+        </Text>
       }
-    </Loaded>
+      className="runs"
+    >
+      {({ createdAt, dueAt, id: runId, reason, result, status, units }) => (
+        <li key={runId}>
+          <div>
+            <StatusTag value={status} />
+          </div>
+          <DateTime at={dueAt ?? createdAt} />
+          <Text fz="sm" c="dimmed" lineClamp={3}>
+            {reason ?? result ?? ""}
+          </Text>
+          {units !== null && <Text fz="xs">{texts.usage.units(units)}</Text>}
+        </li>
+      )}
+    </Rows>
   )
 }
 
@@ -214,19 +213,13 @@ const SchedulesTab = ({ agent: { id } }: AgentTab) => {
           </Button>
         }
       >
-        <Loaded query={query}>
-          {({ schedules }) =>
-            schedules.length === 0 ? (
-              <Empty title={texts.schedules.none}>{texts.schedules.noneHint}</Empty>
-            ) : (
-              <ul className="rows">
-                {schedules.map((schedule) => (
-                  <Row key={schedule.id} agentId={id} schedule={schedule} />
-                ))}
-              </ul>
-            )
-          }
-        </Loaded>
+        <Rows
+          query={query}
+          read={({ schedules }) => schedules}
+          empty={<Empty title={texts.schedules.none}>{texts.schedules.noneHint}</Empty>}
+        >
+          {(schedule) => <Row key={schedule.id} agentId={id} schedule={schedule} />}
+        </Rows>
       </Section>
       <Modal opened={isOpen} onClose={close} title={texts.schedules.new} closeOnClickOutside={false}>
         <NewSchedule agentId={id} onClose={close} />

@@ -3,7 +3,7 @@ import { queryOptions, useQuery } from "@tanstack/react-query"
 import { call, segment } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
 import { PlusIcon } from "../icons.tsx"
-import { Empty, Loaded, Moment, Section, useAction } from "../parts.tsx"
+import { Empty, Loaded, Moment, Rows, Section, useAction } from "../parts.tsx"
 import { agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { SkillJson, UploadedSkillsJson } from "../wire.ts"
@@ -97,41 +97,37 @@ const SkillsTab = ({ agent: { id: agentId } }: AgentTab) => {
           </FileButton>
         }
       >
-        <Loaded query={uploads}>
-          {({ skills: own }) =>
-            own.length === 0 ? (
-              <Empty title={texts.skills.none}>{texts.skills.noneHint}</Empty>
-            ) : (
-              <ul className="rows">
-                {own.map(({ description, id, name, size, tools, updatedAt }) => (
-                  <li key={id}>
-                    <Stack gap={2} className="row-text">
-                      <Text fw={500}>{name}</Text>
-                      <Text fz="sm" c="dimmed">
-                        {description}
-                      </Text>
-                      <Group gap={6} fz="xs" c="dimmed">
-                        {formatSize(size)} · <Moment at={updatedAt} />
-                        {tools.map((tool) => (
-                          <Code key={tool.name}>{tool.name}</Code>
-                        ))}
-                      </Group>
-                    </Stack>
-                    <ConfirmButton
-                      label={texts.remove}
-                      title={texts.skills.remove(name)}
-                      message={texts.skills.removeLead}
-                      onConfirm={async () => {
-                        await call("DELETE", agentPath(agentId, `/skills/${segment(id)}`))
-                        await reload()
-                      }}
-                    />
-                  </li>
-                ))}
-              </ul>
-            )
-          }
-        </Loaded>
+        <Rows
+          query={uploads}
+          read={({ skills: own }) => own}
+          empty={<Empty title={texts.skills.none}>{texts.skills.noneHint}</Empty>}
+        >
+          {({ description, id, name, size, tools, updatedAt }) => (
+            <li key={id}>
+              <Stack gap={2} className="row-text">
+                <Text fw={500}>{name}</Text>
+                <Text fz="sm" c="dimmed">
+                  {description}
+                </Text>
+                <Group gap={6} fz="xs" c="dimmed">
+                  {formatSize(size)} · <Moment at={updatedAt} />
+                  {tools.map((tool) => (
+                    <Code key={tool.name}>{tool.name}</Code>
+                  ))}
+                </Group>
+              </Stack>
+              <ConfirmButton
+                label={texts.remove}
+                title={texts.skills.remove(name)}
+                message={texts.skills.removeLead}
+                onConfirm={async () => {
+                  await call("DELETE", agentPath(agentId, `/skills/${segment(id)}`))
+                  await reload()
+                }}
+              />
+            </li>
+          )}
+        </Rows>
       </Section>
       <McpServersSection agentId={agentId} />
     </>
