@@ -153,7 +153,7 @@ const bundle = async (names) => {
     bundleRuntime(build, join(dist, ".new-runtime")),
     bundleConsole(build, join(dist, ".new-console"))
   )
-  // esbuild's helper process holds hundreds of megabytes; the caller goes on to run the service.
+  // esbuild's helper process holds hundreds of megabytes; the caller then runs the service.
   const results = await Promise.all(started).finally(() => void stop())
   names.forEach((name, index) => assertSelfContained(name, results[index].metafile))
   names.forEach((name) => reportWide(join(made, bundleOf(name))))

@@ -1,5 +1,5 @@
 // `npm run image`: builds the runtime image of `AGENT_RUNTIME=docker` with the `docker` command (DOCKER_HOST selects the engine).
-//   --bundle <file>   the entry of the runtime, in a folder of its own; default dist/runtime/runtime.mjs
+//   --bundle <file>   the entry of the runtime, in a separate folder; default dist/runtime/runtime.mjs
 //   --tag <name>      the image's name; default RUNTIME_IMAGE, else berth-runtime
 //   --local           without a registry: a base image of this machine's Node.js and its libraries
 import { spawn, spawnSync } from "node:child_process"

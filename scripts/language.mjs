@@ -56,9 +56,9 @@ const british = [
 ].join("|")
 const patterns = {
   errors: new RegExp(`\\bclass (?:\\w*[a-z0-9])?(?:${sentence})(?:[A-Z]\\w*)? extends (?:Data|Schema)\\.Tagged`, "g"),
-  /** Openings without a subject, and words in place of the subject: user, caller, process. */
+  /** Openings without a subject, words in place of the subject (user, caller, process), and phrases with a plainer word (separate, replaces). */
   comments:
-    /(?<=^|`|[^\S\n])(?:\/\/+|\/\*\*?|\*|#+|--)[^\S\n]*(?:What|Who|Whose|Whom|Whoever|Whosever|Nobody|Somebody)\b|^[^\S\n]*(?:\/\/+|\/?\*\*?)[^\n]*\b(?:anybody|everybody|nobody|somebody|who(?:m|se)?(?:so)?ever|of one's own|as it comes)\b/gm,
+    /(?<=^|`|[^\S\n])(?:\/\/+|\/\*\*?|\*|#+|--)[^\S\n]*(?:What|Who|Whose|Whom|Whoever|Whosever|Nobody|Somebody)\b|^[^\S\n]*(?:\/\/+|\/?\*\*?)[^\n]*\b(?:anybody|everybody|nobody|somebody|who(?:m|se)?(?:so)?ever|of (?:one's|its|their) own|as it comes|takes? the place|is told|in vain|on its way)\b/gm,
   pronouns: /\b(?:he|his|him|himself)\b/gi,
   british: new RegExp(`\\w*(?:${british})\\w*`, "gi"),
   /** A title is a sentence: it begins with a capital letter or an identifier such as `parseEmail`. */

@@ -29,7 +29,7 @@ export interface PageVisit {
 export class Browser extends Context.Tag("@berth/test/Browser")<
   Browser,
   {
-    /** A browser profile of its own with one page; it ends with `work`. */
+    /** A separate browser profile with one page; it ends with `work`. */
     readonly visit: <A>(options: BrowserContextOptions, work: (visit: PageVisit) => Promise<A>) => Effect.Effect<A>
   }
 >() {}

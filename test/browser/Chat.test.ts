@@ -488,7 +488,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
             )
             assert.isAbove(renders, 4)
             assert.strictEqual(blocks, 0)
-            // The opening of the answer, its tools and its end are renders of their own.
+            // The opening of the answer, its tools and its end are separate renders.
             assert.isAtMost(renders, Math.min(frames, 500) + 5)
             // The sent message and the end change the field; each of its renders measures it twice or more.
             assert.isAtMost(fields, 8)

@@ -11,7 +11,7 @@ export const injectWallet = async (page: Page, how: "announced" | "window.ethere
   await page.exposeFunction("signByTest", (message: unknown) =>
     isHex(message) ? key.signMessage({ message: hexToString(message) }) : Promise.reject(new Error("no hex"))
   )
-  // As many wallets do, it tells its address in lower case.
+  // As many wallets do, it returns its address in lower case.
   const wallet = JSON.stringify({ address: key.address.toLowerCase(), how })
   await page.addInitScript(`globalThis.testWallet = ${wallet}`)
   await page.addInitScript({ path: script })

@@ -413,7 +413,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
             assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, path)
           }
         })
-        // Axe needs scripts of its own.
+        // Axe needs its own scripts.
         yield* visiting({ ...plain, javaScriptEnabled: true }, async ({ page }) => {
           await page.route("**/assets/console/*.js", (route) =>
             route.fulfill({ contentType: "text/javascript", body: "" })

@@ -130,7 +130,7 @@ const twoPieces = (received: ReadonlyArray<StreamedEvent>) =>
 const resumed = (visitor: Pick<SignedUpClient, "resume">, id: string | undefined) =>
   Effect.map(Stream.runCollect(visitor.resume("/api/agent", id ?? "")), Chunk.toReadonlyArray)
 
-/** The trace of an error event is that of its own response. */
+/** The trace of an error event is the trace of its response. */
 const withoutTraces = (events: ReadonlyArray<StreamedEvent>) =>
   events.map(({ data, ...event }) => ({
     ...event,

@@ -39,7 +39,7 @@ const round = ({ load, pid }: Contestant, bounds: Load.Bounds): Effect.Effect<Ro
 
 /**
  * Measures contestants alternately (A B A B), so that disturbances of the machine affect all alike. Each is warmed up
- * before the first round. Profiles are taken in rounds of their own.
+ * before the first round. Profiles are taken in separate rounds.
  */
 export const measureInTurns = (
   contestants: ReadonlyArray<Contestant>,

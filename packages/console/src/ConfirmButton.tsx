@@ -4,7 +4,7 @@ import type { ReactNode } from "react"
 import { Form, TextField, useForm } from "./Form.tsx"
 import { texts } from "./texts.ts"
 
-/** A button that asks first; with `phrase`, also for its exact text. `onConfirm` gets an idempotency key. */
+/** Asks for confirmation; with `phrase`, also for its exact text. `onConfirm` receives an idempotency key. */
 export const ConfirmButton = ({
   children,
   isDestructive = true,

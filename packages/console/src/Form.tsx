@@ -20,7 +20,7 @@ import { findElement } from "./pages/Dom.ts"
 import { Failure, notifyDone } from "./parts.tsx"
 import { texts } from "./texts.ts"
 
-/** A value of a form with the service's problem about it. */
+/** A form value and the service's problem with it. */
 interface Field<Value> {
   readonly name: string
   readonly value: Value
@@ -31,8 +31,8 @@ interface Field<Value> {
 const none: ReadonlyMap<string, string> = new Map()
 
 /**
- * The values of a form and the action that sends them. Values start as the stored ones; `changes` are those that differ. `key`
- * is new with each content and after each success, so that a retry after a lost answer repeats nothing.
+ * The values of a form and the action that sends them. Values start as the stored ones; `changes` are those that
+ * differ. `key` is new for each content and after each success, so that a retry after a lost response repeats nothing.
  */
 export const useForm = <Values extends object, Result>(
   stored: Values,
@@ -41,7 +41,7 @@ export const useForm = <Values extends object, Result>(
 ) => {
   const [changes, setChanges] = useState<Partial<Values>>({})
   const [key, setKey] = useState(() => crypto.randomUUID())
-  // `isPending` follows with a later render.
+  // `isPending` is updated only with a later render.
   const isSending = useRef(false)
   const values: Values = { ...stored, ...changes }
   const replaceChanges = (next: Partial<Values>) => {
@@ -64,7 +64,7 @@ export const useForm = <Values extends object, Result>(
   return {
     values,
     change,
-    /** Keeps the key: the content can be on its way. Returns what brings the changes back. */
+    /** Keeps the key, since the content may already be sent. Returns a function that restores the changes. */
     discard: () => {
       setChanges({})
       if (!isPending) reset()
@@ -89,10 +89,10 @@ export const useForm = <Values extends object, Result>(
   }
 }
 
-/** The part of a form that its frame shows. */
+/** The parts of a form that its frame shows. */
 type Sending = Pick<ReturnType<typeof useForm>, "error" | "isMarked" | "isPending" | "submit">
 
-/** Fields with the failure of their action, and its buttons. The first field with a problem gets the focus. */
+/** Fields with the failure of their action, and the buttons. The first field with a problem gets the focus. */
 export const Form = ({
   children,
   footer,
@@ -106,7 +106,7 @@ export const Form = ({
   variant = "filled"
 }: {
   readonly form: Sending
-  /** Of the button that sends. */
+  /** Label of the submit button. */
   readonly label?: string
   readonly variant?: "default" | "filled"
   readonly tone?: "danger" | undefined
@@ -116,7 +116,7 @@ export const Form = ({
   readonly isBlocked?: boolean
   readonly maw?: number
   readonly onCancel?: (() => void) | undefined
-  /** In place of the buttons. */
+  /** Replaces the buttons. */
   readonly footer?: ReactNode
   readonly children: ReactNode
 }) => {
@@ -193,7 +193,7 @@ export const TextareaField = ({ field, ...props }: OfText & TextareaProps) => (
   <Textarea autosize {...textProps(field)} {...props} />
 )
 
-/** Text while no number is typed. */
+/** The value is text until a number is entered. */
 export const NumberField = ({
   field,
   ...props

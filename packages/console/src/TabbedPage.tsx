@@ -4,11 +4,11 @@ import { PageHeader } from "./parts.tsx"
 import { LostPage } from "./shell/LostPage.tsx"
 import { useTitle } from "./useTitle.ts"
 
-/** A phone shows the chosen tab. */
+/** Scrolls the selected tab into view on a phone. */
 export const showChosen = (tabList: HTMLElement | null) =>
   tabList?.querySelector("[data-status=active]")?.scrollIntoView({ block: "nearest", inline: "center" })
 
-/** A page of sections at addresses of their own, with a link to each. */
+/** A page of sections with separate addresses and a link to each. */
 export const TabbedPage = ({
   current,
   labels,

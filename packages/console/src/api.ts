@@ -1,7 +1,7 @@
 import { readTextMember, tryParseJson } from "@berth/api/http/JsonMembers"
 import { readFieldProblems } from "@berth/api/http/FieldProblems"
 
-/** An error body of the API, or the lack of an answer. */
+/** An error body of the API, or a missing response. */
 export class RequestFailed extends Error {
   readonly status: number
   readonly code: string
@@ -15,7 +15,7 @@ export class RequestFailed extends Error {
     this.traceId = readTextMember(body, "traceId")
     this.problems = readFieldProblems(body)
   }
-  /** A later attempt can succeed. */
+  /** A later attempt may succeed. */
   get isTemporary(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500
   }
@@ -34,11 +34,11 @@ const toFailure = async (response: Response): Promise<RequestFailed> => {
 
 let isLeaving = false
 
-/** The session ended: sign in, and come back here. One navigation for all requests that learn of it. */
+/** The session ended: signs in and returns here. One navigation for all requests that detect it. */
 const signInAgain = () => {
   if (isLeaving) return
   isLeaving = true
-  // The user can refuse to leave unsaved changes.
+  // The user can cancel the navigation to keep unsaved changes.
   setTimeout(() => (isLeaving = false), 5_000)
   const here = location.pathname + location.search
   location.assign(`/login?${new URLSearchParams({ callbackUrl: here }).toString()}`)
@@ -49,7 +49,7 @@ const isBody = <A>(value: unknown): value is A => value !== undefined
 
 interface RequestOptions {
   readonly body?: unknown
-  /** Sent as it is, in place of `body`. */
+  /** Sent unchanged instead of `body`. */
   readonly content?: Blob | undefined
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly headers?: Readonly<Record<string, string>>
@@ -63,7 +63,7 @@ const addressOf = (path: string, query: RequestOptions["query"]) => {
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`
 }
 
-/** Sends a request and returns the open response of a success. */
+/** Sends a request and returns the open response on success. */
 export const send = async (
   method: string,
   path: string,
@@ -102,12 +102,12 @@ interface AccessToken {
   readonly token: string
 }
 
-/** Well below the lifetime of an access token, whose `expiresAt` means little to a clock that is wrong. */
+/** Well below the lifetime of an access token: with a wrong clock, `expiresAt` is meaningless. */
 const tokenReuseMs = 5 * 60_000
 
 let accessToken: { readonly answer: Promise<AccessToken>; readonly requestedAt: number } | undefined
 
-/** The routes of billing take an access token in place of the session. */
+/** The billing routes require an access token instead of the session. */
 const takeToken = async (): Promise<string> => {
   const now = Date.now()
   if (accessToken === undefined || Math.abs(now - accessToken.requestedAt) > tokenReuseMs)

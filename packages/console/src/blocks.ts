@@ -1,12 +1,12 @@
-/** A longer block is cut at a line, so that a growing answer parses little again. */
+/** A longer block is split at a line, so that little of a growing answer is parsed again. */
 const longestBlock = 4_000
 /** Code is cheap to parse, and copied as a whole. */
 const longestCode = 16_000
-/** A line that each part of a cut block begins with. */
+/** Longest line that is repeated at the start of each part of a split block. */
 const longestRepeatedLine = 500
 
 export interface Blocks {
-  /** Complete blocks, which never change again. */
+  /** Complete blocks, which never change. */
   readonly done: ReadonlyArray<string>
   /** The block that further text extends. */
   readonly tail: string
@@ -16,19 +16,19 @@ export const noBlocks: Blocks = { done: [], tail: "" }
 
 const fenceOf = (line: string) => /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
 
-/** The line between the head and the rows of a table. */
+/** Whether the line separates the head and the rows of a table. */
 const isDelimiterRow = (line: string) => line.includes("|") && line.includes("-") && /^[\s|:-]+$/.test(line)
 
 /** False for a delimiter row, and for a line that may become one. */
 const hasText = (line: string) => /[^\s|:-]/.test(line)
 
-/** The end of the first part of a text without a better place: a line, else a word. */
+/** Finds the end of the first part of a text without a better position: a line, else a word. */
 const findCut = (text: string) => {
   const [line, word] = [text.lastIndexOf("\n", longestBlock), text.lastIndexOf(" ", longestBlock)]
   return line > 0 ? line + 1 : word > 0 ? word : longestBlock
 }
 
-/** Blocks with further Markdown. Blank lines outside code fences, and the ends of fences, separate them. */
+/** Appends Markdown to blocks. Blank lines outside code fences, and the ends of fences, separate them. */
 export const appendText = ({ done, tail }: Blocks, text: string): Blocks => {
   const whole = tail + text
   const finished: Array<string> = []
@@ -54,7 +54,7 @@ export const appendText = ({ done, tail }: Blocks, text: string): Blocks => {
     if (fence !== undefined) {
       if (isComplete && !isClosing && length > longestCode) cutAt(at, `${fenceLine}\n`)
     } else {
-      // Text behind the next forced cut decides nothing: the blocks are the same however much of it has arrived.
+      // Ignores text after the next forced split: the blocks must not depend on how much of it has arrived.
       const isPlace = /^\S/.test(line) && hasText(line.slice(0, 2 * longestBlock + 1 - length))
       if (isPlace && length > longestBlock) cutAt(at, tableHead)
       if (repeated.length + end - start > 2 * longestBlock) {
@@ -88,14 +88,17 @@ export const appendText = ({ done, tail }: Blocks, text: string): Blocks => {
   return finished.length === 0 ? { done, tail: rest } : { done: [...done, ...finished], tail: rest }
 }
 
-/** All blocks with text, of which the last one may grow. */
+/** Lists all blocks with text; only the last one may grow. */
 export const listBlocks = ({ done, tail }: Blocks): ReadonlyArray<string> =>
   tail.trim() === "" ? done : [...done, tail]
 
-/** The blocks of a whole text. */
+/** Splits a complete text into blocks. */
 export const splitBlocks = (text: string): ReadonlyArray<string> => listBlocks(appendText(noBlocks, text))
 
-/** The blocks of at most `limit` characters at the beginning or the end, as the first index and the one after the last. At least one. */
+/**
+ * Finds the blocks of at most `limit` characters at the start or the end, as the first index and the one after the
+ * last. At least one.
+ */
 export const findShown = (
   blocks: ReadonlyArray<string>,
   limit: number,

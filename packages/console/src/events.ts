@@ -11,7 +11,7 @@ export const readEvents = async (response: Response, onEvent: (event: SseEvent) 
 
 const longestWaitMs = 8_000
 
-/** Waits longer with each attempt, but no longer than until the browser is online again. */
+/** Waits longer with each attempt, but at most until the browser is online. */
 export const waitToRetry = (attempt: number) =>
   new Promise<void>((resolve) => {
     const done = () => {

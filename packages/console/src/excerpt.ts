@@ -1,4 +1,4 @@
-/** Marks of Markdown with the text that they leave; the ends of a cut text can be missing. */
+/** Markdown syntax and its replacement text; the ends of a truncated text can be missing. */
 const marks: ReadonlyArray<readonly [RegExp, string]> = [
   [/^ {0,3}(?:`{3,}|~{3,}).*$/gm, ""],
   [/^[\s>]*(?:[-*_|:=+]\s*){3,}$/gm, ""],
@@ -14,7 +14,7 @@ const marks: ReadonlyArray<readonly [RegExp, string]> = [
   [/\\([!-/:-@[-`{-~])/g, "$1"]
 ]
 
-/** The text of Markdown in one line, for excerpts. */
+/** Converts Markdown to one line of text, for excerpts. */
 export const toPlainText = (markdown: string): string =>
   marks
     .reduce((text, [mark, left]) => text.replaceAll(mark, left), markdown)

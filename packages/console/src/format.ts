@@ -17,14 +17,14 @@ const steps: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, seconds:
   ["minute", 60]
 ]
 
-/** `5 min. ago`, `in 2 days`; under a minute `now`. */
+/** Formats a time as `5 min. ago`, `in 2 days`; under a minute `now`. */
 export const formatRelative = (at: Instant, now: number): string => {
   const seconds = Math.round((new Date(at).getTime() - now) / 1000)
   const found = steps.find(([, size]) => Math.abs(seconds) >= size)
   return found === undefined ? "now" : relative.format(Math.trunc(seconds / found[1]), found[0])
 }
 
-/** A duration of an answer: `0.8 s`, `12 s`, `2 min`. */
+/** Formats a duration as `0.8 s`, `12 s`, `2 min`. */
 export const formatElapsed = (milliseconds: number): string => {
   const seconds = milliseconds / 1000
   if (seconds < 10) return `${seconds.toFixed(1)} s`
@@ -41,7 +41,7 @@ export const formatSize = (bytes: number): string => {
   return megabytes >= 1024 ? `${(megabytes / 1024).toFixed(1)} GiB` : `${megabytes.toFixed(megabytes < 10 ? 1 : 0)} MiB`
 }
 
-/** Browser and system of a user agent; its beginning when unknown. */
+/** Returns browser and system of a user agent, or its beginning if unknown. */
 export const formatUserAgent = (userAgent: string | null): string => {
   if (userAgent === null) return "Unknown browser"
   const browsers: ReadonlyArray<readonly [RegExp, string]> = [

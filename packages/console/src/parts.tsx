@@ -82,7 +82,7 @@ export const Section = ({
   </section>
 )
 
-/** A term of a list of facts with its value; nothing without a value. */
+/** A term and its value; nothing without a value. */
 export const Fact = ({ children, label }: { readonly label: string; readonly children: ReactNode }) =>
   children === null || children === undefined || children === false ? null : (
     <>
@@ -117,7 +117,7 @@ const statusTones: Readonly<Record<string, string>> = {
   suspended: "bad"
 }
 
-/** A status with a dot and a word, never by color alone. */
+/** A status with a dot and a word, never color alone. */
 export const StatusTag = ({ value }: { readonly value: string }) => (
   <span className="status" data-tone={statusTones[value] ?? "idle"}>
     {texts.statuses[value] ?? value}
@@ -179,7 +179,7 @@ export const Trace = ({ id }: { readonly id: string }) => (
   </Group>
 )
 
-/** A failure with its trace id, and a way to try again. */
+/** A failure with its trace id and a retry button. */
 export const Failure = ({
   cause,
   message = describe(cause),
@@ -220,7 +220,7 @@ export const Notice = ({
   </div>
 )
 
-/** Shows the data of a query, its failure, or the shape of the data to come. */
+/** Shows the data of a query, its failure, or a placeholder. */
 export const Loaded = <A,>({
   children,
   query,
@@ -281,7 +281,7 @@ export const Moment = ({ at }: { readonly at: Instant }) => (
   </Tooltip>
 )
 
-/** A date and time that stays in one line. */
+/** A date and time in one line. */
 export const DateTime = ({ at }: { readonly at: Instant }) => (
   <time dateTime={new Date(at).toISOString()}>{formatDateTime(at)}</time>
 )
@@ -302,18 +302,21 @@ export const notifyFailure = (cause: unknown) => {
   })
 }
 
-/** Longer than other notifications: the action is over, and its reader may still look at its place. */
+/** Longer than other notifications: the action is complete, and the user may still look elsewhere. */
 const undoMs = 10_000
 
-/** The undo of each offer that is shown, the newest last. */
+/** The undo functions of shown notifications, newest last. */
 const offers = new Map<string, () => Promise<void>>()
 
-/** Announces an action with a button that takes it back, as Ctrl+Z does; open while it has the focus. Returns its removal. */
+/**
+ * Announces an action with a button that undoes it, as Ctrl+Z does; stays open while focused. Returns a function that
+ * removes it.
+ */
 export const offerUndo = (message: string, undo: () => unknown): (() => void) => {
   const id = crypto.randomUUID()
   const hide = () => void notifications.hide(id)
   const take = async () => {
-    // A closing notification still takes clicks.
+    // A closing notification still receives clicks.
     if (!offers.has(id)) return
     hide()
     try {
@@ -344,7 +347,7 @@ export const offerUndo = (message: string, undo: () => unknown): (() => void) =>
   return hide
 }
 
-/** The same for state of the component: the offers go with it. */
+/** As `offerUndo`, for state of the component: the notifications are removed with it. */
 export const useUndo = () => {
   const shown = useRef<Array<() => void>>([])
   useEffect(() => () => shown.current.forEach((hide) => hide()), [])
@@ -353,7 +356,7 @@ export const useUndo = () => {
 
 export const undoNewest = () => [...offers.values()].at(-1)?.()
 
-/** A mutation that tells its outcome. */
+/** A mutation that reports its outcome. */
 export const useAction = <Input = void,>(
   work: (input: Input) => Promise<unknown>,
   { done, onDone }: { readonly done?: string; readonly onDone?: (input: Input) => unknown } = {}
@@ -367,7 +370,7 @@ export const useAction = <Input = void,>(
     onError: notifyFailure
   })
 
-/** A secret that the service shows once. */
+/** A secret that the service shows only once. */
 export const SecretOnce = ({
   label,
   onDone,
@@ -406,7 +409,7 @@ export const ExternalLink = ({ children, href }: { readonly href: string; readon
   </Anchor>
 )
 
-/** A figure of a list of class `figures`. */
+/** An item of a list of class `figures`. */
 export const Figure = ({
   hint,
   label,
@@ -435,7 +438,7 @@ interface Column<Row> {
   readonly isRight?: boolean
 }
 
-/** A table that scrolls sideways where it is wider than the page, by keyboard too. */
+/** A table with horizontal scrolling, also by keyboard. */
 export const DataTable = <Row,>({
   columns,
   keyOf,
@@ -478,7 +481,7 @@ export const DataTable = <Row,>({
   )
 }
 
-/** The pages of a list, if it has more than one. */
+/** Pagination of a list with more than one page. */
 export const Pages = ({
   onChange,
   page,

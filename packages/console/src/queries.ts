@@ -20,7 +20,7 @@ export const ownInstancePath = (rest = "") => `/api/instance/${segment(settings.
 /** Whether events keep the agents up to date. */
 export const watching = { isLive: false }
 
-/** Without events, statuses are polled: quickly while one changes. */
+/** Without events, statuses are polled, more often while one changes. */
 export const agentsQuery = queryOptions({
   queryKey: ["agents"],
   queryFn: ({ signal }) => call<AgentListJson>("GET", "/api/agents", { signal }),
@@ -44,7 +44,7 @@ export const agentConfigQuery = (agentId: string) =>
       (await call<AgentConfigAnswerJson>("GET", agentPath(agentId, "/config"), { signal })).config
   })
 
-/** The model that answers for an agent whose own no configured provider serves, as a sentence; null where one does. */
+/** The model that replaces an agent's if no configured provider serves it, as a sentence; else null. */
 export const modelWarningQuery = (agentId: string) =>
   queryOptions({
     queryKey: ["agent", agentId, "config", "warning"],
@@ -72,7 +72,7 @@ export const conversationsQuery = (agentId: string, search = "") =>
       ).sessions
   })
 
-/** A page of a conversation, oldest message first. */
+/** Reads a page of a conversation, oldest message first. */
 export const readConversation = async (
   sessionId: string,
   {
@@ -105,7 +105,7 @@ export const budgetsQuery = queryOptions({
   queryFn: ({ signal }) => callBilling<BudgetsJson>("GET", budgetsPath, { signal })
 })
 
-/** No model provider has a key, neither one of the service nor one of the owner. */
+/** Whether neither the service nor the owner has a key of a model provider. */
 export const useRepliesFromSandbox = () => {
   const { data } = useQuery({ ...billingQuery, enabled: settings.repliesFromSandbox })
   return settings.repliesFromSandbox && data?.byokEnabled !== true
@@ -120,7 +120,7 @@ export const billingHistoryQuery = (offset: number) =>
       callBilling<BillingHistoryJson>("GET", "/api/billing/history", { query: { limit: historyPage, offset }, signal })
   })
 
-/** Reads everything that an action can have changed again. */
+/** Reloads all data that an action may have changed. */
 export const useRefresh = () => {
   const client = useQueryClient()
   return (...keys: ReadonlyArray<string>) => client.invalidateQueries({ queryKey: keys })

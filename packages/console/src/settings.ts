@@ -12,7 +12,7 @@ const readSettings = (): ConsoleSettings => {
 
 export const settings = readSettings()
 
-// A reload would show the outcome again.
+// A reload would repeat the notice.
 const address = new URL(location.href)
 for (const name of ["error", "notice"]) address.searchParams.delete(name)
 if (address.href !== location.href) history.replaceState(history.state, "", address)

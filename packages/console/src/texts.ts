@@ -96,7 +96,7 @@ const scopeNames: Readonly<Record<string, string>> = {
   admin: "Administration"
 }
 
-/** Every sentence of the console, in English. */
+/** All texts of the console, in English. */
 export const texts = {
   cancel: "Cancel",
   close: "Close",

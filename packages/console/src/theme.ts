@@ -50,7 +50,7 @@ export const theme = createTheme({
   }
 })
 
-/** Muted text keeps a contrast of 4.5:1 on every surface. */
+/** Keeps a contrast of 4.5:1 for muted text on every surface. */
 export const resolveVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

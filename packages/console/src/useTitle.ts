@@ -1,6 +1,6 @@
 import { useEffect } from "react"
 
-/** Names the page in the window and its history. */
+/** Sets the title in the window and its history. */
 export const useTitle = (title: string): void =>
   useEffect(() => {
     document.title = `${title} · Berth`

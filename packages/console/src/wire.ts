@@ -28,7 +28,7 @@ import type { WebhookEndpointsApi } from "@berth/api/webhooks/WebhookEndpointsAp
 import type { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import type { Brand, DateTime, Redacted } from "effect"
 
-/** A decoded value as JSON carries it: times and secrets are text, brands are gone. */
+/** A decoded value in JSON: times and secrets are text, brands are removed. */
 type Wire<A> = A extends DateTime.Utc
   ? string
   : A extends Redacted.Redacted<infer S>
@@ -41,7 +41,7 @@ type Wire<A> = A extends DateTime.Utc
           ? { readonly [Key in keyof A]: Wire<A[Key]> }
           : A
 
-/** The success body of an endpoint of a group, by its name. */
+/** The success body of an endpoint of a group, by name. */
 type Answer<Group extends HttpApiGroup.HttpApiGroup.Any, Name extends string> = Wire<
   HttpApiEndpoint.HttpApiEndpoint.Success<
     HttpApiEndpoint.HttpApiEndpoint.WithName<HttpApiGroup.HttpApiGroup.Endpoints<Group>, Name>
@@ -95,7 +95,7 @@ export type AuditEntriesJson = Answer<typeof AdministrationApi, "audit">
 export type AuditActionJson = AuditEntriesJson["entries"][number]["action"]
 export type PlanIdJson = AdministeredAccountJson["plan"]
 
-/** Their times are epoch milliseconds. */
+/** Times are epoch milliseconds. */
 export type SessionJson = typeof SessionSummary.Encoded
 export type SessionMessageJson = typeof SessionMessageBody.Encoded
 export type AttachmentJson = SessionMessageJson["attachments"][number]

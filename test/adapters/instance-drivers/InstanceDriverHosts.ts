@@ -337,7 +337,7 @@ export const testDriver = <E>(
   options: { readonly concurrent?: boolean } = {}
 ) => it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)), options)
 
-/** A test that requires file access or a program of its own, if the host permits them. */
+/** A test that requires file access or a separate program, if the host permits them. */
 export const testDriverIf = (isPossible: boolean, ...[name, ...rest]: Parameters<typeof testDriver>) =>
   isPossible ? testDriver(name, ...rest) : it.skip(`${name} (skipped: not by the API of a cluster with one image)`)
 

@@ -28,7 +28,7 @@ export interface StreamedPost {
   readonly headers: Readonly<Record<string, string>>
   /** JSON. */
   readonly body: string
-  /** Default: a connection of its own. Ignored for https. */
+  /** Default: a separate connection. Ignored for https. */
   readonly agent?: Agent | undefined
   /** Timeout from the request to the response head. */
   readonly headTimeout?: { readonly timers: IdleTimeouts; readonly after: Duration.Duration } | undefined

@@ -6,7 +6,7 @@ import { ApiKeysSection } from "./ApiKeysSection.tsx"
 import { DeletionSection, ProfileSection, SessionsSection } from "./ProfileSections.tsx"
 import { WebhooksSection } from "./WebhooksSection.tsx"
 
-// Loads the signing of messages.
+// Loads the code for signing messages.
 const WalletsSection = lazy(() => import("./WalletsSection.tsx"))
 
 const sections = {
@@ -18,7 +18,7 @@ const sections = {
   deletion: DeletionSection
 }
 
-/** Settings of the account, by sections. */
+/** Account settings in sections. */
 const AccountPage = () => {
   const { section = "profile" } = useParams({ strict: false })
   return (

@@ -59,7 +59,7 @@ const NewKey = ({ onClose }: { readonly onClose: () => void }) => {
   )
 }
 
-/** Keys for programs. */
+/** API keys for programs. */
 export const ApiKeysSection = () => {
   const [isOpen, { close, open }] = useDisclosure()
   const refresh = useRefresh()

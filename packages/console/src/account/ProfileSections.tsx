@@ -57,7 +57,7 @@ const choices = ["email", "security", "agentStatus", "product"] as const
 
 const notificationsKey = ["notifications"]
 
-/** A change without members returns the present choices. */
+/** A change without members returns the current choices. */
 const NotificationChoices = () => {
   const refresh = useRefresh()
   const query = useQuery({

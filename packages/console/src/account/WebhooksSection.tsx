@@ -160,7 +160,7 @@ const Endpoint = ({ endpoint }: { readonly endpoint: WebhookEndpointsJson["endpo
   )
 }
 
-/** Addresses that receive events, with their delivery logs. */
+/** Webhook endpoints and their delivery logs. */
 export const WebhooksSection = () => {
   const [isOpen, { close, open }] = useDisclosure()
   const query = useQuery({

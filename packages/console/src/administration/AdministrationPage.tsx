@@ -13,7 +13,7 @@ const sections = {
   audit: AuditSection
 }
 
-/** For administrators only; the API refuses others. */
+/** For administrators only; the API rejects others. */
 const AdministrationPage = () => {
   const { section = "users" } = useParams({ strict: false })
   return (

@@ -5,7 +5,7 @@ import { DataTable, Empty, Loaded, Pages, Section } from "../parts.tsx"
 
 const perPage = 20
 
-/** A list of an administration route, page by page. The body names its rows by `readRows`. */
+/** A paginated list of an administration route. `readRows` selects the rows of the body. */
 export const PagedTable = <Body extends { readonly total: number }, Row>({
   children,
   empty,

@@ -4,7 +4,7 @@ import type { ReactNode } from "react"
 import { Form, TextField, useForm } from "../Form.tsx"
 import { texts } from "../texts.ts"
 
-/** An action of an administrator, which the audit log keeps with its reason. */
+/** An administrative action with a reason for the audit log. */
 export const ReasonButton = ({
   children,
   isDestructive = false,

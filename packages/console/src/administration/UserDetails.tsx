@@ -75,7 +75,7 @@ const Details = ({ id }: { readonly id: string }) => {
   )
 }
 
-/** The address of a user, which opens the account. */
+/** The email address of a user; opens the account. */
 export const UserLink = ({ user: { email, id } }: { readonly user: Pick<User, "email" | "id"> }) => {
   const [isOpen, { close, open }] = useDisclosure()
   return (

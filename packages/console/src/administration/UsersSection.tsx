@@ -68,7 +68,7 @@ const Actions = ({ user }: { readonly user: User }) => {
   )
 }
 
-/** Accounts by email address or id. */
+/** Searches accounts by email address or id. */
 export const UsersSection = () => {
   const [text, setText] = useState("")
   const [wanted] = useDebouncedValue(text.trim(), 300)

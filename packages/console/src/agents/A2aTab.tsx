@@ -53,7 +53,7 @@ const Forms = ({ agentId, lists }: { readonly agentId: string; readonly lists: L
   )
 }
 
-/** Messages with other agents, and the senders that the agent allows. */
+/** Messages to and from other agents, and the senders that the agent allows. */
 const A2aTab = ({ agent: { id } }: AgentTab) => {
   const lists = useQuery(listsQuery(id))
   const { data: listed } = useQuery(agentsQuery)

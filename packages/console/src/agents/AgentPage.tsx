@@ -14,7 +14,7 @@ import type { AgentTab } from "./AgentTab.ts"
 import { InstanceActions } from "./InstanceActions.tsx"
 import { useOverview } from "./overviews.ts"
 
-/** Loaded when they are opened; the chat is preloaded. */
+/** Loaded on first use; the chat is preloaded. */
 const tabs: Readonly<Record<string, ComponentType<AgentTab>>> = {
   chat: lazy(loadChat),
   settings: lazy(() => import("./SettingsTab.tsx")),
@@ -84,7 +84,7 @@ const Body = ({ agent, tab }: AgentTab & { readonly tab: string }) => {
   )
 }
 
-/** One agent, by tabs. */
+/** One agent, in tabs. */
 export const AgentPage = () => {
   const { agentId = "", tab = "chat" } = useParams({ strict: false })
   const query = useQuery(agentsQuery)

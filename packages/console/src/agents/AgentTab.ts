@@ -1,6 +1,6 @@
 import type { AgentItemJson } from "../wire.ts"
 
-/** A tab of the page of an agent. */
+/** A tab of an agent's page. */
 export interface AgentTab {
   readonly agent: AgentItemJson
 }

@@ -118,7 +118,7 @@ const AgentCards = ({
   )
 }
 
-/** The agents of the user. */
+/** The user's agents. */
 export const AgentsPage = () => {
   useTitle(texts.shell.agents)
   const query = useQuery(agentsQuery)

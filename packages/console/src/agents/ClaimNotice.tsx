@@ -6,7 +6,7 @@ import { notifyDone, Section } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 
-/** Asks the owner of a claimed account about the contents from before; nothing without an open decision. */
+/** Asks the owner of a claimed account to keep or reset its earlier contents; nothing without an open decision. */
 export const ClaimNotice = () => {
   const refresh = useRefresh()
   const { data } = useQuery({

@@ -7,7 +7,7 @@ import { texts } from "../texts.ts"
 
 type InstanceAction = "start" | "stop" | "restart" | "update" | "repair"
 
-/** Start, stop and repair of the instance that every agent of the user shares. */
+/** Start, stop and repair of the instance that all agents of the user share. */
 export const InstanceActions = ({
   size = "sm",
   statuses

@@ -14,7 +14,7 @@ const everyLevel = "all"
 const levels = [everyLevel, "debug", "info", "warning", "error"] as const
 const pollMs = 3_000
 
-/** The newest log entries, read again while the page is visible. */
+/** The newest log entries, polled while the page is visible. */
 const LogsTab = ({ agent: { id } }: AgentTab) => {
   const [level, setLevel] = useState<string>(everyLevel)
   const [text, setText] = useState("")

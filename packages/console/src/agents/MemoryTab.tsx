@@ -8,7 +8,7 @@ import { texts } from "../texts.ts"
 import type { MemoryJson } from "../wire.ts"
 import type { AgentTab } from "./AgentTab.ts"
 
-/** The recent memory of the agent, and its reset. */
+/** The agent's recent memory, and its reset. */
 const MemoryTab = ({ agent: { id, name } }: AgentTab) => {
   const refresh = useRefresh()
   const query = useQuery({

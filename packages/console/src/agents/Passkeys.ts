@@ -14,7 +14,7 @@ const toBase64Url = (text: string): string =>
 
 const readBytes = (value: unknown, key: string) => toBytes(readTextMember(value, key) ?? "")
 
-/** Names of the failures that the user can do something about (WebAuthn Level 3). */
+/** Failures that the user can resolve, by name (WebAuthn Level 3). */
 const failures: Readonly<Record<string, string>> = {
   InvalidStateError: "This passkey is registered already.",
   NotAllowedError: "No passkey was used. Try again, or register one first.",
@@ -36,7 +36,7 @@ const requireSupport = () => {
   if (!("credentials" in navigator)) throw reject("This browser has no passkeys here.")
 }
 
-/** Creates a passkey by options of the service; the credential as base64url JSON. */
+/** Creates a passkey from the service's options; returns the credential as base64url JSON. */
 export const createPasskey = (options: unknown): Promise<string> => {
   requireSupport()
   const [rp, user] = [readMember(options, "rp"), readMember(options, "user")]
@@ -65,7 +65,7 @@ export const createPasskey = (options: unknown): Promise<string> => {
   )
 }
 
-/** Signs a text with a passkey of this site; the assertion as base64url JSON. */
+/** Signs a text with a passkey of this site; returns the assertion as base64url JSON. */
 export const signWithPasskey = (message: string): Promise<string> => {
   requireSupport()
   return readCredential(

@@ -4,7 +4,7 @@ import { PlansIcon } from "../icons.tsx"
 import { Empty, Section } from "../parts.tsx"
 import { texts } from "../texts.ts"
 
-/** In place of the first agent, for users without a plan. */
+/** Shown instead of the first agent to users without a plan. */
 export const PlanNeeded = () => (
   <Section>
     <Empty

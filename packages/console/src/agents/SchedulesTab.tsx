@@ -22,7 +22,7 @@ const schedulesQuery = (agentId: string) =>
 
 const presets = texts.schedules.presets
 
-/** A cron expression in words; empty for an invalid one. */
+/** Describes a cron expression in words; empty for an invalid one. */
 const describeCron = (cron: string): string => {
   try {
     return toString(cron, { trimHoursLeadingZero: true })
@@ -198,7 +198,7 @@ const NewSchedule = ({ agentId, onClose }: { readonly agentId: string; readonly 
   )
 }
 
-/** Times at which the agent works by itself. */
+/** Schedules of the agent. */
 const SchedulesTab = ({ agent: { id } }: AgentTab) => {
   const query = useQuery(schedulesQuery(id))
   const [isOpen, { close, open }] = useDisclosure()

@@ -139,7 +139,7 @@ const ConfigForm = ({ agentId, config }: { readonly agentId: string; readonly co
   )
 }
 
-/** Model, instructions and times of an agent. */
+/** Model, instructions and schedule of an agent. */
 const SettingsTab = ({ agent: { id } }: AgentTab) => {
   const query = useQuery(agentConfigQuery(id))
   return (

@@ -25,7 +25,7 @@ const readNumber = (figure: string) => {
   return Number.isFinite(value) ? value : null
 }
 
-/** The texts of the API with a space before bytes, and at most one decimal. */
+/** Adds a space before bytes and rounds to one decimal. */
 const formatFigure = (figure: string) =>
   figure === "N/A"
     ? texts.stats.unknown
@@ -44,7 +44,7 @@ const formatAnswerTime = ({ averageResponseTime }: Stats) => {
   return milliseconds === null ? texts.stats.unknown : formatElapsed(milliseconds)
 }
 
-/** Figures of the instance since the page was opened, and of the agent's messages. */
+/** Statistics of the instance since the page was opened, and of the agent's messages. */
 const StatsTab = ({ agent: { id } }: AgentTab) => {
   const [samples, setSamples] = useState<ReadonlyArray<Sample>>([])
   const query = useQuery({

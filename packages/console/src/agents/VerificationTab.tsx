@@ -89,7 +89,7 @@ const Attestation = ({ verifying }: { readonly verifying: Verifying }) => {
   )
 }
 
-/** Whether the agent is verified, and the ways to verify it. */
+/** Whether the agent is verified, and the available methods. */
 const VerificationTab = ({ agent: { id } }: AgentTab) => {
   const verifying = useVerification(id)
   const query = useQuery({

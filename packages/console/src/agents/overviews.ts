@@ -8,7 +8,7 @@ import type { AgentOverviewEventJson, AgentOverviewJson } from "../wire.ts"
 const isChange = (value: unknown): value is AgentOverviewEventJson =>
   typeof value === "object" && value !== null && "agents" in value && "removed" in value
 
-/** Brings the overviews and the statuses of agents up to date; `isFirst`: the change has every agent. */
+/** Updates the overviews and statuses of agents; `isFirst`: the change contains every agent. */
 const applyChange = (client: QueryClient, { agents, removed }: AgentOverviewEventJson, isFirst: boolean) => {
   const changed = new Map(agents.map((overview) => [overview.agentId, overview]))
   client.setQueryData(overviewsQuery.queryKey, (old) => {
@@ -50,13 +50,13 @@ const follow = async (client: QueryClient, signal: AbortSignal) => {
       watching.isLive = false
     }
     if (signal.aborted) return
-    // Polls take over, and show that the service is gone.
+    // Polling takes over, and shows the outage.
     void client.invalidateQueries({ queryKey: agentsQuery.queryKey })
     await waitToRetry(attempt)
   }
 }
 
-/** Follows the agents of the user while the page is visible: a browser has few connections for all its tabs. */
+/** Follows the user's agents while the page is visible: a browser limits connections across its tabs. */
 export const useFollowedAgents = () => {
   const client = useQueryClient()
   useEffect(() => {
@@ -79,6 +79,6 @@ export const useFollowedAgents = () => {
   }, [client])
 }
 
-/** The overview of an agent; undefined until it is known. */
+/** Returns the overview of an agent; undefined until it is loaded. */
 export const useOverview = (agentId: string): AgentOverviewJson | undefined =>
   useQuery({ ...overviewsQuery, select: (all) => all.find((overview) => overview.agentId === agentId) }).data

@@ -37,7 +37,7 @@ export const AttachmentList = ({
     </ul>
   )
 
-/** The files of the message in writing. */
+/** The files of the draft message. */
 export const DraftFiles = ({
   agentId,
   files,

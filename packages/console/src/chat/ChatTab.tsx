@@ -26,14 +26,14 @@ const conversationKey = (sessionId: string) => ["conversation", sessionId]
 
 type Pages = InfiniteData<SessionPageJson, string | undefined>
 
-/** The newest page with messages that came since; older ones stay where they are. */
+/** Merges the newest page; older messages keep their position. */
 const mergeNewest = (old: Pages | undefined, fresh: SessionPageJson): Pages => {
   const [first, ...others] = old?.pages ?? []
   if (old === undefined || first === undefined) return { pages: [fresh], pageParams: [undefined] }
   return { ...old, pages: [{ ...fresh, messages: mergeMessages(first.messages, fresh.messages) }, ...others] }
 }
 
-/** Reads the newest messages, and the lists that they change. */
+/** Reloads the newest messages and the lists that they change. */
 const makeSync = (client: QueryClient, agentId: string, sessionId: string) => async () => {
   const fresh = await readConversation(sessionId, { limit: pageSize })
   client.setQueryData<Pages>(conversationKey(sessionId), (old) => mergeNewest(old, fresh))
@@ -78,7 +78,7 @@ const Composer = ({
   readonly draft: ReturnType<typeof useDraftFiles>
   readonly onText: (text: string) => void
   readonly onSend: (message: Outgoing) => void
-  /** Stops the answer in progress; undefined without one. */
+  /** Stops the answer in progress; undefined if there is none. */
   readonly onStop: (() => void) | undefined
 }) => {
   const dialog = useRef<HTMLInputElement>(null)
@@ -240,7 +240,7 @@ const Conversation = ({
     }
   }, [sessionId, sync])
 
-  // A refused first message leaves its conversation for the next attempt.
+  // If the first message is rejected, the next attempt uses the same conversation.
   const created = useRef<string>(undefined)
   const send = useCallback(
     async (message: Outgoing) => {
@@ -255,7 +255,7 @@ const Conversation = ({
           ).sessionId
         const target = created.current ?? sessionId
         await ask({ agentId, sessionId: target, message }, makeSync(client, agentId, target))
-        // The next message can be in writing already.
+        // The user may already be writing the next message.
         setText((written) => (written.trim() === message.text ? "" : written))
         if (message.attachments.length > 0) replaceFiles([])
         atEnd.current = true
@@ -273,7 +273,7 @@ const Conversation = ({
     },
     [agentId, client, draftKey, onCreated, replaceFiles, sessionId]
   )
-  // An agent that starts refuses messages until it runs.
+  // A starting agent rejects messages until it runs.
   const isStarting = agent.status === "provisioning"
   const [queued, setQueued] = useState<Outgoing>()
   useEffect(() => {
@@ -300,7 +300,7 @@ const Conversation = ({
     } else if (atEnd.current) element.scrollTop = element.scrollHeight
   })
 
-  // Messages get their height when they are painted.
+  // The height of messages is known only after painting.
   useEffect(() => {
     const [element, content] = [log.current, log.current?.firstElementChild]
     if (element === null || content === null || content === undefined) return undefined
@@ -408,7 +408,7 @@ const ChatTab = ({ agent }: AgentTab) => {
   const query = useQuery(conversationsQuery(agentId))
   const { conversation } = useSearch({ strict: false })
   const [isListOpen, list] = useDisclosure()
-  // Conversations that become the newest one later do not take the place of a draft.
+  // Later conversations do not replace a draft.
   const [chosen, choose] = useState<string>()
   if (query.data !== undefined && chosen !== newConversation && !query.data.some(({ id }) => id === chosen))
     choose(query.data[0]?.id ?? newConversation)

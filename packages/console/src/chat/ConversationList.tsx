@@ -13,7 +13,7 @@ import type { SessionJson } from "../wire.ts"
 
 const perPage = 25
 
-/** The newest message names a conversation without a title. It is read again when the conversation goes on. */
+/** The newest message titles a conversation without a title. It is reloaded when the conversation continues. */
 const useTitles = (sessions: ReadonlyArray<SessionJson>) =>
   useQueries({
     queries: sessions.map(({ id, lastActivity, title }) => ({
@@ -111,7 +111,7 @@ const ConversationMenu = ({
   )
 }
 
-/** The conversations of an agent, last used first. */
+/** The conversations of an agent, most recently used first. */
 export const ConversationList = ({
   agentId,
   current,

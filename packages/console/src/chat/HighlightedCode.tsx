@@ -3,7 +3,7 @@ import type { highlight } from "./highlight.ts"
 
 type Tokens = NonNullable<ReturnType<typeof highlight>>
 
-/** False within an answer in progress, which would be highlighted again with its deltas. */
+/** False in an answer in progress, to avoid highlighting it again with each delta. */
 export const CanHighlight = createContext(true)
 
 /** Longer code stays plain. */
@@ -21,7 +21,7 @@ const render = (tokens: Tokens): ReadonlyArray<ReactNode> =>
     )
   })
 
-/** Code in colors once their chunk is there; plain text before, and for unknown languages. */
+/** Highlighted code once the chunk is loaded; plain text before, and for unknown languages. */
 export const HighlightedCode = ({ code, language }: { readonly code: string; readonly language: string }) => {
   const isWanted = useContext(CanHighlight) && code.length <= longestCode
   const [tokens, setTokens] = useState<Tokens>()
@@ -29,9 +29,9 @@ export const HighlightedCode = ({ code, language }: { readonly code: string; rea
     if (!isWanted) return undefined
     let isShown = true
     import("./highlight.ts").then(
-      // Each code is a task of its own, so that many of them do not block the page.
+      // Each code block is a separate task, so that many of them do not block the page.
       ({ highlight }) => setTimeout(() => isShown && setTokens(highlight(language, code))),
-      // A file of an earlier release can be gone: the code stays plain.
+      // A file of an earlier release may be missing: the code stays plain.
       () => undefined
     )
     return () => {

@@ -13,11 +13,11 @@ const textOf = (node: ReactNode): string =>
 
 const hostOf = (address: string) => (URL.canParse(address) ? new URL(address).host : "")
 
-/** A link opens elsewhere; one without a safe address is text. */
+/** Opens in a new tab; without a safe address the link is text. */
 const MarkdownLink = ({ children, href }: ComponentProps<"a">) =>
   href === undefined || href === "" ? <span>{children}</span> : <ExternalLink href={href}>{children}</ExternalLink>
 
-/** A remote image would tell its host who reads: it opens on request. */
+/** A remote image would reveal the reader to its host, so it is opened only on request. */
 const MarkdownImage = ({ alt, src }: ComponentProps<"img">) => {
   const host = typeof src === "string" ? hostOf(src) : ""
   return (
@@ -63,7 +63,7 @@ const components: Components = {
 
 const plugins = [remarkGfm]
 
-/** One block of Markdown. Raw HTML stays text; unknown protocols of links are dropped. */
+/** One block of Markdown. Raw HTML is shown as text; links with unknown protocols are removed. */
 const Block = memo(({ children }: { readonly children: string }) => (
   <div className="markdown">
     <ReactMarkdown remarkPlugins={plugins} components={components} urlTransform={defaultUrlTransform}>
@@ -72,10 +72,10 @@ const Block = memo(({ children }: { readonly children: string }) => (
   </div>
 ))
 
-/** Characters that are rendered at once. */
+/** Characters rendered initially. */
 const usualCharacters = 24_000
 
-/** The end of a text that grew here, which its reader has followed, else its beginning. The rest is rendered on request. */
+/** Shows the end of a text that grew in this window, else its beginning. The rest is rendered on request. */
 export const Markdown = ({
   blocks,
   isGrowing

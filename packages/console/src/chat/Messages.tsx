@@ -36,7 +36,7 @@ const ToolButton = ({
   </Tooltip>
 )
 
-/** JSON text with one member a line; other text as it is. */
+/** Formats JSON with one member per line; leaves other text unchanged. */
 const layOut = (text: string): string => {
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2)
@@ -63,7 +63,7 @@ const ToolCard = memo(({ call }: { readonly call: ToolActivityJson }) => (
   </details>
 ))
 
-/** The tool calls of an answer, in their order. */
+/** The tool calls of an answer, in order. */
 const ToolCards = ({ calls }: { readonly calls: ReadonlyArray<ToolActivityJson> }) =>
   calls.length > 0 && (
     <div className="tool-cards" role="group" aria-label={texts.chat.tools}>
@@ -81,7 +81,7 @@ const Unanswered = ({
   traceId
 }: {
   readonly isStopped?: boolean | undefined
-  /** Undefined when another window shows it. */
+  /** Undefined if another window shows it. */
   readonly message: Outgoing | undefined
   readonly reason: string
   readonly traceId?: string | undefined
@@ -168,7 +168,7 @@ const Progress = ({
   </Group>
 )
 
-/** A reply, in progress and then stored: the same blocks keep their rendering. */
+/** A reply, first in progress, then stored: unchanged blocks keep their rendering. */
 const Reply = ({
   asked,
   isLast,
@@ -215,7 +215,7 @@ const Reply = ({
   )
 }
 
-/** A message with its reply. Deltas render the text of the reply only. */
+/** A message with its reply. Deltas render only the text of the reply. */
 const Exchange = memo(
   ({
     isLast,

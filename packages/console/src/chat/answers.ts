@@ -13,14 +13,14 @@ export interface AnswerListener {
   readonly onConnection: (isBroken: boolean) => void
 }
 
-/** The stream broke before it named its message; the conversation has it. */
+/** The stream was interrupted before it named its message; the conversation has it. */
 export class StreamLost extends Error {}
 
 export type StreamSource = { readonly response: Response } | { readonly messageId: string }
 
 const stream = { accept: "text/event-stream" } as const
 
-/** Sends a message; a response means that it is accepted. */
+/** Sends a message; a response means that the message is accepted. */
 export const openAnswer = ({ attachments, text }: Outgoing, agentId: string, sessionId: string): Promise<Response> =>
   send("POST", "/api/agent", {
     body: {
@@ -46,7 +46,7 @@ const readTool = (data: string): ToolActivityJson | undefined => {
   return isTool(value) ? value : undefined
 }
 
-/** Reads an answer to its end. A broken stream is resumed behind its last event. */
+/** Reads an answer to its end. Resumes an interrupted stream after its last event. */
 export const receiveAnswer = async (source: StreamSource, listener: AnswerListener): Promise<void> => {
   let lastEventId: string | undefined
   let messageId = "messageId" in source ? source.messageId : undefined

@@ -9,16 +9,16 @@ export interface Outgoing {
   readonly attachments: ReadonlyArray<AttachmentJson>
 }
 
-/** A file of the message in writing. */
+/** A file of the draft message. */
 export interface DraftFile {
   readonly key: string
   readonly name: string
-  /** Undefined until the service has it. */
+  /** Undefined until it is uploaded. */
   readonly attachment: AttachmentJson | undefined
   readonly failure: string | undefined
 }
 
-/** Choices of the file dialog. The service decides by the bytes. */
+/** File types offered by the dialog. The service validates the bytes. */
 export const acceptedFiles =
   "image/png,image/jpeg,image/webp,image/gif,text/*,application/json,.md,.csv,.json,.ts,.tsx,.js,.py,.go,.rs,.java,.c,.cpp,.h,.sh,.sql,.yaml,.yml,.toml"
 
@@ -27,7 +27,7 @@ export const attachmentPath = (agentId: string, id: string) =>
 
 export const hasPreview = ({ mediaType }: AttachmentJson) => mediaType.startsWith("image/")
 
-/** Larger photos are scaled down to what models look at anyway. */
+/** Larger photos are scaled to the size that models process. */
 const largestImage = 1_500_000
 const longestSide = 2_048
 
@@ -62,7 +62,7 @@ const toDraftFile = (attachment: AttachmentJson): DraftFile => ({
 const isAttachment = (value: unknown): value is AttachmentJson =>
   typeof value === "object" && value !== null && "id" in value && "mediaType" in value
 
-/** Uploaded files of the tab's drafts, by conversation: a message names no file of another one. */
+/** Uploaded files of the tab's drafts, by conversation: a message cannot name files of another one. */
 const readDraft = (key: string): ReadonlyArray<DraftFile> => {
   const value: unknown = JSON.parse(sessionStorage.getItem(key) ?? "[]")
   return Array.isArray(value) ? value.filter(isAttachment).map(toDraftFile) : []
@@ -73,7 +73,7 @@ const writeDraft = (key: string, attachments: ReadonlyArray<AttachmentJson>) => 
   else sessionStorage.setItem(key, JSON.stringify(attachments))
 }
 
-/** The files of the message in writing. They are uploaded as they are added, and survive a reload. */
+/** The files of the draft message. They are uploaded when added, and survive a reload. */
 export const useDraftFiles = (agentId: string, sessionId: string) => {
   const draftKey = `draft-files-${agentId}-${sessionId}`
   const [files, setFiles] = useState(() => readDraft(draftKey))

@@ -1,20 +1,20 @@
 import type { SessionMessageJson } from "../wire.ts"
 import type { LiveHead } from "./live.ts"
 
-/** A message and its reply, of which either can be missing. */
+/** A message and its reply; either can be missing. */
 export interface MessagePair {
-  /** The same while its answer is in progress and when that is stored. */
+  /** Unchanged when the answer in progress is stored. */
   readonly key: string
   readonly question?: SessionMessageJson
   readonly reply?: SessionMessageJson
   readonly live?: LiveHead
 }
 
-/** Whether it answers the message. The first event of a new answer names its message. */
+/** Whether the answer belongs to the message. The first event of a new answer names its message. */
 const isAnswerTo = ({ content, id, status }: SessionMessageJson, { messageId, question }: LiveHead) =>
   messageId === id || (messageId === undefined && status === "pending" && question === content)
 
-/** Exchanges in their order: a reply follows its message, and messages that are not stored yet come last. */
+/** Pairs messages and replies in order: a reply follows its message, unstored messages are last. */
 export const pairMessages = (
   messages: ReadonlyArray<SessionMessageJson>,
   answers: ReadonlyArray<LiveHead>
@@ -37,7 +37,7 @@ export const pairMessages = (
   return [...exchanges, ...[...unmatched].map((live) => ({ key: live.messageId ?? live.key, live }))]
 }
 
-/** Messages with those of a later response, which can be the older one: none is lost, and an ended one stays so. */
+/** Merges messages with those of a later response, which may be older: no message is lost or becomes pending again. */
 export const mergeMessages = (
   known: ReadonlyArray<SessionMessageJson>,
   read: ReadonlyArray<SessionMessageJson>
@@ -47,7 +47,7 @@ export const mergeMessages = (
     const old = before.get(message.id)
     if (old === undefined) return message
     const isSame = old.status === message.status && old.content === message.content
-    // The same object keeps its rendering.
+    // An identical object keeps its rendering.
     return isSame || (old.status !== "pending" && message.status === "pending") ? old : message
   })
   for (const [index, message] of known.entries()) {

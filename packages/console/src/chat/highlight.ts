@@ -31,6 +31,6 @@ const lowlight = createLowlight({
   yaml
 })
 
-/** The tokens of a code as a tree; undefined for an unknown language. Loaded on demand. */
+/** Returns the tokens of a code as a tree; undefined for an unknown language. Loaded on demand. */
 export const highlight = (language: string, code: string) =>
   lowlight.registered(language) ? lowlight.highlight(language, code).children : undefined

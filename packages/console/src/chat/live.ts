@@ -9,7 +9,7 @@ import { StreamLost, type StreamSource, receiveAnswer, openAnswer } from "./answ
 
 export interface LiveAnswer {
   readonly key: string
-  /** The message, unless the stored conversation shows it. */
+  /** The message, unless the stored conversation contains it. */
   readonly question: string | undefined
   readonly attachments: ReadonlyArray<AttachmentJson>
   readonly messageId: string | undefined
@@ -25,7 +25,7 @@ export type LiveHead = Omit<LiveAnswer, "blocks">
 
 const none: ReadonlyArray<LiveAnswer> = []
 const answers = new Map<string, ReadonlyArray<LiveAnswer>>()
-/** The same answers, replaced by every change but that of their text. */
+/** Answers by conversation, replaced by every change except of their text. */
 const heads = new Map<string, ReadonlyArray<LiveHead>>()
 const listeners = new Set<() => void>()
 
@@ -47,14 +47,17 @@ const subscribe = (listener: () => void) => {
 
 export const readLiveAnswers = (sessionId: string): ReadonlyArray<LiveAnswer> => answers.get(sessionId) ?? none
 
-/** The text of an answer in progress. Renders with its deltas. */
+/** Returns the text of an answer in progress. Renders with each delta. */
 export const useLiveBlocks = (sessionId: string, key: string | undefined): Blocks =>
   useSyncExternalStore(
     subscribe,
     () => readLiveAnswers(sessionId).find((answer) => answer.key === key)?.blocks ?? noBlocks
   )
 
-/** Answers in progress of a conversation, without a render for each delta. They go on while other pages are open. */
+/**
+ * Returns the answers in progress of a conversation, without a render for each delta. They continue while other pages
+ * are open.
+ */
 export const useLiveHeads = (sessionId: string): ReadonlyArray<LiveHead> =>
   useSyncExternalStore(subscribe, () => heads.get(sessionId) ?? none)
 
@@ -73,10 +76,10 @@ const remove = (sessionId: string, key: string) =>
     readLiveAnswers(sessionId).filter((answer) => answer.key !== key)
   )
 
-/** Text that one frame shows at most, so that a fast answer never blocks the page. */
+/** Maximum text per frame, so that a fast answer never blocks the page. */
 const frameCharacters = 2_000
 
-/** Resolves with the next frame, or after 200 ms: a page that is or becomes hidden has none. */
+/** Resolves with the next frame, or after 200 ms, since a hidden page has no frames. */
 const nextFrame = () =>
   new Promise<unknown>((resolve) => {
     requestAnimationFrame(resolve)
@@ -85,7 +88,7 @@ const nextFrame = () =>
 
 let lastKey = 0
 
-/** Follows an answer; `settle` reads the conversation again before the live copy goes. */
+/** Follows an answer; `settle` reloads the conversation before the live copy is removed. */
 const follow = async (
   sessionId: string,
   source: StreamSource,
@@ -146,7 +149,7 @@ const follow = async (
   remove(sessionId, key)
 }
 
-/** Sends a message; resolves when the service has it. */
+/** Sends a message; resolves when the service has accepted it. */
 export const ask = async (
   { agentId, message, sessionId }: { readonly agentId: string; readonly sessionId: string; readonly message: Outgoing },
   settle: () => Promise<unknown>
@@ -155,7 +158,7 @@ export const ask = async (
   void follow(sessionId, { response }, message, settle)
 }
 
-/** Follows the answer to a stored message that has none yet. Idempotent. */
+/** Follows the answer to a stored message without a reply. Idempotent. */
 export const followPending = (
   sessionId: string,
   { content, id }: { readonly id: string; readonly content: string },
@@ -168,7 +171,7 @@ export const followPending = (
   void follow(sessionId, { messageId: id }, undefined, settle)
 }
 
-/** The message of an answer whose first event has not come yet. */
+/** Finds the message of an answer before its first event. */
 const findPendingMessage = async (sessionId: string, question: string | undefined) =>
   (await readConversation(sessionId, { limit: 10 })).messages.findLast(
     ({ content, role, status }) => role === "user" && status === "pending" && content === question

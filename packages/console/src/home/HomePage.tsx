@@ -1,7 +1,7 @@
 import { Navigate, useSearch } from "@tanstack/react-router"
 import { AgentsPage } from "../agents/AgentsPage.tsx"
 
-/** The start of the console; `agent` in the address selects a chat. */
+/** The start page; `agent` in the address selects a chat. */
 export const HomePage = () => {
   const { agent } = useSearch({ strict: false })
   return agent === undefined ? (

@@ -42,10 +42,13 @@ const MissingEmail = () => (
   </section>
 )
 
-/** Outcomes of redirects, the state of the email address and of budgets, and the model that replaces an agent's, above every page. */
+/**
+ * Outcomes of redirects, warnings about the email address and budgets, and the model that replaces an agent's, on every
+ * page.
+ */
 export const Notices = () => {
   const [outcomes, setOutcomes] = useState(settings.notices)
-  // The pages of an agent fill the window.
+  // An agent's pages fill the window.
   const { agentId } = useParams({ strict: false })
   const notice = agentId === undefined ? settings.email.notice : null
   const { data: warning = null } = useQuery({

@@ -19,7 +19,7 @@ const Steps = ({ current }: { readonly current: number }) => (
   </ol>
 )
 
-/** Plan, first agent, then the chat with it. */
+/** Plan, first agent, then a chat with it. */
 const OnboardingPage = () => {
   useTitle(texts.onboarding.title)
   const { data } = useQuery(agentsQuery)

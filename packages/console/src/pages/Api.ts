@@ -4,7 +4,7 @@ import { readTextMember, tryParseJson } from "@berth/api/http/JsonMembers"
 interface ApiAnswer {
   readonly status: number
   readonly body: unknown
-  /** Whether the response was a redirect; a script cannot read its target. */
+  /** Whether the response was a redirect, whose target scripts cannot read. */
   readonly isRedirect: boolean
 }
 
@@ -28,7 +28,7 @@ const sendRequest = async (method: string, path: string, body?: unknown): Promis
 
 const isSuccess = ({ isRedirect, status }: ApiAnswer): boolean => isRedirect || (status >= 200 && status < 300)
 
-/** The message of an error body. */
+/** Returns the message of an error body. */
 const messageOf = ({ body, status }: ApiAnswer): string => {
   if (status === 404 && readTextMember(body, "code") === "route_not_found") return notHere
   const sentence = readTextMember(body, "message") ?? readTextMember(body, "error")
@@ -44,7 +44,7 @@ export class ApiRequestRejected extends Error {
   }
 }
 
-/** Sends a request; every error status rejects with a message for people. */
+/** Sends a request; every error status rejects with a message for users. */
 export const requestSuccess = async (method: string, path: string, body?: unknown): Promise<unknown> => {
   const answer = await sendRequest(method, path, body).catch((cause: unknown) => {
     throw new ApiRequestRejected(unreachable, { cause })

@@ -1,6 +1,6 @@
 import { ApiRequestRejected, describeFailure } from "./Api.ts"
 
-/** The element of the type at the selector. */
+/** Returns the element of this type at the selector. */
 export const findElement = <E extends Element>(
   kind: abstract new () => E,
   selector: string,
@@ -16,7 +16,7 @@ export const findElements = <E extends Element>(
   within: ParentNode = document
 ): ReadonlyArray<E> => [...within.querySelectorAll(selector)].filter((found): found is E => found instanceof kind)
 
-/** An element with text content only. */
+/** Creates an element with text content only. */
 export const createElement = (
   tag: string,
   text = "",
@@ -28,7 +28,7 @@ export const createElement = (
   return made
 }
 
-/** Shows the elements that need a script. */
+/** Shows the elements that require scripts. */
 export const showScriptElements = (): void => {
   for (const hidden of findElements(HTMLElement, "[data-needs-script]")) hidden.hidden = false
 }
@@ -52,7 +52,7 @@ const clearFieldErrors = (form: HTMLFormElement): void => {
   for (const line of findElements(HTMLElement, ".field-error", form)) line.remove()
 }
 
-/** Shows each message after its field and focuses the first one; false when a message has no field. */
+/** Shows each message after its field and focuses the first one; false if a message has no field. */
 const showFieldErrors = (form: HTMLFormElement, fields: ReadonlyMap<string, string>): boolean => {
   const places = [...fields].flatMap(([name, message]) => {
     const input = findElement(HTMLElement, `[name="${CSS.escape(name)}"]:not([type=hidden])`, form)
@@ -87,7 +87,7 @@ export const runWithStatus = async (
   }
 }
 
-/** The text of a form field; empty when absent. */
+/** Returns the text of a form field; empty if absent. */
 export const readField = (form: HTMLFormElement, name: string): string => {
   const value = new FormData(form).get(name)
   return typeof value === "string" ? value : ""

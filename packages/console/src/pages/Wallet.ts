@@ -2,7 +2,7 @@ import { getAddress, stringToHex } from "viem/utils"
 import { createSiweMessage } from "viem/siwe"
 import { readMember, readTextMember } from "@berth/api/http/JsonMembers"
 
-/** The wallet declined, or gave no account or signature. */
+/** The wallet declined, or returned no account or signature. */
 export class WalletRejected extends Error {}
 
 /** A wallet in this browser (EIP-1193). */
@@ -33,7 +33,7 @@ const call = (provider: Provider, method: string, params?: ReadonlyArray<unknown
     })
   })
 
-/** The connected account with its EIP-55 checksum, which EIP-4361 requires. */
+/** Returns the connected account with its EIP-55 checksum, which EIP-4361 requires. */
 const accountOf = async (provider: Provider) => {
   const accounts = await call(provider, "eth_requestAccounts")
   const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
@@ -48,13 +48,13 @@ const switchTo = (provider: Provider, { hex }: Chain) =>
     if (readMember(cause, "code") === userRejected) throw new WalletRejected("The wallet declined.", { cause })
   })
 
-/** Domain and URI of the service, from the page. */
+/** The service's domain and URI, from the page. */
 export interface Site {
   readonly domain: string
   readonly uri: string
 }
 
-/** The connected account, with its signature of the text that is composed for it. */
+/** Returns the connected account and its signature of the text composed for it. */
 export const signText = async (
   provider: Provider,
   chain: Chain,
@@ -68,7 +68,7 @@ export const signText = async (
   return { address, message, signature }
 }
 
-/** An EIP-4361 message and its signature. */
+/** Returns an EIP-4361 message and its signature. */
 export const signProof = async (
   provider: Provider,
   { domain, uri }: Site,
@@ -91,7 +91,10 @@ export const signProof = async (
   return { message, signature }
 }
 
-/** Calls back with each wallet of this browser: those announced by EIP-6963, else `window.ethereum`. Returns the end of the search. */
+/**
+ * Calls `onFound` with each wallet of this browser: those announced by EIP-6963, else `window.ethereum`. Returns a
+ * function that stops the search.
+ */
 export const findWallets = (onFound: (wallet: FoundWallet) => void): (() => void) => {
   const known = new Set<unknown>()
   const add = (wallet: FoundWallet) => {

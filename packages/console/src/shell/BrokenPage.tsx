@@ -3,7 +3,7 @@ import { InfoIcon } from "../icons.tsx"
 import { Empty } from "../parts.tsx"
 import { texts } from "../texts.ts"
 
-/** A defect of this page, or a file of a release that is gone. */
+/** A defect of this page, or a missing file of an earlier release. */
 export const BrokenPage = () => (
   <Empty
     icon={<InfoIcon />}

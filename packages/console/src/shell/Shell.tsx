@@ -121,7 +121,7 @@ const Connection = () => {
   ) : null
 }
 
-/** Fields of text have an undo of their own. */
+/** Text fields have a separate undo. */
 const undoUnlessTyping = ({ target }: KeyboardEvent) => {
   if (!(target instanceof Element && target.matches(":read-write"))) void undoNewest()
 }

@@ -6,7 +6,7 @@ export const signOut = () => {
   send("POST", "/api/auth/signout").then(() => location.assign("/login"), notifyFailure)
 }
 
-/** Light or dark; the choice is kept in this browser. */
+/** Switches between light and dark; the choice is stored in this browser. */
 export const useThemeSwitch = () => {
   const { setColorScheme } = useMantineColorScheme()
   const scheme = useComputedColorScheme("light", { getInitialValueInEffect: false })

@@ -14,7 +14,7 @@ type Limit = Pick<BudgetJson, "agentId" | "period" | "units">
 type Period = Limit["period"]
 
 const periods = (["day", "month"] as const).map((value) => ({ value, label: texts.budgets.periods[value] }))
-/** The value of the select for the whole account, which has no agent id. */
+/** The select's value for the whole account, which has no agent id. */
 const account = "account"
 const unset: { readonly agent: string; readonly period: Period; readonly units: number | string } = {
   agent: account,
@@ -91,7 +91,7 @@ const BudgetRow = ({
   )
 }
 
-/** Limits on the units of the account and of its agents. */
+/** Budgets of the account and of its agents. */
 export const BudgetsSection = () => {
   const query = useQuery(budgetsQuery)
   const nameOf = useBudgetNames()
@@ -101,7 +101,7 @@ export const BudgetsSection = () => {
     await callBilling("PUT", budgetsPath, { body: { budgets: limits.map(toLimit) } })
     await refresh("billing", "budgets")
   }
-  // Another window can have changed them.
+  // Another window may have changed them.
   const readNow = () => client.query({ ...budgetsQuery, staleTime: 0 })
   const set = async (limit: Limit) => {
     const { budgets } = await readNow()

@@ -9,7 +9,7 @@ import { useTitle } from "../useTitle.ts"
 import { findPlanName } from "./plans.ts"
 import { describeStorage } from "./storage.ts"
 
-/** The storage of the account and of its instance. */
+/** The storage of the account and its instance. */
 const FilesPage = () => {
   useTitle(texts.files.title)
   const { data: billing } = useQuery(billingQuery)

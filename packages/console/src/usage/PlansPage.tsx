@@ -16,7 +16,7 @@ type Plan = (typeof settings.pricing.plans)[number]
 
 const leave = ({ url }: { readonly url: string }) => location.assign(url)
 
-/** The card names the plan; the name is for assistive technologies. */
+/** The card shows the plan; the name is for assistive technologies. */
 const SubscribeLabel = ({ name }: { readonly name: string }) => (
   <>
     {plans.subscribe}
@@ -26,7 +26,7 @@ const SubscribeLabel = ({ name }: { readonly name: string }) => (
 
 const Choose = ({ plan: { id, isByLink, name } }: { readonly plan: Plan }) => {
   const take = useAction(() => call("POST", "/api/development/plan", { body: { plan: id } }), {
-    // The document carries what the plan allows.
+    // The document contains the limits of the plan.
     onDone: () => location.assign("/dashboard/plans")
   })
   if (settings.pricing.isWithoutPayment)
@@ -134,7 +134,7 @@ const Storage = ({ offer }: { readonly offer: string }) => {
   )
 }
 
-/** Plans with their contents, credits and storage. */
+/** Plans with their features, credits and storage. */
 const PlansPage = () => {
   useTitle(texts.pricing.title)
   const { data: billing } = useQuery(billingQuery)

@@ -53,10 +53,10 @@ const Figures = ({ billing }: { readonly billing: BillingJson }) => {
 const chartRows = 8
 const longestLabel = 18
 
-/** A name in one line beside its bar; the list below the chart has it whole. */
+/** Shortens a name to one line next to its bar; the list below the chart shows it completely. */
 const shorten = (name: string) => (name.length > longestLabel ? `${name.slice(0, longestLabel - 1)}…` : name)
 
-/** The same, without the vendors before the model. */
+/** As `shorten`, without the vendors before the model. */
 const shortenModel = (name: string) => shorten(name.slice(name.lastIndexOf("/") + 1))
 
 const UnitChart = ({

@@ -19,7 +19,7 @@ export const findBudgetState = (budget: BudgetJson): BudgetState => {
       : "free"
 }
 
-/** Names a budget by the account or its agent. */
+/** Returns a function that names a budget by the account or its agent. */
 export const useBudgetNames = () => {
   const { data } = useQuery(agentsQuery)
   const nameOf = (agentId: string | null) =>
@@ -28,8 +28,8 @@ export const useBudgetNames = () => {
 }
 
 /**
- * A sentence about the budgets that are nearly or wholly used up, of the account and of an agent where one is given; null
- * without one. It names the most urgent budget.
+ * Returns a warning about nearly or fully used budgets, of the account and of the given agent; null if there is none.
+ * It names the most urgent budget.
  */
 export const useBudgetWarning = (agentId: string | undefined): string | null => {
   const { data } = useQuery({ ...budgetsQuery, enabled: !settings.isBillingExempt })

@@ -5,7 +5,7 @@ interface Day {
   readonly units: number
 }
 
-/** Every UTC day of the period, oldest first; days without usage have 0 units. */
+/** Lists every UTC day of the period, oldest first; days without usage have 0 units. */
 export const fillDays = (found: ReadonlyArray<Day>, days: number, now: number): ReadonlyArray<Day> =>
   Array.from({ length: days }, (_, index) => {
     const date = new Date(now - (days - 1 - index) * 86_400_000)

@@ -1,4 +1,4 @@
-/** Refused times of schedules without runs of their own. */
+/** Refused times of schedules without separate runs. */
 export default String.raw`
 alter table agent_runs add column repeats integer not null default 0 check (repeats >= 0);
 `
