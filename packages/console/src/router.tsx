@@ -20,7 +20,7 @@ const ToChat = () => {
   return <Navigate to="/dashboard/agents/$agentId/$tab" params={{ agentId, tab: "chat" }} replace />
 }
 
-const root = createRootRoute({ component: Shell, notFoundComponent: LostPage, errorComponent: BrokenPage })
+const root = createRootRoute({ component: Shell, notFoundComponent: () => <LostPage />, errorComponent: BrokenPage })
 const noticed = createRoute({ getParentRoute: () => root, id: "noticed", component: Notices })
 const home = createRoute({
   getParentRoute: () => noticed,

@@ -132,7 +132,7 @@ export const texts = {
     agents: "Agents",
     commands: "Commands",
     docs: "API reference",
-    lost: "Page not found.",
+    lost: "Page not found",
     main: "Main",
     menu: "Menu",
     navigation: "Navigation",
@@ -289,7 +289,7 @@ export const texts = {
       stopped: (name: string) => `${name} is stopped. Start the instance to get answers.`,
       error: (name: string) => `${name} has an error. Restart or repair the instance.`
     },
-    missing: "Agent not found.",
+    missing: "Agent not found",
     tabs: {
       chat: "Chat",
       settings: "Settings",

@@ -3,8 +3,7 @@ import { useQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
 import { type ComponentType, lazy, Suspense } from "react"
 import { loadChat, usePreloadedChat } from "../chat/load.ts"
-import { AgentsIcon } from "../icons.tsx"
-import { Empty, Loaded, StatusTag } from "../parts.tsx"
+import { Loaded, StatusTag } from "../parts.tsx"
 import { agentsQuery } from "../queries.ts"
 import { LostPage } from "../shell/LostPage.tsx"
 import { showChosen } from "../TabbedPage.tsx"
@@ -97,11 +96,7 @@ export const AgentPage = () => {
     )
   const agent = query.data.agents.find(({ id }) => id === agentId)
   return agent === undefined ? (
-    <Empty
-      icon={<AgentsIcon />}
-      title={texts.agent.missing}
-      action={<Link to="/dashboard/agents">{texts.shell.toAgents}</Link>}
-    />
+    <LostPage title={texts.agent.missing} />
   ) : (
     <Body key={agent.id} agent={agent} tab={tab} />
   )

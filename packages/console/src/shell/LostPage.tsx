@@ -4,10 +4,10 @@ import { SearchIcon } from "../icons.tsx"
 import { Empty } from "../parts.tsx"
 import { texts } from "../texts.ts"
 
-export const LostPage = () => (
+export const LostPage = ({ title = texts.shell.lost }: { readonly title?: string }) => (
   <Empty
     icon={<SearchIcon />}
-    title={texts.shell.lost}
+    title={title}
     action={
       <Button component={Link} to="/dashboard/agents" variant="default">
         {texts.shell.toAgents}
