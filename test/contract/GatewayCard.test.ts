@@ -204,7 +204,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("Calls paid by card of one user wait for their units in one connection, so that others run meanwhile", () =>
+  it.effect("Calls paid by card of one user wait for units in four connections, so that others run meanwhile", () =>
     Effect.gen(function* () {
       const [as, other] = [yield* App.signInNewUser("pro"), yield* App.signInNewUser("pro")]
       const sql = yield* SqlClient
@@ -220,9 +220,9 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
         Effect.gen(function* () {
           yield* sql`select from unit_days where user_id = ${as.user.id} for update`
           const begun = yield* Effect.replicateEffect(Effect.forkDaemon(gatewayCall({ as })), 24)
-          yield* eventually(waiting, (count) => count > 0)
+          yield* eventually(waiting, (count) => count === 4)
           assert.strictEqual((yield* gatewayCall({ as: other })).status, 200)
-          assert.strictEqual(yield* waiting, 1)
+          assert.strictEqual(yield* waiting, 4)
           return begun
         })
       )

@@ -42,6 +42,9 @@ export const findDailyUnits = (payer: UnitPayer, policy: Context.Tag.Service<Uni
 export const reservationLease = Duration.seconds(45)
 const renewalInterval = Duration.seconds(15)
 
+/** Concurrent reservations of a user per process. One at a time would cost a user with many calls a fourth of their rate. */
+const maximumReservations = 4
+
 const meterInterval = Duration.millis(250)
 /** A stream with a stored cost is metered once per second, since a count can take a pass over its text. */
 const intervalsPerReading = 4
@@ -64,7 +67,7 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
     const administrators = yield* Administrators
     const policy = yield* UnitPolicy
     const events = yield* DomainEvents
-    const withOwnerLock = yield* OwnerLocks.make
+    const withOwnerLock = yield* OwnerLocks.makeLimited(maximumReservations)
     const dailyUnitsOf = (payer: UnitPayer) => findDailyUnits(payer, policy)
 
     const renewLease = Effect.flatMap(DateTime.now, (now) =>
@@ -159,7 +162,7 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
 
     /**
      * None for a user exempt from billing. `cause` names the work: one reservation per cause. Not for use in a
-     * transaction: one reservation of a user at a time, as concurrent ones would each hold a connection while they wait.
+     * transaction: further reservations of a user wait outside of the database, as each would hold a connection.
      */
     const reserve = (user: User, units: Units, cause: string, agentId: AgentId | null = null) =>
       Effect.tapError(withOwnerLock(user.id, reserveUnannounced(user, units, cause, agentId)), (refusal) =>
