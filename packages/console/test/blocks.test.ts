@@ -110,9 +110,9 @@ describe("Days of usage", () => {
       { day: "2026-02-28", units: 4 }
     ]
     assert.deepStrictEqual(fillDays(found, 3, Date.parse("2026-03-02T12:00:00.000Z")), [
-      { day: "02-28", units: 4 },
-      { day: "03-01", units: 0 },
-      { day: "03-02", units: 5 }
+      { day: "Feb 28", units: 4 },
+      { day: "Mar 1", units: 0 },
+      { day: "Mar 2", units: 5 }
     ])
   })
 })
