@@ -4,6 +4,7 @@ import {
   ModelNotFound,
   ModelsUnavailable,
   ProviderFailed,
+  ProviderFailureKind,
   ProviderNotFound,
   TokenCountInvalid
 } from "@berth/domain/ai/models/ModelErrors"
@@ -82,20 +83,10 @@ export const TokenCountInvalidBody = fieldsErrorBody(TokenCountInvalid, {
   example: { field: "inputTokens" }
 })
 
-export const ProviderFailureKindBody = Schema.Literal(
-  "unreachable",
-  "timeout",
-  "rate-limited",
-  "unauthorized",
-  "refused",
-  "overloaded",
-  "nonsense"
-)
-
 /** No suitable model answered. */
 export const ProviderFailedBody = extendedErrorBody(
   ProviderFailed,
-  Schema.Struct({ provider: ProviderName, kind: ProviderFailureKindBody }),
+  Schema.Struct({ provider: ProviderName, kind: ProviderFailureKind }),
   {
     status: 500,
     error: "Provider error",

@@ -1,3 +1,4 @@
+import { ProviderFailureKind } from "@berth/domain/ai/models/ModelErrors"
 import { type CallUnpaid, PaymentInProgress } from "@berth/domain/gateway/GatewayErrors"
 import type { PaymentFailure } from "@berth/domain/gateway/payments/PaymentFailure"
 import { PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
@@ -5,7 +6,6 @@ import { HttpApiSchema } from "@effect/platform"
 import { Data, Option, Schema } from "effect"
 import { unconfirmedMessage } from "../billing/BillingErrorBodies.ts"
 import { errorClassSchema, extendedErrorBody, plainErrorBody, errorFields, exampleTraceId } from "../http/ErrorBody.ts"
-import { ProviderFailureKindBody } from "../ai/AiErrorBodies.ts"
 import { ChallengeTerms, formatChallengeHeader, makeChallengeBody } from "./payments/ChallengeMessage.ts"
 
 export class PluginNotFound extends Data.TaggedError("PluginNotFound")<object> {}
@@ -21,7 +21,7 @@ export const PluginNotFoundBody = plainErrorBody(PluginNotFound, {
 export const PluginFailedBody = extendedErrorBody(
   PluginFailed,
   Schema.Struct({
-    kind: Schema.optional(ProviderFailureKindBody).annotations({ description: "Kind of failure at the model provider" })
+    kind: Schema.optional(ProviderFailureKind).annotations({ description: "Kind of failure at the model provider" })
   }),
   {
     status: 500,

@@ -1,3 +1,4 @@
+import { ProviderFailureKind } from "@berth/domain/ai/models/ModelErrors"
 import { UserId } from "@berth/domain/shared/UserId"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
@@ -7,7 +8,6 @@ import { ModelDelta, ModelToolCall } from "@berth/domain/ai/streams/ModelEvent"
 import { ChatOpeningFields } from "@berth/domain/gateway/payments/PaidAnswer"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { ProviderFailureKindBody } from "../../ai/AiErrorBodies.ts"
 import { EventStream } from "../../http/EventStream.ts"
 import { Timestamp } from "../../http/Timestamp.ts"
 import { InternalAuth } from "../../http/InternalAuth.ts"
@@ -64,7 +64,7 @@ const AnswerFailed = Schema.Struct({
   /** Milliseconds. */
   retryAfter: Schema.NullOr(Schema.Number),
   /** Absent in earlier releases. */
-  kind: Schema.optional(ProviderFailureKindBody),
+  kind: Schema.optional(ProviderFailureKind),
   isUnavailable: Schema.Boolean
 })
 const AnswerInvalid = Schema.Struct({ type: Schema.Literal("invalid"), field: Schema.String, reason: Schema.String })
@@ -164,15 +164,7 @@ export const ProviderStatusBody = Schema.Struct({
   lastFailure: Schema.NullOr(
     Schema.Struct({
       at: Timestamp,
-      kind: Schema.Literal(
-        "unreachable",
-        "timeout",
-        "rate-limited",
-        "unauthorized",
-        "refused",
-        "overloaded",
-        "nonsense"
-      )
+      kind: ProviderFailureKind
     })
   )
 }).annotations({ identifier: "ProviderStatus" })

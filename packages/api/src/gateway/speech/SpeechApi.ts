@@ -1,8 +1,7 @@
-import type { ProviderFailureKind } from "@berth/domain/ai/models/ModelErrors"
+import { ProviderFailureKind } from "@berth/domain/ai/models/ModelErrors"
 import { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, Multipart } from "@effect/platform"
 import { Data, Duration, Schema } from "effect"
-import { ProviderFailureKindBody } from "../../ai/AiErrorBodies.ts"
 import { extendedErrorBody } from "../../http/ErrorBody.ts"
 import { InternalAuth } from "../../http/InternalAuth.ts"
 import { UserId } from "@berth/domain/shared/UserId"
@@ -22,7 +21,7 @@ export class SpeechInputInvalid extends Data.TaggedError("SpeechInputInvalid")<{
 
 const SpeechFailedBody = extendedErrorBody(
   SpeechFailed,
-  Schema.Struct({ retryAfterMs: Schema.optional(Schema.Number), kind: Schema.optional(ProviderFailureKindBody) }),
+  Schema.Struct({ retryAfterMs: Schema.optional(Schema.Number), kind: Schema.optional(ProviderFailureKind) }),
   {
     status: 502,
     error: "Speech failed",

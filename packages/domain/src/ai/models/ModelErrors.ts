@@ -1,4 +1,4 @@
-import { Data, type Duration } from "effect"
+import { Data, type Duration, Schema } from "effect"
 import type { ProviderName, TaskType } from "./Model.ts"
 
 /** No configured provider runs a suitable model. */
@@ -47,8 +47,16 @@ export class AiServiceUnavailable extends Data.TaggedError("AiServiceUnavailable
   }
 }
 
-export type ProviderFailureKind =
-  "unreachable" | "timeout" | "rate-limited" | "unauthorized" | "refused" | "overloaded" | "nonsense"
+export const ProviderFailureKind = Schema.Literal(
+  "unreachable",
+  "timeout",
+  "rate-limited",
+  "unauthorized",
+  "refused",
+  "overloaded",
+  "nonsense"
+)
+export type ProviderFailureKind = typeof ProviderFailureKind.Type
 
 const sentences: Readonly<Record<ProviderFailureKind, string>> = {
   unreachable: "cannot be reached; try again later",

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import { ProviderName } from "../../ai/models/Model.ts"
+import { ProviderFailureKind } from "../../ai/models/ModelErrors.ts"
 
 /** Schema of `ChatOpening`. */
 export const ChatOpeningFields = Schema.Struct({
@@ -12,17 +13,7 @@ export const ChatOpeningFields = Schema.Struct({
     Schema.Struct({
       model: Schema.String,
       provider: ProviderName,
-      outcome: Schema.Literal(
-        "answered",
-        "skipped",
-        "unreachable",
-        "timeout",
-        "rate-limited",
-        "unauthorized",
-        "refused",
-        "overloaded",
-        "nonsense"
-      ),
+      outcome: Schema.Literal("answered", "skipped", ...ProviderFailureKind.literals),
       tries: Schema.Int
     })
   ),
