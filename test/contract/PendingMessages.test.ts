@@ -1,3 +1,4 @@
+import { conversationHeader } from "@berth/api/gateway/OpenAiGatewayApi"
 import { makeSseParser } from "@berth/api/http/Sse"
 import { AgentOverviewEvent, AgentOverviewView } from "@berth/api/interaction/AgentOverviewsApi"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
@@ -195,13 +196,13 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
     Effect.gen(function* () {
       const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const sql = yield* SqlClient
-      const sessionId = yield* newSession(owner)
+      const [sessionId, keyedSessionId] = [yield* newSession(owner), yield* newSession(owner)]
       const complete = (key: number) =>
         App.web({
           method: "POST",
           path: "/v1/chat/completions",
           as: owner,
-          headers: { "idempotency-key": `key ${key}` },
+          headers: { "idempotency-key": `key ${key}`, [conversationHeader]: keyedSessionId },
           json: { model: `agent/${owner.agent.id}`, messages: [{ role: "user", content: "hello" }] }
         })
       const sent = yield* sql.withTransaction(
