@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url"
 import type { BrowserContextOptions } from "playwright-core"
 import { createOwnerWithAgent, type OwnerWithAgent } from "../contract/OwnerFixtures.ts"
 import { sendMessage } from "../contract/TurnFixtures.ts"
+import { eventually } from "../support/Eventually.ts"
 import { describeWithTool } from "../support/RequiredTools.ts"
 import { png } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
@@ -553,12 +554,17 @@ describeWithTool(browserTool, "The chat of the console", () => {
               await page.getByLabel("Message", { exact: true }).fill("long")
               await page.keyboard.press("Enter")
               await page.locator(".answer-facts", { hasText: "sandbox/echo" }).nth(before).waitFor()
+            }
+            const readHeap = async () => {
               await profiler.send("HeapProfiler.collectGarbage")
               return (await profiler.send("Runtime.getHeapUsage")).usedSize
             }
-            const first = await ask()
             await ask()
-            assert.isBelow((await ask()) - first, 4 * 1024 * 1024)
+            const first = await readHeap()
+            await ask()
+            await ask()
+            // Work of the last frames can still hold memory.
+            await Effect.runPromise(eventually(Effect.promise(readHeap), (size) => size - first < 4 * 1024 * 1024))
           })
         })
     )
