@@ -254,6 +254,8 @@ const runCycles = (host: ChaosHost, service: Service) =>
       Array.makeBy(cycles + 1, (cycle) => [`cycle ${cycle}`, `You said: cycle ${cycle}`]).flat()
     )
     yield* expectAccounts(person, cycles + 1)
+    assert.deepInclude(yield* person.raw("POST", `/api/instance/${person.userId}/stop`), { status: 200 })
+    yield* untilSettled(host, [person], "after the cycles")
     yield* say(`${cycles} sleeps (${host.name}), slowest wake ${slowest} ms`)
   })
 
