@@ -10,7 +10,7 @@ import { temporaryDirectory } from "../../../../test/support/TemporaryDirectorie
 const get = (path: string) =>
   HttpClient.get(`${UnixSocketClient.makeSocketEndpoint(path)}/`).pipe(
     Effect.flip,
-    Effect.timeout("30 seconds"),
+    Effect.timeout("5 seconds"),
     Effect.provide(UnixSocketClient.layer)
   )
 

@@ -135,7 +135,7 @@ const echo = (release: Deferred.Deferred<void>) =>
     })
   )
 
-const serving = (drain: Duration.DurationInput = "2 minutes") =>
+const serving = (drain: Duration.DurationInput = "30 seconds") =>
   Effect.gen(function* () {
     const release = yield* Deferred.make<void>()
     const scope = yield* Effect.acquireRelease(Scope.make(), (open) =>
@@ -278,7 +278,7 @@ describe("A listener that is offered an upgrade", () => {
       yield* eventually(text, (read) => read.includes("[/a ]"))
       socket.write("x")
       yield* Effect.timeoutFail(Fiber.join(yield* Effect.forkDaemon(close)), {
-        duration: "30 seconds",
+        duration: "5 seconds",
         onTimeout: () => new Error("the listener did not end")
       })
     })
@@ -294,7 +294,7 @@ describe("A listener that is offered an upgrade", () => {
       assert.deepStrictEqual(bodiesOf(yield* sendBytes(port, [last])), ["[/last ]"])
       const closing = yield* Effect.forkDaemon(close)
       yield* Effect.timeoutFail(Fiber.join(cut), {
-        duration: "30 seconds",
+        duration: "5 seconds",
         onTimeout: () => new Error("the connection was not cut")
       })
       yield* release
@@ -423,7 +423,7 @@ describe("A listener with detached work", () => {
       const { close, detached } = yield* serving("300 millis")
       const work = yield* FiberSet.run(detached, Effect.never)
       yield* Effect.timeoutFail(Fiber.join(yield* Effect.forkDaemon(close)), {
-        duration: "30 seconds",
+        duration: "5 seconds",
         onTimeout: () => new Error("the listener did not end")
       })
       assert.isTrue(Exit.isInterrupted(yield* Fiber.await(work)))
