@@ -193,7 +193,10 @@ const bundlePages = (build, outdir) => {
   })
 }
 
-/** Of Mantine's style sheet the parts of the components that the scripts name. `styles.css` joins `styles/`, in the order of the cascade. */
+/**
+ * Keeps the parts of Mantine's style sheet whose class names occur in the scripts. `styles.css` is the files of `styles/` in
+ * the order of the cascade.
+ */
 const usedStyles = (scripts) => ({
   name: "used-styles",
   setup: ({ onLoad }) =>
@@ -204,7 +207,8 @@ const usedStyles = (scripts) => ({
         .filter((name) => !name.endsWith(".layer.css"))
         .map((name) => readFileSync(join(folder, name), "utf8").trim())
         .sort((one, other) => whole.indexOf(one) - whole.indexOf(other))
-      if (parts.join("\n\n") !== whole) throw new Error(`${path} is not its parts: read its documentation.`)
+      if (parts.join("\n\n") !== whole)
+        throw new Error(`${path} is not the files of ${folder}: the build cannot select the used ones.`)
       const isUsed = (part) => {
         const classes = part.match(/\bm_[0-9a-f]+\b/g)
         return classes === null || classes.some((name) => scripts.includes(name))
