@@ -33,12 +33,7 @@ const console = Layer.unwrapEffect(
 )
 
 const delta = (text: string): TurnEvent => ({ type: "delta", text })
-const done = (reply: string): TurnEvent => ({
-  type: "done",
-  reply,
-  model: "sandbox/echo",
-  provider: "sandbox"
-})
+const done = (reply: string): TurnEvent => ({ type: "done", reply, model: "sandbox/echo", provider: "sandbox" })
 const tool = (status: "running" | "succeeded"): TurnEvent => ({
   type: "tool",
   call: {
@@ -137,10 +132,7 @@ const Counted = Schema.Struct({
 const chatOf = ({ agent }: OwnerWithAgent) => `/dashboard/agents/${agent.id}/chat`
 
 describeWithTool(browserTool, "The chat of the console", () => {
-  layer(Layer.merge(console, BrowserLayer.layer), {
-    timeout: "180 seconds",
-    excludeTestServices: true
-  })((it) => {
+  layer(Layer.merge(console, BrowserLayer.layer), { timeout: "180 seconds", excludeTestServices: true })((it) => {
     it.effect("The chat stops answers, shows tools and prices, and keeps windows alike, by keyboard on a phone", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
@@ -504,7 +496,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
         })
     )
 
-    it.effect("The chat ends an answer in a page that gets no frames, as a page does that is hidden meanwhile", () =>
+    it.effect("The chat ends an answer in a page without frames, such as a hidden page", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         yield* visiting(owner, async ({ page }) => {

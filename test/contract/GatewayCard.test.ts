@@ -204,31 +204,33 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("Calls paid by card of one user wait for units in four connections, so that others run meanwhile", () =>
-    Effect.gen(function* () {
-      const [as, other] = [yield* App.signInNewUser("pro"), yield* App.signInNewUser("pro")]
-      const sql = yield* SqlClient
-      // Those that wait for this transaction, and those that wait behind them.
-      const waiting = Effect.map(
-        sql`
+  it.effect(
+    "Concurrent calls by card of one user wait for units in four connections, while calls of other users run",
+    () =>
+      Effect.gen(function* () {
+        const [as, other] = [yield* App.signInNewUser("pro"), yield* App.signInNewUser("pro")]
+        const sql = yield* SqlClient
+        // Those that wait for this transaction, and those that wait behind them.
+        const waiting = Effect.map(
+          sql`
           select from pg_locks where not granted and (transactionid = pg_current_xact_id()::xid or (relation = 'unit_days'::regclass
             and database = (select oid from pg_database where datname = current_database())))`,
-        (connections) => connections.length
-      )
-      assert.strictEqual((yield* gatewayCall({ as })).status, 200)
-      const sent = yield* sql.withTransaction(
-        Effect.gen(function* () {
-          yield* sql`select from unit_days where user_id = ${as.user.id} for update`
-          const begun = yield* Effect.replicateEffect(Effect.forkDaemon(gatewayCall({ as })), 24)
-          yield* eventually(waiting, (count) => count === 4)
-          assert.strictEqual((yield* gatewayCall({ as: other })).status, 200)
-          assert.strictEqual(yield* waiting, 4)
-          return begun
-        })
-      )
-      for (const { status, text } of yield* Effect.forEach(sent, Fiber.join)) assert.strictEqual(status, 200, text)
-      assert.strictEqual(yield* readUsedUnits(as), 25)
-    })
+          (connections) => connections.length
+        )
+        assert.strictEqual((yield* gatewayCall({ as })).status, 200)
+        const sent = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`select from unit_days where user_id = ${as.user.id} for update`
+            const begun = yield* Effect.replicateEffect(Effect.forkDaemon(gatewayCall({ as })), 24)
+            yield* eventually(waiting, (count) => count === 4)
+            assert.strictEqual((yield* gatewayCall({ as: other })).status, 200)
+            assert.strictEqual(yield* waiting, 4)
+            return begun
+          })
+        )
+        for (const { status, text } of yield* Effect.forEach(sent, Fiber.join)) assert.strictEqual(status, 200, text)
+        assert.strictEqual(yield* readUsedUnits(as), 25)
+      })
   )
 
   it.effect("A call paid by card costs nothing by the caller's own keys, and needs no balance", () =>

@@ -13,7 +13,7 @@ import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
-import { inTaskTurn } from "./TurnFixtures.ts"
+import { deliverChannelMessage, inTaskTurn } from "./TurnFixtures.ts"
 
 const newSession = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
@@ -92,24 +92,11 @@ const recallDuring = <E, R>(
 const callApp = (owner: OwnerWithAgent, message: string, sessionId: unknown) =>
   App.web({ method: "POST", path: "/api/agent", as: owner, json: { message, sessionId } })
 const receive = (owner: OwnerWithAgent, sessionId: string, message: string, fromOwner = false) =>
-  Effect.gen(function* () {
-    const { internalKey } = yield* App.TestApp
-    const messageId = yield* (yield* IdGenerator).next("msg")
-    return yield* App.backend({
-      method: "POST",
-      path: "/internal/channel-turns",
-      headers: { authorization: `Bearer ${internalKey}` },
-      json: {
-        userId: owner.user.id,
-        agentId: owner.agent.id,
-        platform: "platformA",
-        sessionId,
-        messageId,
-        fromOwner,
-        message
-      }
-    })
-  })
+  Effect.flatMap(IdGenerator, ({ next }) =>
+    Effect.flatMap(next("msg"), (messageId) =>
+      deliverChannelMessage(owner, { sessionId, messageId, fromOwner, message })
+    )
+  )
 
 const textsOf = ({ body, status, text }: HttpCallResponse) => {
   assert.strictEqual(status, 200, text)

@@ -25,7 +25,7 @@ import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
-import { doneEvent, makeRuntimeCalls, platformModel } from "./TurnFixtures.ts"
+import { deliverChannelMessage, doneEvent, makeRuntimeCalls, platformModel } from "./TurnFixtures.ts"
 import { twoProcesses } from "./TwoProcesses.ts"
 
 const perSession = 16
@@ -192,7 +192,7 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
   )
 
   /** Half of the messages name an `Idempotency-Key`, so that each is stored together with it. */
-  it.effect("Messages of one user at once wait in one connection, so that others are answered meanwhile", () =>
+  it.effect("Concurrent messages of one user wait in one connection, while other users are answered", () =>
     Effect.gen(function* () {
       const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const sql = yield* SqlClient
@@ -223,7 +223,7 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
     })
   )
 
-  it.effect("Turns of one user above a unit wait in one connection, so that others are answered meanwhile", () =>
+  it.effect("Concurrent turns of one user above a unit wait in one connection, while other users are answered", () =>
     Effect.gen(function* () {
       const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const sql = yield* SqlClient
@@ -333,22 +333,12 @@ it.scopedLive(
       yield* Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const sql = yield* SqlClient
-        const deliver = Effect.flatMap(App.TestApp, ({ internalKey }) =>
-          App.backend({
-            method: "POST",
-            path: "/internal/channel-turns",
-            headers: { authorization: `Bearer ${internalKey}` },
-            json: {
-              userId: owner.user.id,
-              agentId: owner.agent.id,
-              platform: "platformA",
-              sessionId: `chs_of_${owner.user.id}`,
-              messageId: `msg_of_${owner.user.id}`,
-              fromOwner: false,
-              message: "hello"
-            }
-          })
-        )
+        const deliver = deliverChannelMessage(owner, {
+          sessionId: `chs_of_${owner.user.id}`,
+          messageId: `msg_of_${owner.user.id}`,
+          fromOwner: false,
+          message: "hello"
+        })
         const deliveries = yield* sql.withTransaction(
           Effect.gen(function* () {
             // Both deliveries have found no message yet.

@@ -19,6 +19,25 @@ import { Units } from "@berth/domain/shared/Money"
 export const ownModel = "openai/gpt-4"
 export const platformModel = "anthropic/claude-opus-4-6"
 
+/** Delivers a message of a chat on platformA to the owner's agent. */
+export const deliverChannelMessage = (
+  { agent, user }: OwnerWithAgent,
+  content: {
+    readonly sessionId: string
+    readonly messageId: string
+    readonly fromOwner: boolean
+    readonly message: string
+  }
+) =>
+  Effect.flatMap(App.TestApp, ({ backend, internalKey }) =>
+    backend({
+      method: "POST",
+      path: "/internal/channel-turns",
+      headers: { authorization: `Bearer ${internalKey}` },
+      json: { userId: user.id, agentId: agent.id, platform: "platformA", ...content }
+    })
+  )
+
 /** A model call of a runtime. `messageId` and `agentId` are those of the turn unless given. */
 export interface RuntimeCall {
   readonly model: string

@@ -5,7 +5,7 @@ import { Deferred, Effect, Fiber } from "effect"
 
 const [one, other] = [UserId.make("usr_1"), UserId.make("usr_2")]
 
-it.effect("OwnerLocks runs the calls for one owner one after the other, beside those for another", () =>
+it.effect("OwnerLocks runs the calls for one owner one after the other, and those for other owners concurrently", () =>
   Effect.gen(function* () {
     const withOwnerLock = yield* OwnerLocks.make
     const go = yield* Deferred.make<void>()
