@@ -159,5 +159,36 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
         assert.strictEqual((yield* App.backend({ method: "GET", path: "/internal/instances/usr_1/stats" })).status, 401)
       })
     )
+
+    it.effect("The backend sends the head of a turn's response before the turn begins", () =>
+      Effect.gen(function* () {
+        const { backendUrl, internalKey } = yield* App.TestApp
+        const { withBehavior } = yield* AgentManagerTest
+        const turn = {
+          agentId: "agt_1",
+          sessionId: "chs_1",
+          messageId: "msg_1",
+          summary: null,
+          fromOwner: true,
+          memories: [],
+          history: [],
+          message: "hello"
+        }
+        const send = Effect.tryPromise((signal) =>
+          fetch(`${backendUrl}/internal/instances/usr_1/turns`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${internalKey}`, "content-type": "application/json" },
+            body: JSON.stringify(turn),
+            signal
+          })
+        )
+        const response = yield* withBehavior({ openChat: () => Effect.never })(
+          // A silent stream sends a comment after 15 seconds.
+          Effect.timeout(send, "12 seconds")
+        )
+        assert.strictEqual(response.status, 200)
+        yield* Effect.promise(() => response.body?.cancel() ?? Promise.resolve())
+      })
+    )
   }
 )

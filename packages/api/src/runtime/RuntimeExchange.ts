@@ -3,7 +3,7 @@ import type { IdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
 import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import * as HttpTraceContext from "@effect/platform/HttpTraceContext"
 import { Context, Data, type Duration, Effect, Scope, type Tracer } from "effect"
-import { type Agent, type IncomingMessage, request as requestHttp } from "node:http"
+import { Agent, type IncomingMessage, request as requestHttp } from "node:http"
 import { request as requestHttps } from "node:https"
 
 /*
@@ -30,6 +30,11 @@ export interface StreamedPost {
   readonly body: string
   /** Default: a separate connection. Ignored for https. */
   readonly agent?: Agent | undefined
+  /**
+   * Whether the server sends the response head before it begins the work, so that a request whose kept connection ends
+   * before the head is safe to repeat.
+   */
+  readonly beginsAfterHead?: boolean
   /** Timeout from the request to the response head. */
   readonly headTimeout?: { readonly timers: IdleTimeouts; readonly after: Duration.Duration } | undefined
 }
@@ -39,6 +44,12 @@ export interface StreamedPost {
  * ones close two seconds before a server closes them, so that no request meets the end of its connection.
  */
 export const keptConnections = { keepAlive: true, timeout: 3_000 }
+
+/** An agent that keeps connections until the scope closes. */
+export const makeKeepingAgent = Effect.acquireRelease(
+  Effect.sync(() => new Agent(keptConnections)),
+  (agent) => Effect.sync(() => agent.destroy())
+)
 
 /** Unread bytes above which the response is paused. */
 const maximumBufferedBytes = 64 * 1024
@@ -109,41 +120,51 @@ const send = ({ agent, body, headers, url }: StreamedPost, span: Tracer.AnySpan 
   })
 }
 
-/** Sends a request and waits for the response head. Closing the scope ends the exchange, and its connection unless the body has ended. */
+/**
+ * Sends a request and waits for the response head. Closing the scope ends the exchange, and its connection unless the body
+ * has ended.
+ */
 export const postForStream = (post: StreamedPost): Effect.Effect<StreamedResponse, ExchangeFailed, Scope.Scope> =>
-  Effect.flatMap(openSpan(post.url), (span) =>
-    Effect.flatMap(Effect.scope, (scope) => {
-      const sent = send(post, span)
-      const head = Effect.async<StreamedResponse, ExchangeFailed>((resume) => {
-        const { headTimeout } = post
-        const cancel = headTimeout?.timers.schedule(headTimeout.after, () =>
-          resume(Effect.fail(new ExchangeFailed({ cause: new Error("No response in time"), hasTimedOut: true })))
-        )
-        const fail = (cause: Error) => {
-          cancel?.()
-          resume(Effect.fail(new ExchangeFailed({ cause })))
-        }
-        sent
-          .on("error", fail)
-          // The only event of a response that switches protocols.
-          .once("close", () => fail(new Error("The connection was lost")))
-          .once("response", (response) => {
-            cancel?.()
-            const status = response.statusCode ?? 0
-            if (span?._tag === "Span" && span.kind === "client") span.attribute("http.response.status_code", status)
-            resume(Effect.succeed({ status, bytes: readBody(response) }))
-          })
-          .end(post.body)
-      })
-      return Effect.zipRight(
-        Scope.addFinalizer(
-          scope,
-          Effect.sync(() => sent.destroy())
-        ),
-        head
+  Effect.flatMap(openSpan(post.url), (span) => Effect.flatMap(Effect.scope, (scope) => sendIn(scope, post, span)))
+
+const sendIn = (
+  scope: Scope.Scope,
+  post: StreamedPost,
+  span: Tracer.AnySpan | undefined
+): Effect.Effect<StreamedResponse, ExchangeFailed> =>
+  Effect.suspend(() => {
+    const sent = send(post, span)
+    const head = Effect.async<StreamedResponse, ExchangeFailed>((resume) => {
+      const { beginsAfterHead = false, headTimeout } = post
+      const cancel = headTimeout?.timers.schedule(headTimeout.after, () =>
+        resume(Effect.fail(new ExchangeFailed({ cause: new Error("No response in time"), hasTimedOut: true })))
       )
+      const fail = (cause: Error) => {
+        cancel?.()
+        // The agent has dropped the connection, so repetitions end at a new one.
+        const isRepeatable = beginsAfterHead && sent.reusedSocket
+        resume(isRepeatable ? sendIn(scope, post, span) : Effect.fail(new ExchangeFailed({ cause })))
+      }
+      sent
+        .on("error", fail)
+        // The only event of a response that switches protocols.
+        .once("close", () => fail(new Error("The connection was lost")))
+        .once("response", (response) => {
+          cancel?.()
+          const status = response.statusCode ?? 0
+          if (span?._tag === "Span" && span.kind === "client") span.attribute("http.response.status_code", status)
+          resume(Effect.succeed({ status, bytes: readBody(response) }))
+        })
+        .end(post.body)
     })
-  )
+    return Effect.zipRight(
+      Scope.addFinalizer(
+        scope,
+        Effect.sync(() => sent.destroy())
+      ),
+      head
+    )
+  })
 
 export class BodyOversized extends Data.TaggedError("BodyOversized")<object> {}
 

@@ -1,5 +1,5 @@
 import { ReceivedTurnEvent } from "@berth/api/instances/AgentManagerApi"
-import { postForStream } from "@berth/api/runtime/RuntimeExchange"
+import { makeKeepingAgent, postForStream } from "@berth/api/runtime/RuntimeExchange"
 import { readRuntimeSource } from "@berth/api/runtime/RuntimeStream"
 import { mapChunkFailure } from "@berth/domain/ai/streams/ChunkSource"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -53,9 +53,10 @@ const endAtFailure = makeStage<Received, TurnEvent, TurnFailed | InstanceUnavail
 
 /** Agent manager of the backend process, over the backend API. */
 export const layer = (options: BackendClientOptions) =>
-  Layer.effect(
+  Layer.scoped(
     AgentManager,
     Effect.gen(function* () {
+      const agent = yield* makeKeepingAgent
       const { api } = yield* makeBackendClient(options)
       const manager = api.agentManager
 
@@ -81,7 +82,9 @@ export const layer = (options: BackendClientOptions) =>
               authorization: `Bearer ${Redacted.value(options.internalApiKey)}`,
               ...(yield* callerHeaders)
             },
-            body: JSON.stringify(turn)
+            body: JSON.stringify(turn),
+            agent,
+            beginsAfterHead: true
           }).pipe(
             Effect.catchTag("ExchangeFailed", ({ cause }) => logAndFail(String(cause), unreachable)),
             Effect.timeoutFail({ duration: idleTimeout, onTimeout: () => idle })

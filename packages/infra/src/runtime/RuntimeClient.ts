@@ -142,6 +142,7 @@ export const make = (anyClient: HttpClient.HttpClient, timers = makeIdleTimeouts
           headers: { authorization: `Bearer ${Redacted.value(token)}` },
           body: encodeTurn(turn),
           agent: turnAgent,
+          beginsAfterHead: true,
           headTimeout: { timers: shared, after: headTimeout }
         })
       ).pipe(

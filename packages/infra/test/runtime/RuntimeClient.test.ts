@@ -154,3 +154,28 @@ it.scopedLive("RuntimeClient.turn uses the connection of a turn that was read to
     assert.strictEqual(sockets[3], sockets[2])
   }).pipe(Effect.provide(live))
 )
+
+it.scopedLive("RuntimeClient.turn is sent again when its kept connection ends without a response, and only then", () =>
+  Effect.gen(function* () {
+    const ended = new Set<unknown>()
+    let isEnding = false
+    const done: TurnEvent = { type: "done", reply: "a", model: "m" }
+    let received = 0
+    const { client, runtime } = yield* clientOf((response) => {
+      received += 1
+      const { socket } = response
+      if (isEnding || ended.has(socket)) return socket?.destroy()
+      ended.add(socket)
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(encodeTypedSseEvent(done))
+    })
+    const send = Effect.scoped(
+      Effect.flatMap(client.turn(runtime, turn), (events) => forEachBatch(events, () => undefined))
+    )
+    yield* send
+    yield* send
+    assert.strictEqual(received, 3)
+    isEnding = true
+    assert.strictEqual((yield* Effect.flip(send))._tag, "RuntimeUnresponsive")
+    assert.strictEqual(received, 5)
+  }).pipe(Effect.provide(live))
+)

@@ -4,13 +4,12 @@ import {
   RuntimeModelRequest,
   turnBudgetExhaustedStatus
 } from "@berth/api/runtime/RuntimeContract"
-import { type ExchangeFailed, keptConnections, postForStream, readBodyText } from "@berth/api/runtime/RuntimeExchange"
+import { type ExchangeFailed, makeKeepingAgent, postForStream, readBodyText } from "@berth/api/runtime/RuntimeExchange"
 import { readRuntimeSource, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
 import { withScopedSpan } from "@berth/domain/shared/SpanExport"
 import { makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
 import { mapChunkFailure } from "@berth/domain/ai/streams/ChunkSource"
 import { Duration, Effect, Layer, Redacted, Schema } from "effect"
-import { Agent } from "node:http"
 import { type BackendAccess, readRefusal } from "../Backend.ts"
 import { ModelCallFailed, ModelClient } from "./ModelClient.ts"
 
@@ -30,7 +29,7 @@ export const layer = ({
 }: BackendModelClientOptions) =>
   Layer.scoped(
     ModelClient,
-    Effect.map(Effect.all([makeIdleTimeouts, makeAgent]), ([timers, agent]) => {
+    Effect.map(Effect.all([makeIdleTimeouts, makeKeepingAgent]), ([timers, agent]) => {
       const readAnswer = readRuntimeSource(RuntimeModelEvent, {
         idle: idleTimeout,
         total: answerTimeout,
@@ -83,11 +82,6 @@ export const layer = ({
       })
     })
   )
-
-const makeAgent = Effect.acquireRelease(
-  Effect.sync(() => new Agent(keptConnections)),
-  (agent) => Effect.sync(() => agent.destroy())
-)
 
 const encodeRequest = Schema.encodeSync(Schema.parseJson(RuntimeModelRequest))
 

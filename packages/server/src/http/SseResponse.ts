@@ -29,6 +29,9 @@ const currentResponse = Effect.flatMap(
   })
 )
 
+/** Sends the response head, which otherwise waits for the first event. */
+export const sendHead = Effect.map(currentResponse, (response) => response.flushHeaders())
+
 const awaitDrain = (response: ServerResponse) =>
   Effect.async<void>((resume) => {
     const onDrain = () => resume(Effect.void)

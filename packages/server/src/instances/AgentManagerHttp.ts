@@ -4,7 +4,7 @@ import { AgentManager, type ManagedTurnFailure } from "@berth/domain/instances/A
 import { readerFromSource } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
-import { respondEvents } from "../http/SseResponse.ts"
+import { respondEvents, sendHead } from "../http/SseResponse.ts"
 
 export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers) =>
   Effect.map(AgentManager, (manager) =>
@@ -25,7 +25,8 @@ export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers)
       .handle("chat", ({ path, payload }) =>
         Effect.succeed(
           respondEvents<ManagedTurnEvent, ManagedTurnFailure>(
-            manager.chat(path.userId, payload).pipe(
+            // The head precedes the turn, so that a request without a response can be repeated.
+            Effect.zipRight(sendHead, manager.chat(path.userId, payload)).pipe(
               Effect.map(readerFromSource),
               Effect.catchAll((failure) => Effect.succeed(Effect.fail(failure)))
             ),
