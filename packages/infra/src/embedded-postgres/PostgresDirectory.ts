@@ -44,15 +44,15 @@ const isRoot = () => process.getuid?.() === 0
 /**
  * Creates the directory. Its path contains no links, since the path on the command line identifies a running server.
  */
-export const make = Effect.fn("PostgresDirectory.make")(function* (directory: string) {
-  return yield* Effect.tryPromise({
+export const make = Effect.fn("PostgresDirectory.make")((directory: string) =>
+  Effect.tryPromise({
     try: async () => {
       await makePassableDirectory(directory)
       return postgresDirectoryAt(await realpath(directory))
     },
     catch: toStartFailed(`making ${directory}`)
   })
-})
+)
 
 /** Returns the real path of the data directory; none before the first start. */
 export const findCluster = (home: PostgresDirectory): Effect.Effect<Option.Option<string>> =>

@@ -2,7 +2,6 @@ import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Schema } from "effect"
 import { formatGauge } from "../telemetry/PrometheusFormat.ts"
-import { decodeSingleRow } from "./Rows.ts"
 
 const Counts = Schema.Record({ key: Schema.String, value: Schema.Number })
 const Figures = Schema.Struct({
@@ -45,7 +44,7 @@ export const make: Effect.Effect<Effect.Effect<string>, never, SqlClient> = Effe
          from (select status, count(*) from instances group by status) as by_status) as instances,
         count(*)::int as waiting_rows,
         coalesce(greatest(extract(epoch from ${now}::timestamptz - min(created_at)), 0), 0)::float8 as lag_seconds
-      from outbox where published_at is null`.pipe(decodeSingleRow(Figures))
+      from outbox where published_at is null`.pipe(Effect.flatMap(Schema.decodeUnknown(Schema.Tuple(Figures))))
   }).pipe(Effect.withTracerEnabled(false))
   // The wait for a pool connection is uninterruptible, and an interrupted reader must not interrupt the read for the
   // next one.
@@ -53,7 +52,7 @@ export const make: Effect.Effect<Effect.Effect<string>, never, SqlClient> = Effe
     Effect.disconnect,
     Effect.timeout(readTimeout),
     Effect.interruptible,
-    Effect.map(formatFigures),
+    Effect.map(([figures]) => formatFigures(figures)),
     Effect.catchAll((error) => Effect.as(Effect.logWarning("Figures of the database not read", error), "")),
     Effect.uninterruptible
   )

@@ -3,7 +3,7 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { Statement } from "@effect/sql/Statement"
 import { Context, Duration, Effect, Layer } from "effect"
-import { countAffectedRows } from "./Rows.ts"
+import { affectsRow, execute } from "./Rows.ts"
 import { makeWakeups, type Wakeups } from "./Wakeups.ts"
 
 const channel = "berth_leases"
@@ -29,7 +29,6 @@ export const makeLeaseTable = (table: string, columns: { readonly key: string; r
     /** Condition of every write under a lease: the claim is the latest and the work is not complete. */
     const isHeld = ({ claimId, key }: HeldLease) =>
       sql`${sql(columns.key)} = ${key} and claim_id = ${claimId} and ${sql(columns.completed)} is null`
-    const hasChanged = (statement: Statement<unknown>) => Effect.map(countAffectedRows(statement), (rows) => rows === 1)
     const name = (key: string) => `${table} ${key}`
 
     return {
@@ -37,10 +36,10 @@ export const makeLeaseTable = (table: string, columns: { readonly key: string; r
       isHeld,
       /** Extends the lease; false if the claim is lost. */
       renew: (lease: HeldLease) =>
-        Effect.orDie(hasChanged(sql`update ${sql(table)} set lease_until = ${leased} where ${isHeld(lease)}`)),
+        affectsRow(sql`update ${sql(table)} set lease_until = ${leased} where ${isHeld(lease)}`),
       /** Runs the statement that completes or releases a lease, then wakes its waiters. False if it changed no row. */
       end: (lease: HeldLease, statement: Statement<unknown>) =>
-        Effect.orDie(Effect.zipLeft(hasChanged(statement), sql`select pg_notify(${channel}, ${name(lease.key)})`)),
+        Effect.zipLeft(affectsRow(statement), execute(sql`select pg_notify(${channel}, ${name(lease.key)})`)),
       subscribe: (key: string): LeaseSubscription => wakeups.subscribe(name(key), pollInterval)
     }
   })

@@ -23,16 +23,19 @@ const unreadable = (error: ParseResult.ParseError) =>
   })
 
 /**
- * Decodes every row of a statement; an invalid row is a defect. Row by row, since the parser of a schema is cached by
- * the identity of the schema, and an array schema would be created anew for each statement.
+ * Decodes every row of a statement; an error of the database or an invalid row is a defect. Row by row, since the parser
+ * of a schema is cached by the identity of the schema, and an array schema would be created anew for each statement.
  */
 const decodeEach = <A, I, B>(schema: Schema.Schema<A, I>, select: (rows: ReadonlyArray<A>) => B) => {
   const decodeRow = Schema.decodeUnknownEither(schema)
   // Hot path: one operation per statement.
-  return (statement: Statement): Effect.Effect<B, SqlError> =>
-    Effect.flatMap(statement, (rows) => {
-      const decoded = Either.all(rows.map((row) => decodeRow(row)))
-      return Either.isRight(decoded) ? Effect.succeed(select(decoded.right)) : Effect.die(unreadable(decoded.left))
+  return (statement: Statement): Effect.Effect<B> =>
+    Effect.matchEffect(statement, {
+      onFailure: Effect.die,
+      onSuccess: (rows) => {
+        const decoded = Either.all(rows.map((row) => decodeRow(row)))
+        return Either.isRight(decoded) ? Effect.succeed(select(decoded.right)) : Effect.die(unreadable(decoded.left))
+      }
     })
 }
 
@@ -42,20 +45,31 @@ export const decodeFirstRow = <A, I>(schema: Schema.Schema<A, I>) => decodeEach(
 
 export const decodeSingleRow = <A, I>(schema: Schema.Schema<A, I>) => {
   const decode = decodeFirstRow(schema)
-  return (statement: Statement): Effect.Effect<A, SqlError> =>
+  return (statement: Statement): Effect.Effect<A> =>
     Effect.flatMap(
       decode(statement),
       Option.match({ onNone: () => Effect.die(new RowMissing()), onSome: Effect.succeed })
     )
 }
 
+/** Runs a statement; an error of the database is a defect. */
+export const execute = (statement: Statement): Effect.Effect<void> =>
+  Effect.matchEffect(statement, { onFailure: Effect.die, onSuccess: () => Effect.void })
+
 const Outcome = Schema.Struct({ rowCount: Schema.NullOr(Schema.Number) })
 
-/** Returns the number of rows that a statement wrote. */
-export const countAffectedRows = (statement: {
+interface Write {
   readonly raw: Effect.Effect<unknown, SqlError>
-}): Effect.Effect<number, SqlError> =>
+}
+
+/** Returns the number of rows that a statement wrote; an error of the database is a defect. */
+export const countAffectedRows = (statement: Write): Effect.Effect<number> =>
   statement.raw.pipe(
-    Effect.flatMap((result) => Effect.orDie(Schema.decodeUnknown(Outcome)(result))),
-    Effect.map((outcome) => outcome.rowCount ?? 0)
+    Effect.flatMap(Schema.decodeUnknown(Outcome)),
+    Effect.map((outcome) => outcome.rowCount ?? 0),
+    Effect.orDie
   )
+
+/** Whether a statement wrote a row; an error of the database is a defect. */
+export const affectsRow = (statement: Write): Effect.Effect<boolean> =>
+  Effect.map(countAffectedRows(statement), (rows) => rows > 0)

@@ -31,7 +31,7 @@ export const countSealedValues = Effect.gen(function* () {
     )
   )
   return counts.flat()
-}).pipe(Effect.orDie, Effect.withSpan("SecretResealing.count"))
+}).pipe(Effect.withSpan("SecretResealing.count"))
 
 /**
  * Reseals the values of a column that were sealed by another key; returns the number of values that cannot be opened.
@@ -95,6 +95,5 @@ const resealColumn = (column: SealedColumn, keyId: string) =>
 export const resealSecrets = (keyId: string) =>
   Effect.forEach(sealedColumns, (column) => resealColumn(column, keyId)).pipe(
     Effect.map((results) => results.reduce((sum, { unreadable }) => sum + unreadable, 0)),
-    Effect.orDie,
     Effect.withSpan("SecretResealing.reseal")
   )

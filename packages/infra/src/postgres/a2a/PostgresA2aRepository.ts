@@ -7,7 +7,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 const SettingsRow = Schema.Struct({ allow: Schema.Array(Schema.String), skills: Schema.Array(Schema.String) })
@@ -63,45 +63,36 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
         m.created_at, m.ended_at, sender.owner_id <> receiver.owner_id as is_foreign
       from a2a_messages m join agents receiver on receiver.id = to_agent join agents sender on sender.id = from_agent`
     const findMessage = (where: Fragment) =>
-      sql`${findMessages} where ${where}`.pipe(
-        decodeFirstRow(MessageRow),
-        Effect.orDie,
-        Effect.map(Option.map(toMessage))
-      )
+      sql`${findMessages} where ${where}`.pipe(decodeFirstRow(MessageRow), Effect.map(Option.map(toMessage)))
     return A2aRepository.of({
       readSettings: Effect.fn("A2aRepository.readSettings")(function* (agentId: AgentId) {
         const row = yield* sql`select allow, skills from a2a_settings where agent_id = ${agentId}`.pipe(
-          decodeFirstRow(SettingsRow),
-          Effect.orDie
+          decodeFirstRow(SettingsRow)
         )
         return Option.getOrElse(row, (): A2aSettings => ({ allow: [], skills: [] }))
       }),
-      writeSettings: Effect.fn("A2aRepository.writeSettings")(function* (
-        agentId: AgentId,
-        { allow, skills }: Partial<A2aSettings>
-      ) {
-        yield* sql`
+      writeSettings: Effect.fn("A2aRepository.writeSettings")(
+        (agentId: AgentId, { allow, skills }: Partial<A2aSettings>) =>
+          execute(sql`
           insert into a2a_settings ${sql.insert({
             agentId,
             allow: (allow ?? []).map(toStorableText),
             skills: (skills ?? []).map(toStorableText)
           })}
           on conflict (agent_id) do update set
-            ${allow === undefined ? sql`skills = excluded.skills` : sql`allow = excluded.allow`}`.pipe(Effect.orDie)
-      }),
-      removeSettings: Effect.fn("A2aRepository.removeSettings")(function* (ownerId: UserId) {
-        yield* sql`
-          delete from a2a_settings using agents where agents.id = a2a_settings.agent_id and owner_id = ${ownerId}`.pipe(
-          Effect.orDie
-        )
-      }),
-      listReachable: Effect.fn("A2aRepository.listReachable")(function* (agentId: AgentId, ownerId: UserId) {
-        return yield* sql`
+            ${allow === undefined ? sql`skills = excluded.skills` : sql`allow = excluded.allow`}`)
+      ),
+      removeSettings: Effect.fn("A2aRepository.removeSettings")((ownerId: UserId) =>
+        execute(sql`
+          delete from a2a_settings using agents where agents.id = a2a_settings.agent_id and owner_id = ${ownerId}`)
+      ),
+      listReachable: Effect.fn("A2aRepository.listReachable")((agentId: AgentId, ownerId: UserId) =>
+        sql`
           select id, name, owner_id = ${ownerId} as is_own, coalesce(skills, '{}') as skills
           from agents left join a2a_settings on a2a_settings.agent_id = agents.id
           where id <> ${agentId} and (owner_id = ${ownerId} or allow && array[${agentId}, ${ownerId}]::text[])
-          order by is_own desc, name, id limit 100`.pipe(decodeRows(ReachableRow), Effect.orDie)
-      }),
+          order by is_own desc, name, id limit 100`.pipe(decodeRows(ReachableRow))
+      ),
       insert: Effect.fn("A2aRepository.insert")(function* (
         id: A2aMessageId,
         { chain, chainId, envelope, expiresAt, parentTurn }: Parameters<A2aRepository["Type"]["insert"]>[1],
@@ -144,21 +135,19 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
         })}`
         return "accepted" satisfies A2aAcceptance
       }, Effect.orDie),
-      setBudget: Effect.fn("A2aRepository.setBudget")(function* (id: A2aMessageId, units: Units) {
-        yield* sql`update a2a_messages set budget_units = ${units} where id = ${id}`.pipe(Effect.orDie)
-      }),
-      find: Effect.fn("A2aRepository.find")(function* (id: A2aMessageId) {
-        return yield* findMessage(sql`m.id = ${toStorableText(id)}`)
-      }),
-      findAnswered: Effect.fn("A2aRepository.findAnswered")(function* (agentId: AgentId) {
-        return yield* findMessage(sql`
+      setBudget: Effect.fn("A2aRepository.setBudget")((id: A2aMessageId, units: Units) =>
+        execute(sql`update a2a_messages set budget_units = ${units} where id = ${id}`)
+      ),
+      find: Effect.fn("A2aRepository.find")((id: A2aMessageId) => findMessage(sql`m.id = ${toStorableText(id)}`)),
+      findAnswered: Effect.fn("A2aRepository.findAnswered")((agentId: AgentId) =>
+        findMessage(sql`
           to_agent = ${agentId} and m.status = 'waiting'
             and exists (select from turns where turns.id = 'msg_' || substr(m.id, 5) and turns.agent_id = to_agent)
           order by depth desc, m.id limit 1`)
-      }),
-      findSent: Effect.fn("A2aRepository.findSent")(function* (from: AgentId, messageId: string) {
-        return yield* findMessage(sql`from_agent = ${from} and message_id = ${toStorableText(messageId)}`)
-      }),
+      ),
+      findSent: Effect.fn("A2aRepository.findSent")((from: AgentId, messageId: string) =>
+        findMessage(sql`from_agent = ${from} and message_id = ${toStorableText(messageId)}`)
+      ),
       list: Effect.fn("A2aRepository.list")(function* (
         agentId: AgentId,
         { limit, offset }: { readonly limit: number; readonly offset: number }
@@ -166,21 +155,19 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
         const isOf = sql`(from_agent = ${agentId} or to_agent = ${agentId})`
         const rows = yield* sql`
           ${findMessages} where ${isOf} order by m.created_at desc, m.id desc limit ${limit} offset ${offset}`.pipe(
-          decodeRows(MessageRow),
-          Effect.orDie
+          decodeRows(MessageRow)
         )
         const { total } = yield* sql`select count(*)::int as total from a2a_messages where ${isOf}`.pipe(
-          decodeSingleRow(Total),
-          Effect.orDie
+          decodeSingleRow(Total)
         )
         return { messages: rows.map(toMessage), total }
       }),
-      findInProgress: Effect.fn("A2aRepository.findInProgress")(function* (id: A2aMessageId) {
-        return yield* sql`
+      findInProgress: Effect.fn("A2aRepository.findInProgress")((id: A2aMessageId) =>
+        sql`
           select m.id, m.envelope, m.expires_at, m.budget_units, receiver.owner_id, receiver.status as agent_status, sender.name as sender_name
           from a2a_messages m join agents receiver on receiver.id = m.to_agent join agents sender on sender.id = m.from_agent
-          where m.id = ${id} and m.status = 'waiting'`.pipe(decodeFirstRow(StartedRow), Effect.orDie)
-      }),
+          where m.id = ${id} and m.status = 'waiting'`.pipe(decodeFirstRow(StartedRow))
+      ),
       finish: Effect.fn("A2aRepository.finish")(function* (
         id: A2aMessageId,
         end: { readonly status: A2aStatus; readonly reply: string | null; readonly reason: string | null }
@@ -199,10 +186,7 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
               from a2a_messages sent where sent.parent_turn = 'msg_' || substr(m.id, 5)
             )
           where id = ${id} and status = 'waiting'
-          returning parent_turn, greatest(0, budget_units - used_units) as rest`.pipe(
-          decodeFirstRow(EndedRow),
-          Effect.orDie
-        )
+          returning parent_turn, greatest(0, budget_units - used_units) as rest`.pipe(decodeFirstRow(EndedRow))
         return Option.map(ended, ({ parentTurn, rest }) =>
           parentTurn === null || rest === null ? Option.none() : Option.some({ parentTurn, units: rest })
         )
@@ -212,14 +196,11 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
         order by created_at limit 1000`.pipe(
         decodeRows(LostRow),
         Effect.map(Array.map(({ id }) => id)),
-        Effect.orDie,
         Effect.withSpan("A2aRepository.listLost")
       ),
-      prune: Effect.fn("A2aRepository.prune")(function* (before: DateTime.Utc) {
-        return yield* countAffectedRows(sql`delete from a2a_messages where ended_at < ${DateTime.toDate(before)}`).pipe(
-          Effect.orDie
-        )
-      })
+      prune: Effect.fn("A2aRepository.prune")((before: DateTime.Utc) =>
+        countAffectedRows(sql`delete from a2a_messages where ended_at < ${DateTime.toDate(before)}`)
+      )
     })
   })
 )

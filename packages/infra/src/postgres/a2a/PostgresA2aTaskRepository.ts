@@ -11,7 +11,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 export const TaskRow = Schema.Struct({
@@ -76,21 +76,13 @@ export const layer: Layer.Layer<A2aTaskRepository, never, SqlClient> = Layer.eff
           )`
         return "stored" as const
       }, Effect.orDie),
-      find: Effect.fn("A2aTaskRepository.find")(function* (scope: TaskScope, id: A2aTaskId) {
-        return yield* sql`${selectTasks(sql)} where t.id = ${toStorableText(id)} and ${isOf(scope)}`.pipe(
-          decodeFirstRow(TaskRow),
-          Effect.orDie
-        )
-      }),
-      findByMessage: Effect.fn("A2aTaskRepository.findByMessage")(function* (
-        scope: TaskScope,
-        message: Pick<A2aTask, "clientMessageId" | "content">
-      ) {
-        return yield* sql`${selectTasks(sql)} where ${isOf(scope)} and ${isMessage(message)}`.pipe(
-          decodeFirstRow(TaskRow),
-          Effect.orDie
-        )
-      }),
+      find: Effect.fn("A2aTaskRepository.find")((scope: TaskScope, id: A2aTaskId) =>
+        sql`${selectTasks(sql)} where t.id = ${toStorableText(id)} and ${isOf(scope)}`.pipe(decodeFirstRow(TaskRow))
+      ),
+      findByMessage: Effect.fn("A2aTaskRepository.findByMessage")(
+        (scope: TaskScope, message: Pick<A2aTask, "clientMessageId" | "content">) =>
+          sql`${selectTasks(sql)} where ${isOf(scope)} and ${isMessage(message)}`.pipe(decodeFirstRow(TaskRow))
+      ),
       list: Effect.fn("A2aTaskRepository.list")(function* (scope: TaskScope, filter: TaskFilter) {
         const { after, contextId, limit, since, state } = filter
         const matches = sql.and([
@@ -111,23 +103,22 @@ export const layer: Layer.Layer<A2aTaskRepository, never, SqlClient> = Layer.eff
           decodeSingleRow(Total)
         )
         return { tasks, total }
-      }, Effect.orDie),
-      requestCancel: Effect.fn("A2aTaskRepository.requestCancel")(function* (id: A2aTaskId) {
-        const requested = yield* countAffectedRows(sql`
+      }),
+      requestCancel: Effect.fn("A2aTaskRepository.requestCancel")((id: A2aTaskId) =>
+        affectsRow(sql`
           update a2a_tasks set cancel_requested_at = coalesce(cancel_requested_at, now())
           where id = ${id} and state = 'working'`)
-        return requested === 1
-      }, Effect.orDie),
+      ),
       isCancelRequested: Effect.fn("A2aTaskRepository.isCancelRequested")(function* (id: A2aTaskId) {
         const { isRequested } = yield* sql`
           select exists (select from a2a_tasks where id = ${id} and cancel_requested_at is not null) as is_requested`.pipe(
           decodeSingleRow(Flag)
         )
         return isRequested
-      }, Effect.orDie),
-      prune: Effect.fn("A2aTaskRepository.prune")(function* (before: DateTime.Utc) {
-        return yield* countAffectedRows(sql`delete from a2a_tasks where ended_at < ${DateTime.toDate(before)}`)
-      }, Effect.orDie)
+      }),
+      prune: Effect.fn("A2aTaskRepository.prune")((before: DateTime.Utc) =>
+        countAffectedRows(sql`delete from a2a_tasks where ended_at < ${DateTime.toDate(before)}`)
+      )
     })
   })
 )

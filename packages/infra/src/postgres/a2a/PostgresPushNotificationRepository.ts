@@ -5,7 +5,7 @@ import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { selectTasks, TaskRow } from "./PostgresA2aTaskRepository.ts"
 
@@ -127,11 +127,10 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
           where task_id = ${taskId} and id = ${toStorableText(id)}`.pipe(decodeFirstRow(NotificationRow))
         return yield* Effect.transposeMapOption(row, open)
       }, Effect.orDie),
-      remove: Effect.fn("PushNotificationRepository.remove")(function* (taskId: A2aTaskId, id: string) {
-        const removed = yield* countAffectedRows(sql`
+      remove: Effect.fn("PushNotificationRepository.remove")((taskId: A2aTaskId, id: string) =>
+        affectsRow(sql`
           delete from a2a_push_notifications where task_id = ${taskId} and id = ${toStorableText(id)}`)
-        return removed === 1
-      }, Effect.orDie),
+      ),
       claim: Effect.fn("PushNotificationRepository.claim")(function* (
         limits: { readonly total: number; readonly perCaller: number },
         now: DateTime.Utc,
@@ -191,25 +190,23 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
         )
         return found.flatMap(Option.toArray)
       }, Effect.orDie),
-      findAccess: Effect.fn("PushNotificationRepository.findAccess")(function* ({
-        agentId,
-        callerId
-      }: Pick<A2aTask, "agentId" | "callerId">) {
-        return yield* sql`
+      findAccess: Effect.fn("PushNotificationRepository.findAccess")(
+        ({ agentId, callerId }: Pick<A2aTask, "agentId" | "callerId">) =>
+          sql`
           select agents.owner_id, coalesce(allow, '{}') as allow,
             array(select own.id from agents own where own.owner_id = caller.id) as caller_agent_ids
           from agents join users owner on owner.id = agents.owner_id join users caller on caller.id = ${callerId}
           left join a2a_settings on a2a_settings.agent_id = agents.id
           where agents.id = ${agentId} and owner.suspended_at is null and caller.suspended_at is null`.pipe(
-          decodeFirstRow(AccessRow),
-          Effect.map(
-            Option.map(({ allow, callerAgentIds, ownerId }) => ({
-              receiver: { ownerId, allow },
-              sender: { ownerId: callerId, agentIds: callerAgentIds }
-            }))
+            decodeFirstRow(AccessRow),
+            Effect.map(
+              Option.map(({ allow, callerAgentIds, ownerId }) => ({
+                receiver: { ownerId, allow },
+                sender: { ownerId: callerId, agentIds: callerAgentIds }
+              }))
+            )
           )
-        )
-      }, Effect.orDie),
+      ),
       record: Effect.fn("PushNotificationRepository.record")(
         ({ attempt, claimedUntil, notification: { id, taskId } }: ClaimedPush, how: PushEnd) =>
           end({ taskId, id, attempt, claimedUntil }, how),

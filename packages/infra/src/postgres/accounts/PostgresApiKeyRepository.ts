@@ -6,7 +6,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { makeBatchWriter } from "../BatchWriter.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow, listColumns } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute, listColumns } from "../Rows.ts"
 import { toUser, UserRow } from "../shared/UserRow.ts"
 import { toStorableText } from "../StorableText.ts"
 
@@ -79,27 +79,26 @@ export const layer: Layer.Layer<ApiKeyRepository, never, SqlClient> = Layer.scop
     })
 
     return ApiKeyRepository.of({
-      insert: Effect.fn("ApiKeyRepository.insert")(function* (key: ApiKey, keyHash: string) {
-        yield* sql`insert into api_keys ${sql.insert({
-          id: key.id,
-          userId: key.userId,
-          name: toStorableText(key.name),
-          keyHash,
-          hint: key.hint,
-          scopes: key.scopes,
-          createdAt: DateTime.toDate(key.createdAt),
-          expiresAt: toDateOrNull(key.expiresAt),
-          lastUsedAt: toDateOrNull(key.lastUsedAt)
-        })}`.pipe(Effect.orDie)
-      }),
+      insert: Effect.fn("ApiKeyRepository.insert")((key: ApiKey, keyHash: string) =>
+        execute(
+          sql`insert into api_keys ${sql.insert({
+            id: key.id,
+            userId: key.userId,
+            name: toStorableText(key.name),
+            keyHash,
+            hint: key.hint,
+            scopes: key.scopes,
+            createdAt: DateTime.toDate(key.createdAt),
+            expiresAt: toDateOrNull(key.expiresAt),
+            lastUsedAt: toDateOrNull(key.lastUsedAt)
+          })}`
+        )
+      ),
       findByHash: Effect.fn("ApiKeyRepository.findByHash")(function* (keyHash: string) {
         // Hot path: runs for every request with a key.
         const row = yield* sql`${sql.literal(preparedMark)}
           select ${sql.literal(columns)} from api_keys join users on users.id = api_keys.user_id
-          where api_keys.key_hash = ${keyHash} and users.suspended_at is null`.pipe(
-          decodeFirstRow(KeyWithUser),
-          Effect.orDie
-        )
+          where api_keys.key_hash = ${keyHash} and users.suspended_at is null`.pipe(decodeFirstRow(KeyWithUser))
         return Option.map(row, withUser)
       }),
       findActiveIds: Effect.fn("ApiKeyRepository.findActiveIds")(function* (
@@ -110,21 +109,18 @@ export const layer: Layer.Layer<ApiKeyRepository, never, SqlClient> = Layer.scop
         const rows = yield* sql`
           select api_keys.id from api_keys join users on users.id = api_keys.user_id
           where ${sql.in("api_keys.id", ids)} and suspended_at is null
-            and (expires_at is null or expires_at > ${DateTime.toDate(now)})`.pipe(decodeRows(Active), Effect.orDie)
+            and (expires_at is null or expires_at > ${DateTime.toDate(now)})`.pipe(decodeRows(Active))
         return new Set(rows.map(({ id }) => id))
       }),
-      listByUser: Effect.fn("ApiKeyRepository.listByUser")(function* (
-        userId: UserId,
-        { limit, offset }: { readonly limit: number; readonly offset: number }
-      ) {
-        return yield* sql`
+      listByUser: Effect.fn("ApiKeyRepository.listByUser")(
+        (userId: UserId, { limit, offset }: { readonly limit: number; readonly offset: number }) =>
+          sql`
           select * from api_keys where user_id = ${userId}
-          order by created_at desc, id desc limit ${limit} offset ${offset}`.pipe(decodeRows(ApiKeyRow), Effect.orDie)
-      }),
+          order by created_at desc, id desc limit ${limit} offset ${offset}`.pipe(decodeRows(ApiKeyRow))
+      ),
       countByUser: Effect.fn("ApiKeyRepository.countByUser")(function* (userId: UserId) {
         const { count } = yield* sql`select count(*)::int as count from api_keys where user_id = ${userId}`.pipe(
-          decodeSingleRow(Count),
-          Effect.orDie
+          decodeSingleRow(Count)
         )
         return count
       }),
@@ -132,17 +128,12 @@ export const layer: Layer.Layer<ApiKeyRepository, never, SqlClient> = Layer.scop
         Effect.sync(() => {
           if (!uses.holds((use) => use.id === id)) uses.add({ id, used_at: DateTime.formatIso(at) })
         }),
-      removeOwned: Effect.fn("ApiKeyRepository.removeOwned")(function* (userId: UserId, id: ApiKeyId) {
-        const removed = yield* countAffectedRows(
-          sql`delete from api_keys where id = ${toStorableText(id)} and user_id = ${userId}`
-        ).pipe(Effect.orDie)
-        return removed === 1
-      }),
-      removeSince: Effect.fn("ApiKeyRepository.removeSince")(function* (userId: UserId, since: DateTime.Utc) {
-        yield* sql`delete from api_keys where user_id = ${userId} and created_at >= ${DateTime.toDate(since)}`.pipe(
-          Effect.orDie
-        )
-      })
+      removeOwned: Effect.fn("ApiKeyRepository.removeOwned")((userId: UserId, id: ApiKeyId) =>
+        affectsRow(sql`delete from api_keys where id = ${toStorableText(id)} and user_id = ${userId}`)
+      ),
+      removeSince: Effect.fn("ApiKeyRepository.removeSince")((userId: UserId, since: DateTime.Utc) =>
+        execute(sql`delete from api_keys where user_id = ${userId} and created_at >= ${DateTime.toDate(since)}`)
+      )
     })
   })
 )

@@ -3,7 +3,7 @@ import type { MailedToken, MailedTokenPurpose } from "@berth/domain/accounts/mai
 import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
+import { countAffectedRows, decodeFirstRow, execute } from "../Rows.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
 const FoundRow = Schema.Struct({ userId: UserId, email: Email })
@@ -29,39 +29,29 @@ export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer
         expiresAt: DateTime.Utc
       ) {
         const onlyLater = sql`where known.request_id < excluded.request_id returning known.user_id, known.email`
-        const written = yield* upsert(token, expiresAt, onlyLater).pipe(decodeFirstRow(FoundRow), Effect.orDie)
+        const written = yield* upsert(token, expiresAt, onlyLater).pipe(decodeFirstRow(FoundRow))
         return Option.isSome(written)
       }),
-      find: Effect.fn("MailedTokenRepository.find")(function* (
-        purpose: MailedTokenPurpose,
-        tokenHash: string,
-        now: DateTime.Utc
-      ) {
-        return yield* sql`
+      find: Effect.fn("MailedTokenRepository.find")(
+        (purpose: MailedTokenPurpose, tokenHash: string, now: DateTime.Utc) =>
+          sql`
           select user_id, email, expires_at from mailed_tokens where token_hash = ${tokenHash} and ${isLive(purpose, now)}`.pipe(
-          decodeFirstRow(LiveRow),
-          Effect.orDie
-        )
-      }),
-      findByUser: Effect.fn("MailedTokenRepository.findByUser")(function* (
-        purpose: MailedTokenPurpose,
-        userId: UserId,
-        now: DateTime.Utc
-      ) {
-        return yield* sql`
+            decodeFirstRow(LiveRow)
+          )
+      ),
+      findByUser: Effect.fn("MailedTokenRepository.findByUser")(
+        (purpose: MailedTokenPurpose, userId: UserId, now: DateTime.Utc) =>
+          sql`
           select user_id, email from mailed_tokens
-          where user_id = ${userId} and ${isLive(purpose, now)}`.pipe(decodeFirstRow(FoundRow), Effect.orDie)
-      }),
-      findByEmail: Effect.fn("MailedTokenRepository.findByEmail")(function* (
-        purpose: MailedTokenPurpose,
-        email: Email,
-        now: DateTime.Utc
-      ) {
-        return yield* sql`
+          where user_id = ${userId} and ${isLive(purpose, now)}`.pipe(decodeFirstRow(FoundRow))
+      ),
+      findByEmail: Effect.fn("MailedTokenRepository.findByEmail")(
+        (purpose: MailedTokenPurpose, email: Email, now: DateTime.Utc) =>
+          sql`
           select user_id, email from mailed_tokens
           where lower(email) = lower(${email}) and ${isLive(purpose, now)}
-          order by request_id limit 1`.pipe(decodeFirstRow(FoundRow), Effect.orDie)
-      }),
+          order by request_id limit 1`.pipe(decodeFirstRow(FoundRow))
+      ),
       consume: Effect.fn("MailedTokenRepository.consume")(function* (
         purpose: MailedTokenPurpose,
         tokenHash: string,
@@ -70,19 +60,17 @@ export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer
         // A concurrent update re-evaluates the condition after the lock wait, so only the first one matches.
         return yield* sql`
           update mailed_tokens set spent_at = ${DateTime.toDate(now)} where token_hash = ${tokenHash} and ${isLive(purpose, now)}
-          returning user_id, email`.pipe(decodeFirstRow(FoundRow), Effect.orDie)
+          returning user_id, email`.pipe(decodeFirstRow(FoundRow))
       }),
       revoke: Effect.fn("MailedTokenRepository.revoke")(function* (userId: UserId, purpose: MailedTokenPurpose) {
         const now = DateTime.toDate(yield* DateTime.now)
-        yield* sql`
+        yield* execute(sql`
           update mailed_tokens set spent_at = ${now}
-          where user_id = ${userId} and purpose = ${purpose} and spent_at is null`.pipe(Effect.orDie)
+          where user_id = ${userId} and purpose = ${purpose} and spent_at is null`)
       }),
-      removeExpired: Effect.fn("MailedTokenRepository.removeExpired")(function* (now: DateTime.Utc) {
-        return yield* countAffectedRows(
-          sql`delete from mailed_tokens where expires_at <= ${DateTime.toDate(now)}`
-        ).pipe(Effect.orDie)
-      })
+      removeExpired: Effect.fn("MailedTokenRepository.removeExpired")((now: DateTime.Utc) =>
+        countAffectedRows(sql`delete from mailed_tokens where expires_at <= ${DateTime.toDate(now)}`)
+      )
     })
   })
 )

@@ -2,7 +2,7 @@ import { type ReferralReward, ReferralRepository } from "@berth/domain/accounts/
 import { convertUnitsToCredits, convertCreditsToUnits } from "@berth/domain/shared/Money"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { decodeFirstRow, decodeSingleRow, execute } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -23,35 +23,29 @@ export const layer: Layer.Layer<ReferralRepository, never, SqlClient> = Layer.ef
   ReferralRepository,
   Effect.map(SqlClient, (sql) =>
     ReferralRepository.of({
-      insert: Effect.fn("ReferralRepository.insert")(function* (
-        reward: ReferralReward & { readonly referrerId: UserId },
-        now: DateTime.Utc
-      ) {
-        yield* sql`
+      insert: Effect.fn("ReferralRepository.insert")(
+        (reward: ReferralReward & { readonly referrerId: UserId }, now: DateTime.Utc) =>
+          execute(sql`
           insert into referral_rewards ${sql.insert({
             newcomerId: reward.newcomerId,
             referrerId: reward.referrerId,
             newcomerUnits: convertCreditsToUnits(reward.newcomerCredits),
             referrerUnits: convertCreditsToUnits(reward.referrerCredits),
             createdAt: DateTime.toDate(now)
-          })}`.pipe(Effect.orDie)
-      }),
+          })}`)
+      ),
       countSince: Effect.fn("ReferralRepository.countSince")(function* (referrerId: UserId, since: DateTime.Utc) {
         const { rewards } = yield* sql`
           select count(*)::int as rewards from referral_rewards
           where referrer_id = ${referrerId} and created_at >= ${DateTime.toDate(since)} and referrer_units > 0`.pipe(
-          decodeSingleRow(CountRow),
-          Effect.orDie
+          decodeSingleRow(CountRow)
         )
         return rewards
       }),
       claimPending: Effect.fn("ReferralRepository.claimPending")(function* (newcomerId: UserId, now: DateTime.Utc) {
         const row = yield* sql`
           update referral_rewards set paid_at = ${DateTime.toDate(now)}
-          where newcomer_id = ${newcomerId} and paid_at is null returning *`.pipe(
-          decodeFirstRow(RewardRow),
-          Effect.orDie
-        )
+          where newcomer_id = ${newcomerId} and paid_at is null returning *`.pipe(decodeFirstRow(RewardRow))
         return Option.map(row, ({ newcomerUnits, referrerUnits, ...parties }) => ({
           ...parties,
           newcomerCredits: convertUnitsToCredits(newcomerUnits),
@@ -64,7 +58,7 @@ export const layer: Layer.Layer<ReferralRepository, never, SqlClient> = Layer.ef
             count(*)::int as referrals,
             (count(*) filter (where paid_at is null))::int as pending,
             coalesce(sum(referrer_units) filter (where paid_at is not null), 0)::text as earned_units
-          from referral_rewards where referrer_id = ${referrerId}`.pipe(decodeSingleRow(TotalsRow), Effect.orDie)
+          from referral_rewards where referrer_id = ${referrerId}`.pipe(decodeSingleRow(TotalsRow))
         return { ...totals, earnedCredits: convertUnitsToCredits(earnedUnits) }
       })
     })

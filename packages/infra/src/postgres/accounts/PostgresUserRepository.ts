@@ -4,9 +4,8 @@ import { defaultNotificationPreferences } from "@berth/domain/shared/User"
 import { type NewUser, type UserChanges, UserRepository } from "@berth/domain/accounts/UserRepository"
 import type { UserQuery } from "@berth/domain/accounts/UserSearch"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { SqlError } from "@effect/sql/SqlError"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { makeUserRemoval } from "./UserRemoval.ts"
@@ -26,10 +25,7 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
     const sql = yield* SqlClient
 
     const find = Effect.fn("UserRepository.find")(function* (id: UserId) {
-      const row = yield* sql`select * from users where id = ${toStorableText(id)}`.pipe(
-        decodeFirstRow(UserRow),
-        Effect.orDie
-      )
+      const row = yield* sql`select * from users where id = ${toStorableText(id)}`.pipe(decodeFirstRow(UserRow))
       return Option.map(row, toUser)
     })
 
@@ -39,8 +35,7 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
       findForUpdate: Effect.fn("UserRepository.findForUpdate")(function* (id: UserId) {
         // Weaker than `for update`: inserts that reference the user do not wait.
         const row = yield* sql`select * from users where id = ${toStorableText(id)} for no key update`.pipe(
-          decodeFirstRow(UserRow),
-          Effect.orDie
+          decodeFirstRow(UserRow)
         )
         return Option.map(row, toUser)
       }),
@@ -58,14 +53,13 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
             createdAt: DateTime.toDate(now)
           })}
           on conflict (lower(email)) do nothing
-          returning *`.pipe(decodeFirstRow(UserRow), Effect.orDie)
+          returning *`.pipe(decodeFirstRow(UserRow))
         if (Option.isNone(row)) return yield* new EmailAlreadyTaken()
         return toUser(row.value)
       }),
       findByEmail: Effect.fn("UserRepository.findByEmail")(function* (email: Email) {
         const row = yield* sql`select * from users where lower(email) = lower(${toStorableText(email)})`.pipe(
-          decodeFirstRow(UserWithPassword),
-          Effect.orDie
+          decodeFirstRow(UserWithPassword)
         )
         return Option.map(row, (found) => ({
           user: toUser(found),
@@ -73,16 +67,12 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
         }))
       }),
       findPasswordHash: Effect.fn("UserRepository.findPasswordHash")(function* (id: UserId) {
-        const row = yield* sql`select password_hash from users where id = ${id}`.pipe(
-          decodeFirstRow(PasswordRow),
-          Effect.orDie
-        )
+        const row = yield* sql`select password_hash from users where id = ${id}`.pipe(decodeFirstRow(PasswordRow))
         return Option.flatMapNullable(row, ({ passwordHash }) => passwordHash)
       }),
       findPasswordHashForUpdate: Effect.fn("UserRepository.findPasswordHashForUpdate")(function* (id: UserId) {
         const row = yield* sql`select password_hash from users where id = ${id} for share`.pipe(
-          decodeFirstRow(PasswordRow),
-          Effect.orDie
+          decodeFirstRow(PasswordRow)
         )
         return Option.flatMapNullable(row, ({ passwordHash }) => passwordHash)
       }),
@@ -90,8 +80,7 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
         // Conflicts with the `for share` of a password sign-in, but not with the key share lock of a new session.
         const row = yield* sql`
           select * from users where lower(email) = lower(${toStorableText(email)}) for no key update`.pipe(
-          decodeFirstRow(UserRow),
-          Effect.orDie
+          decodeFirstRow(UserRow)
         )
         return Option.map(row, toUser)
       }),
@@ -104,12 +93,10 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
         // Ids are ordered by creation time.
         const rows = yield* sql`
           select * from users where ${condition} order by id desc limit ${limit} offset ${offset}`.pipe(
-          decodeRows(UserRow),
-          Effect.orDie
+          decodeRows(UserRow)
         )
         const { total } = yield* sql`select count(*)::int as total from users where ${condition}`.pipe(
-          decodeSingleRow(Total),
-          Effect.orDie
+          decodeSingleRow(Total)
         )
         return { users: rows.map(toUser), total }
       }),
@@ -118,36 +105,33 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
         suspendedAt: DateTime.Utc | null
       ) {
         const at = suspendedAt === null ? sql`null` : sql`coalesce(suspended_at, ${DateTime.toDate(suspendedAt)})`
-        yield* sql`update users set suspended_at = ${at} where id = ${id}`.pipe(Effect.orDie)
+        yield* execute(sql`update users set suspended_at = ${at} where id = ${id}`)
       }),
       findSuspended: Effect.fn("UserRepository.findSuspended")(function* (ids: ReadonlyArray<UserId>) {
         const rows = yield* sql`select id from users where ${sql.in("id", ids)} and suspended_at is not null`.pipe(
-          decodeRows(IdRow),
-          Effect.orDie
+          decodeRows(IdRow)
         )
         return new Set(rows.map(({ id }) => id))
       }),
       markEmailVerified: Effect.fn("UserRepository.markEmailVerified")(function* (id: UserId) {
         const now = DateTime.toDate(yield* DateTime.now)
-        yield* sql`
-          update users set email_verified_at = coalesce(email_verified_at, ${now}) where id = ${id}`.pipe(Effect.orDie)
+        yield* execute(sql`
+          update users set email_verified_at = coalesce(email_verified_at, ${now}) where id = ${id}`)
       }),
-      removePasswordHash: Effect.fn("UserRepository.removePasswordHash")(function* (id: UserId, since: DateTime.Utc) {
-        yield* sql`
+      removePasswordHash: Effect.fn("UserRepository.removePasswordHash")((id: UserId, since: DateTime.Utc) =>
+        execute(sql`
           update users set password_hash = null
-          where id = ${id} and coalesce(password_set_at, created_at) >= ${DateTime.toDate(since)}`.pipe(Effect.orDie)
-      }),
+          where id = ${id} and coalesce(password_set_at, created_at) >= ${DateTime.toDate(since)}`)
+      ),
       setPasswordHash: Effect.fn("UserRepository.setPasswordHash")(function* (id: UserId, passwordHash: string) {
         const now = DateTime.toDate(yield* DateTime.now)
-        const changed = yield* countAffectedRows(
+        return yield* affectsRow(
           sql`update users set password_hash = ${passwordHash}, password_set_at = ${now} where id = ${id}`
-        ).pipe(Effect.orDie)
-        return changed === 1
+        )
       }),
       findByReferralCode: Effect.fn("UserRepository.findByReferralCode")(function* (code: string) {
         const row = yield* sql`select * from users where lower(referral_code) = lower(${toStorableText(code)})`.pipe(
-          decodeFirstRow(UserRow),
-          Effect.orDie
+          decodeFirstRow(UserRow)
         )
         return Option.map(row, toUser)
       }),
@@ -168,18 +152,14 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
         ]
         if (assignments.length === 0) return yield* find(id)
         // A savepoint, so that a violation leaves the outer transaction usable.
-        const row = yield* sql
-          .withTransaction(
-            sql`update users set ${sql.csv(assignments)} where id = ${toStorableText(id)} returning *`.pipe(
-              decodeFirstRow(UserRow)
+        const rows = yield* sql
+          .withTransaction(sql`update users set ${sql.csv(assignments)} where id = ${toStorableText(id)} returning *`)
+          .pipe(
+            Effect.catchAll((error) =>
+              violatesConstraint("users_email_key")(error) ? new EmailAlreadyTaken() : Effect.die(error)
             )
           )
-          .pipe(
-            Effect.mapError((error) =>
-              violatesConstraint("users_email_key")(error) ? new EmailAlreadyTaken() : error
-            ),
-            Effect.catchAll((error) => (error instanceof SqlError ? Effect.die(error) : Effect.fail(error)))
-          )
+        const row = yield* decodeFirstRow(UserRow)(Effect.succeed(rows))
         return Option.map(row, toUser)
       })
     })

@@ -4,7 +4,7 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { DateTime, Effect, Schema } from "effect"
 import { digestPrincipal } from "../limits/PostgresIdempotencyKeys.ts"
-import { countAffectedRows, decodeRows } from "../Rows.ts"
+import { decodeRows } from "../Rows.ts"
 import { isLockConflict } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
@@ -20,8 +20,8 @@ export const makeUserRemoval = (sql: SqlClient) => ({
     function* (id: UserId, formerUser: string) {
       // Other transactions have different lock orders, so the deletion gives up before the database detects a deadlock.
       yield* sql`set local lock_timeout = '250ms'`
-      const locked = yield* countAffectedRows(sql`select from users where id = ${toStorableText(id)} for update`)
-      if (locked === 0) return false
+      const locked = yield* sql`select id from users where id = ${toStorableText(id)} for update`
+      if (locked.length === 0) return false
       yield* sql`update ledger_entries set user_id = null, former_user = ${formerUser} where user_id = ${id}`
       yield* sql`update purchases set user_id = null, former_user = ${formerUser} where user_id = ${id}`
       yield* sql`update model_usage set user_id = null, former_user = ${formerUser} where user_id = ${id}`
@@ -43,7 +43,7 @@ export const makeUserRemoval = (sql: SqlClient) => ({
     const rows = yield* sql`
       select requested.id, exists (select from deleted_users where deleted_users.id = requested.id) as was_deleted
       from jsonb_array_elements_text(${JSON.stringify(ids.map(toStorableText))}::jsonb) as requested (id)
-      where not exists (select from users where users.id = requested.id)`.pipe(decodeRows(Absent), Effect.orDie)
+      where not exists (select from users where users.id = requested.id)`.pipe(decodeRows(Absent))
     return new Map(rows.map(({ id, wasDeleted }): [UserId, UserAbsence] => [id, wasDeleted ? "deleted" : "unknown"]))
   })
 })

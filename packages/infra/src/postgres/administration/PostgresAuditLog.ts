@@ -3,7 +3,7 @@ import { AuditLog } from "@berth/domain/administration/audit/AuditLog"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { decodeRows, decodeSingleRow } from "../Rows.ts"
+import { decodeRows, decodeSingleRow, execute } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 const AuditRow = Schema.Struct({ ...ListedAuditEntry.fields, createdAt: Schema.DateTimeUtcFromDate })
@@ -17,11 +17,11 @@ export const layer: Layer.Layer<AuditLog, never, SqlClient | IdGenerator> = Laye
     return AuditLog.of({
       append: Effect.fn("AuditLog.append")(function* ({ action, actor, after, before, reason, requestId, userId }) {
         const [id, createdAt] = [yield* ids.next("aud"), DateTime.toDate(yield* DateTime.now)]
-        yield* sql`
+        yield* execute(sql`
           insert into audit_entries (id, actor, action, target, reason, before, after, request_id, created_at)
           values (${id}, ${toStorableText(actor)}, ${action}, ${userId}, ${reason === null ? null : toStorableText(reason)},
             ${before === null ? null : toStorableJson(before)}::jsonb, ${after === null ? null : toStorableJson(after)}::jsonb,
-            ${requestId}, ${createdAt})`.pipe(Effect.orDie)
+            ${requestId}, ${createdAt})`)
       }),
       list: Effect.fn("AuditLog.list")(function* ({ actor, limit, offset, userId }) {
         const condition = sql.and([
@@ -34,12 +34,10 @@ export const layer: Layer.Layer<AuditLog, never, SqlClient | IdGenerator> = Laye
           select *, target as user_id, (select email from users where users.id = actor) as actor_email,
             (select email from users where users.id = target) as user_email
           from audit_entries where ${condition} order by id desc limit ${limit} offset ${offset}`.pipe(
-          decodeRows(AuditRow),
-          Effect.orDie
+          decodeRows(AuditRow)
         )
         const { total } = yield* sql`select count(*)::int as total from audit_entries where ${condition}`.pipe(
-          decodeSingleRow(Total),
-          Effect.orDie
+          decodeSingleRow(Total)
         )
         return { entries, total }
       })

@@ -6,7 +6,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { countAffectedRows, decodeRows, listColumns, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute, listColumns } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -31,62 +31,58 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
     AgentRepository.of({
       // Avoids the user's row: provisioning and billing would block each other, and a user without a row could not be
       // locked.
-      lockOwner: Effect.fn("AgentRepository.lockOwner")(function* (ownerId: UserId) {
-        yield* sql`select pg_advisory_xact_lock(hashtextextended(${`agents of ${ownerId}`}, 0))`.pipe(Effect.orDie)
-      }),
+      lockOwner: Effect.fn("AgentRepository.lockOwner")((ownerId: UserId) =>
+        execute(sql`select pg_advisory_xact_lock(hashtextextended(${`agents of ${ownerId}`}, 0))`)
+      ),
       countTowardsLimit: Effect.fn("AgentRepository.countTowardsLimit")(function* (ownerId: UserId) {
         const { count } = yield* sql`
           select count(*)::int as count from agents where owner_id = ${ownerId} and status <> 'error'`.pipe(
-          decodeSingleRow(Count),
-          Effect.orDie
+          decodeSingleRow(Count)
         )
         return count
       }),
-      insert: Effect.fn("AgentRepository.insert")(function* (agent: Agent) {
-        yield* sql`insert into agents ${sql.insert({
-          id: agent.id,
-          ownerId: agent.ownerId,
-          name: toStorableText(agent.name),
-          model: toStorableText(agent.model),
-          customModel: agent.customModel === null ? null : toStorableText(agent.customModel),
-          status: agent.status,
-          config: toStorableJson(agent.config),
-          createdAt: DateTime.toDate(agent.createdAt),
-          updatedAt: DateTime.toDate(agent.updatedAt)
-        })}`.pipe(Effect.orDie)
-      }),
+      insert: Effect.fn("AgentRepository.insert")((agent: Agent) =>
+        execute(
+          sql`insert into agents ${sql.insert({
+            id: agent.id,
+            ownerId: agent.ownerId,
+            name: toStorableText(agent.name),
+            model: toStorableText(agent.model),
+            customModel: agent.customModel === null ? null : toStorableText(agent.customModel),
+            status: agent.status,
+            config: toStorableJson(agent.config),
+            createdAt: DateTime.toDate(agent.createdAt),
+            updatedAt: DateTime.toDate(agent.updatedAt)
+          })}`
+        )
+      ),
       transfer: Effect.fn("AgentRepository.transfer")(function* (id: AgentId, from: UserId, to: UserId) {
         const now = DateTime.toDate(yield* DateTime.now)
         const row = yield* sql`
           update agents set owner_id = ${to}, status = 'provisioning', created_at = ${now}, updated_at = ${now}
-          where id = ${id} and owner_id = ${from} returning *`.pipe(decodeFirstRow(AgentRow), Effect.orDie)
+          where id = ${id} and owner_id = ${from} returning *`.pipe(decodeFirstRow(AgentRow))
         return Option.map(row, toAgent)
       }),
       find: Effect.fn("AgentRepository.find")(function* (id: AgentId) {
-        const row = yield* sql`select * from agents where id = ${toStorableText(id)}`.pipe(
-          decodeFirstRow(AgentRow),
-          Effect.orDie
-        )
+        const row = yield* sql`select * from agents where id = ${toStorableText(id)}`.pipe(decodeFirstRow(AgentRow))
         return Option.map(row, toAgent)
       }),
       findOwned: Effect.fnUntraced(function* (ownerId: UserId, id: AgentId) {
         // Hot path: runs for every message.
         const row = directly(sql`${sql.literal(preparedMark)}
           select ${sql.literal(columns)} from agents where id = ${toStorableText(id)} and owner_id = ${ownerId}`)
-        return Option.map(yield* Effect.orDie(decodeAgent(row)), toAgent)
+        return Option.map(yield* decodeAgent(row), toAgent)
       }, withExportedSpan("AgentRepository.findOwned")),
       findStatuses: Effect.fn("AgentRepository.findStatuses")(function* (ids: ReadonlyArray<AgentId>) {
         const rows = yield* sql`select id, status from agents where ${sql.in("id", ids.map(toStorableText))}`.pipe(
-          decodeRows(AgentStatusRow),
-          Effect.orDie
+          decodeRows(AgentStatusRow)
         )
         return new Map(rows.map(({ id, status }) => [id, status]))
       }),
       listOwned: Effect.fn("AgentRepository.listOwned")(function* (ownerId: UserId) {
         const rows = yield* sql`${sql.literal(preparedMark)}
           select ${sql.literal(columns)} from agents where owner_id = ${ownerId} order by created_at desc, id desc`.pipe(
-          decodeRows(AgentRow),
-          Effect.orDie
+          decodeRows(AgentRow)
         )
         return Array.map(rows, toAgent)
       }),
@@ -108,7 +104,7 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
         const row = yield* sql`
           update agents set ${sql.csv(columns)}
           where id = ${id}
-          returning *`.pipe(decodeFirstRow(AgentRow), Effect.orDie)
+          returning *`.pipe(decodeFirstRow(AgentRow))
         return Option.map(row, toAgent)
       }),
       // Updates in SQL, so that concurrent changes are all kept.
@@ -122,27 +118,26 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
         const row = yield* sql`
           update agents set config = jsonb_set(config, '{skills}', ${skills}), updated_at = ${now}
           where id = ${id}
-          returning *`.pipe(decodeFirstRow(AgentRow), Effect.orDie)
+          returning *`.pipe(decodeFirstRow(AgentRow))
         return Option.map(row, toAgent)
       }),
-      remove: Effect.fn("AgentRepository.remove")(function* (id: AgentId) {
-        return (yield* countAffectedRows(sql`delete from agents where id = ${id}`).pipe(Effect.orDie)) === 1
-      }),
+      remove: Effect.fn("AgentRepository.remove")((id: AgentId) =>
+        affectsRow(sql`delete from agents where id = ${id}`)
+      ),
       changeStatus: Effect.fn("AgentRepository.changeStatus")(function* (
         id: AgentId,
         from: AgentStatus,
         to: AgentStatus
       ) {
         const now = yield* DateTime.now
-        const changed = yield* countAffectedRows(sql`
+        return yield* affectsRow(sql`
           update agents set status = ${to}, updated_at = ${DateTime.toDate(now)}
-          where id = ${id} and status = ${from}`).pipe(Effect.orDie)
-        return changed === 1
+          where id = ${id} and status = ${from}`)
       }),
       listStalledProvisioning: Effect.fn("AgentRepository.listStalledProvisioning")(function* (before: DateTime.Utc) {
         const rows = yield* sql`
           select * from agents where status = 'provisioning' and updated_at < ${DateTime.toDate(before)}
-          order by updated_at`.pipe(decodeRows(AgentRow), Effect.orDie)
+          order by updated_at`.pipe(decodeRows(AgentRow))
         return Array.map(rows, toAgent)
       })
     })

@@ -54,7 +54,7 @@ export const layer: Layer.Layer<ModelUsage, never, SqlClient> = Layer.scoped(
           writer.add(rowOf(call, now)) ? Effect.void : Effect.logError("Model usage not recorded, too much is waiting")
         ),
       prune: Effect.fn("ModelUsage.prune")((before: DateTime.Utc) =>
-        Effect.orDie(countAffectedRows(sql`delete from model_usage where created_at < ${DateTime.toDate(before)}`))
+        countAffectedRows(sql`delete from model_usage where created_at < ${DateTime.toDate(before)}`)
       )
     })
   })

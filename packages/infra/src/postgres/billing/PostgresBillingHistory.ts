@@ -104,7 +104,7 @@ const make = Effect.map(SqlClient, (sql) => {
   return BillingHistory.of({
     sumUsage: Effect.fn("BillingHistory.sumUsage")(function* (userId: UserId, days: number) {
       const now = DateTime.toDate(yield* DateTime.now)
-      const found = yield* Effect.orDie(sums(toStorableText(userId), days, now))
+      const found = yield* sums(toStorableText(userId), days, now)
       return {
         days: found.flatMap(({ day, units }) => (day === null ? [] : [{ day, units }])),
         agents: found.flatMap(({ agentId, division, name, units }) =>
@@ -118,8 +118,8 @@ const make = Effect.map(SqlClient, (sql) => {
       { limit, offset }: { readonly limit: number; readonly offset: number }
     ) {
       const owner = toStorableText(userId)
-      const { total } = yield* Effect.orDie(count(owner))
-      const page = yield* Effect.orDie(rows(owner, limit, offset))
+      const { total } = yield* count(owner)
+      const page = yield* rows(owner, limit, offset)
       return { entries: page.map(toEntry), total }
     })
   })

@@ -12,18 +12,17 @@ export const layer: Layer.Layer<CardCustomerRepository, never, SqlClient> = Laye
   CardCustomerRepository,
   Effect.map(SqlClient, (sql) =>
     CardCustomerRepository.of({
-      listByUser: Effect.fn("CardCustomerRepository.listByUser")(function* (userId: UserId) {
-        return yield* sql`
+      listByUser: Effect.fn("CardCustomerRepository.listByUser")((userId: UserId) =>
+        sql`
           select customer_id, currency from card_customers where user_id = ${userId} order by created_at, currency`.pipe(
-          decodeRows(CustomerRow),
-          Effect.orDie
+          decodeRows(CustomerRow)
         )
-      }),
+      ),
       listPayingFor: Effect.fn("CardCustomerRepository.listPayingFor")(function* (userId: UserId) {
         const rows = yield* sql`
           select customer_id from card_customers where user_id = ${userId}
           union select id from card_payers where user_id = ${userId}
-          order by customer_id`.pipe(decodeRows(CustomerIdRow), Effect.orDie)
+          order by customer_id`.pipe(decodeRows(CustomerIdRow))
         return rows.map(({ customerId }) => customerId)
       }),
       add: Effect.fn("CardCustomerRepository.add")(function* (userId: UserId, { currency, customerId }: CardCustomer) {
@@ -31,7 +30,7 @@ export const layer: Layer.Layer<CardCustomerRepository, never, SqlClient> = Laye
         const stored = yield* sql`
           insert into card_customers as stored ${sql.insert({ userId, currency, customerId, createdAt })}
           on conflict (user_id, currency) do update set customer_id = stored.customer_id
-          returning customer_id`.pipe(decodeSingleRow(CustomerIdRow), Effect.orDie)
+          returning customer_id`.pipe(decodeSingleRow(CustomerIdRow))
         return stored.customerId
       }),
       replace: Effect.fn("CardCustomerRepository.replace")(function* (userId, gone, { currency, customerId }) {
@@ -39,7 +38,7 @@ export const layer: Layer.Layer<CardCustomerRepository, never, SqlClient> = Laye
           update card_customers
           set customer_id = case when customer_id = ${gone} then ${customerId} else customer_id end
           where user_id = ${userId} and currency = ${currency}
-          returning customer_id`.pipe(decodeSingleRow(CustomerIdRow), Effect.orDie)
+          returning customer_id`.pipe(decodeSingleRow(CustomerIdRow))
         return current.customerId
       })
     })

@@ -10,7 +10,7 @@ import type { CardFact } from "@berth/domain/billing/events/CardFact"
 import { EventMoment, SubscriptionFacts } from "@berth/domain/billing/events/SubscriptionFacts"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, Duration, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeRows, decodeFirstRow } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -54,18 +54,16 @@ const make = Effect.map(SqlClient, (sql) => {
       set payer_id = excluded.payer_id, user_id = excluded.user_id, facts = excluded.facts`
 
   return CardEventRepository.of({
-    insert: Effect.fn("CardEventRepository.insert")(function* (event: CardEvent) {
-      const stored = yield* countAffectedRows(sql`
+    insert: Effect.fn("CardEventRepository.insert")((event: CardEvent) =>
+      affectsRow(sql`
         insert into card_events (id, type, created_at, payload, status)
         values (${toStorableText(event.id)}, ${event.type}, to_timestamp(${event.created}), ${toStorableJson(event)}::jsonb, 'received')
-        on conflict (id) do nothing`).pipe(Effect.orDie)
-      return stored === 1
-    }),
+        on conflict (id) do nothing`)
+    ),
     findForUpdate: Effect.fn("CardEventRepository.findForUpdate")(function* (id: string) {
       const row = yield* sql`
         select payload, status from card_events where id = ${toStorableText(id)} for no key update`.pipe(
-        decodeFirstRow(EventRow),
-        Effect.orDie
+        decodeFirstRow(EventRow)
       )
       return Option.flatMap(row, ({ payload, status }) =>
         payload !== null && isCardEvent(payload) ? Option.some({ event: payload, status }) : Option.none()
@@ -116,56 +114,48 @@ const make = Effect.map(SqlClient, (sql) => {
           on conflict (name) do nothing`
       }
     }, Effect.orDie),
-    listSubscriptions: Effect.fn("CardEventRepository.listSubscriptions")(function* (userId: UserId) {
-      return yield* sql`select ${subscriptionColumns} from card_subscriptions where user_id = ${userId}`.pipe(
-        decodeRows(SubscriptionRow),
-        Effect.orDie
+    listSubscriptions: Effect.fn("CardEventRepository.listSubscriptions")((userId: UserId) =>
+      sql`select ${subscriptionColumns} from card_subscriptions where user_id = ${userId}`.pipe(
+        decodeRows(SubscriptionRow)
       )
-    }),
-    markApplied: Effect.fn("CardEventRepository.markApplied")(function* (
-      id: string,
-      userId: UserId | null,
-      status: "applied" | "unclear"
-    ) {
-      yield* sql`
+    ),
+    markApplied: Effect.fn("CardEventRepository.markApplied")(
+      (id: string, userId: UserId | null, status: "applied" | "unclear") =>
+        execute(sql`
         update card_events set status = ${status}, user_id = ${userId}, payer_id = null, email = null,
           payload = case when ${userId}::text is not null then payload end
-        where id = ${toStorableText(id)}`.pipe(Effect.orDie)
-    }),
-    markUnmatched: Effect.fn("CardEventRepository.markUnmatched")(function* (id, { email, payer }) {
-      yield* sql`
+        where id = ${toStorableText(id)}`)
+    ),
+    markUnmatched: Effect.fn("CardEventRepository.markUnmatched")((id, { email, payer }) =>
+      execute(sql`
         update card_events
         set status = 'unmatched', payer_id = ${toStorableText(payer)}, email = ${Option.getOrNull(email)}
-        where id = ${toStorableText(id)}`.pipe(Effect.orDie)
-    }),
-    markIgnored: Effect.fn("CardEventRepository.markIgnored")(function* (id: string) {
-      yield* sql`
+        where id = ${toStorableText(id)}`)
+    ),
+    markIgnored: Effect.fn("CardEventRepository.markIgnored")((id: string) =>
+      execute(sql`
         update card_events set status = 'ignored', payload = null, payer_id = null, email = null
-        where id = ${toStorableText(id)}`.pipe(Effect.orDie)
-    }),
-    markUnreadable: Effect.fn("CardEventRepository.markUnreadable")(function* (id: string) {
-      yield* sql`update card_events set status = 'unreadable' where id = ${toStorableText(id)}`.pipe(Effect.orDie)
-    }),
-    listUnmatchedByPayer: Effect.fn("CardEventRepository.listUnmatchedByPayer")(function* (
-      payers: ReadonlyArray<string>
-    ) {
-      return yield* sql`
+        where id = ${toStorableText(id)}`)
+    ),
+    markUnreadable: Effect.fn("CardEventRepository.markUnreadable")((id: string) =>
+      execute(sql`update card_events set status = 'unreadable' where id = ${toStorableText(id)}`)
+    ),
+    listUnmatchedByPayer: Effect.fn("CardEventRepository.listUnmatchedByPayer")((payers: ReadonlyArray<string>) =>
+      sql`
         select id from card_events where status = 'unmatched' and ${sql.in("payer_id", payers.map(toStorableText))} order by created_at`.pipe(
         decodeRows(IdRow),
-        Effect.map(idsOf),
-        Effect.orDie
+        Effect.map(idsOf)
       )
-    }),
-    listUnmatchedByEmail: Effect.fn("CardEventRepository.listUnmatchedByEmail")(function* (email: Email) {
-      return yield* sql`
+    ),
+    listUnmatchedByEmail: Effect.fn("CardEventRepository.listUnmatchedByEmail")((email: Email) =>
+      sql`
         select id from card_events where status = 'unmatched' and lower(email) = lower(${email}) order by created_at`.pipe(
         decodeRows(IdRow),
-        Effect.map(idsOf),
-        Effect.orDie
+        Effect.map(idsOf)
       )
-    }),
-    claimOverdue: Effect.fn("CardEventRepository.claimOverdue")(function* ({ confirmedOnly, limit, minimumAge }) {
-      return yield* sql`
+    ),
+    claimOverdue: Effect.fn("CardEventRepository.claimOverdue")(({ confirmedOnly, limit, minimumAge }) =>
+      sql`
         update card_events set job_requested_at = now() where id in (
           select id from card_events as waiting
           where job_requested_at < now() - ${seconds(minimumAge)} and (
@@ -181,20 +171,20 @@ const make = Effect.map(SqlClient, (sql) => {
           )
           order by job_requested_at limit ${limit} for update skip locked
         )
-        returning id`.pipe(decodeRows(IdRow), Effect.map(idsOf), Effect.orDie)
-    }),
-    claimUnclear: Effect.fn("CardEventRepository.claimUnclear")(function* ({ limit, minimumAge }) {
-      return yield* sql`
+        returning id`.pipe(decodeRows(IdRow), Effect.map(idsOf))
+    ),
+    claimUnclear: Effect.fn("CardEventRepository.claimUnclear")(({ limit, minimumAge }) =>
+      sql`
         update card_events set job_requested_at = now() where id in (
           select id from card_events where status = 'unclear' and job_requested_at < now() - ${seconds(minimumAge)}
           order by job_requested_at limit ${limit} for update skip locked
         )
-        returning id`.pipe(decodeRows(IdRow), Effect.map(idsOf), Effect.orDie)
-    }),
+        returning id`.pipe(decodeRows(IdRow), Effect.map(idsOf))
+    ),
     prune: Effect.fn("CardEventRepository.prune")(function* (lifetime: Duration.Duration) {
       const rows = yield* sql`
         delete from card_events where received_at < now() - ${seconds(lifetime)}
-        returning id, status in ('applied', 'ignored') as had_effects`.pipe(decodeRows(PrunedRow), Effect.orDie)
+        returning id, status in ('applied', 'ignored') as had_effects`.pipe(decodeRows(PrunedRow))
       return { removed: rows.length, unapplied: rows.flatMap(({ hadEffects, id }) => (hadEffects ? [] : [id])) }
     })
   })

@@ -20,11 +20,10 @@ export const layer: Layer.Layer<CreditAdjustments, never, SqlClient | IdGenerato
         const units = convertCreditsToUnits(amount)
         const changed = yield* countAffectedRows(sql`
           update users set credit_units = credit_units + ${units}
-          where id = ${userId} and (${units} > 0 or credit_units + ${units} >= 0)`).pipe(Effect.orDie)
+          where id = ${userId} and (${units} > 0 or credit_units + ${units} >= 0)`)
         if (changed === 0) {
           const { creditUnits } = yield* sql`select credit_units from users where id = ${userId}`.pipe(
-            decodeSingleRow(Balance),
-            Effect.orDie
+            decodeSingleRow(Balance)
           )
           return yield* new CreditsInsufficient({ balance: convertUnitsToCredits(creditUnits) })
         }

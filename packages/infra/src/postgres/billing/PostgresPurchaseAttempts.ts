@@ -9,7 +9,7 @@ import {
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, type Duration, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeRows, decodeFirstRow } from "../Rows.ts"
+import { countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { CreditsColumn, MinorUnitsColumn } from "../shared/MoneyColumns.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -96,20 +96,18 @@ const make = Effect.gen(function* () {
 
   return PurchaseAttempts.of({
     begin: Effect.fn("PurchaseAttempts.begin")((attempt: NewPurchaseAttempt) => begin(attempt), Effect.orDie),
-    settle: Effect.fn("PurchaseAttempts.settle")(function* (
-      id: PurchaseAttemptId,
-      state: Exclude<PurchaseAttemptState, "open">
-    ) {
-      yield* Effect.orDie(
-        sql`update purchase_attempts set state = ${state} where id = ${id} and (state = 'open' or ${state} = 'paid')`
-      )
-    }),
+    settle: Effect.fn("PurchaseAttempts.settle")(
+      (id: PurchaseAttemptId, state: Exclude<PurchaseAttemptState, "open">) =>
+        execute(
+          sql`update purchase_attempts set state = ${state} where id = ${id} and (state = 'open' or ${state} = 'paid')`
+        )
+    ),
     touch: Effect.fn("PurchaseAttempts.touch")((id: PurchaseAttemptId) => Effect.asVoid(touch(id)), Effect.orDie),
     listOpenBefore: Effect.fn("PurchaseAttempts.listOpenBefore")(function* (before: DateTime.Utc, limit: number) {
       const rows = yield* sql`
         select id, user_id, tried_at, customer_id, credits, amount, currency from purchase_attempts
         where state = 'open' and customer_id is not null and tried_at < ${DateTime.toDate(before)}
-        order by tried_at limit ${limit}`.pipe(decodeRows(OpenRow), Effect.orDie)
+        order by tried_at limit ${limit}`.pipe(decodeRows(OpenRow))
       return rows.flatMap(({ id, triedAt, userId, ...rest }) => {
         const charge = chargeOf(rest)
         return charge === null ? [] : [{ id, userId, triedAt, ...charge }]
@@ -117,9 +115,7 @@ const make = Effect.gen(function* () {
     }),
     prune: Effect.fn("PurchaseAttempts.prune")(function* (age: Duration.Duration) {
       const before = DateTime.subtractDuration(yield* DateTime.now, age)
-      return yield* Effect.orDie(
-        countAffectedRows(sql`delete from purchase_attempts where created_at < ${DateTime.toDate(before)}`)
-      )
+      return yield* countAffectedRows(sql`delete from purchase_attempts where created_at < ${DateTime.toDate(before)}`)
     })
   })
 })

@@ -7,7 +7,7 @@ import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, flow, Layer, Option, Schema } from "effect"
 import { makeDirectly } from "../DirectQueries.ts"
-import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { ReservationHolder, today } from "./DayReservation.ts"
 import { makeExtendReservation } from "./ExtendReservation.ts"
@@ -39,7 +39,7 @@ const make = Effect.gen(function* () {
           and not exists (
             select from turns where turns.reservation_id = reservations.id
           )
-        order by created_at limit ${closeBatch}`.pipe(decodeRows(StaleRow), Effect.orDie)
+        order by created_at limit ${closeBatch}`.pipe(decodeRows(StaleRow))
       const closed = yield* Effect.forEach(stale, ({ deliveredUnits, id }) =>
         deliveredUnits > 0 ? settle(id, deliveredUnits) : release(id)
       )
@@ -53,22 +53,21 @@ const make = Effect.gen(function* () {
     release: Effect.fn("ReservationRepository.release")((id: ReservationId) => Effect.asVoid(release(id))),
     findUsedToday: Effect.fn("ReservationRepository.findUsedToday")(function* (userId: UserId) {
       const row = yield* sql`select used from unit_days where user_id = ${userId} and day = ${yield* today}::date`.pipe(
-        decodeFirstRow(UsedRow),
-        Effect.orDie
+        decodeFirstRow(UsedRow)
       )
       return Option.match(row, { onNone: () => noUnits, onSome: ({ used }) => used })
     }),
-    renewLease: Effect.fn("ReservationRepository.renewLease")(function* (expiresAt: DateTime.Utc) {
-      yield* sql`
+    renewLease: Effect.fn("ReservationRepository.renewLease")((expiresAt: DateTime.Utc) =>
+      execute(sql`
         insert into reservation_holders ${sql.insert({ id: holder, expiresAt: DateTime.toDate(expiresAt) })}
-        on conflict (id) do update set expires_at = excluded.expires_at`.pipe(Effect.orDie)
-    }),
+        on conflict (id) do update set expires_at = excluded.expires_at`)
+    ),
     recordDeliveries: Effect.fn("ReservationRepository.recordDeliveries")(function* (
       deliveries: ReadonlyArray<Delivery>
     ) {
       const stored = deliveries.map(({ id, units }) => ({ id, units: Math.min(units, Number.MAX_SAFE_INTEGER) }))
       // Locked in a fixed order, since another process can record the same reservation.
-      yield* sql`
+      yield* execute(sql`
         with risen as (
           select reservations.id, least(delivery.units, daily_units + credit_units) as units
           from reservations
@@ -76,9 +75,7 @@ const make = Effect.gen(function* () {
           where state = 'reserved' and delivered_units < least(delivery.units, daily_units + credit_units)
           order by reservations.id for no key update of reservations
         )
-        update reservations set delivered_units = risen.units from risen where reservations.id = risen.id`.pipe(
-        Effect.orDie
-      )
+        update reservations set delivered_units = risen.units from risen where reservations.id = risen.id`)
     }),
     closeAbandoned: Effect.fn("ReservationRepository.closeAbandoned")(function* (now: DateTime.Utc) {
       const at = DateTime.toDate(now)
@@ -88,7 +85,7 @@ const make = Effect.gen(function* () {
         total += batch.closed
         isLast = batch.isLast
       }
-      yield* Effect.orDie(sql`
+      yield* execute(sql`
         delete from reservation_holders as holders
         where expires_at < ${at}
           and not exists (select from reservations where holder = holders.id and state = 'reserved')`)
@@ -100,14 +97,14 @@ const make = Effect.gen(function* () {
       const deleted = yield* countAffectedRows(sql`
         delete from reservations using ledger_checkpoints as closed
         where closed.user_id = reservations.user_id and state <> 'reserved' and day < ${day}::date
-          and day < (closed.closed_until at time zone 'UTC')::date`).pipe(Effect.orDie)
-      yield* Effect.orDie(sql`
+          and day < (closed.closed_until at time zone 'UTC')::date`)
+      yield* execute(sql`
         delete from unit_days where day < ${day}::date
           and not exists (
             select from reservations where reservations.user_id = unit_days.user_id and reservations.day = unit_days.day
           )`)
       // Budgets count whole months, including the month of an open reservation.
-      yield* Effect.orDie(sql`
+      yield* execute(sql`
         delete from agent_unit_days as counted where day < ${day}::date and day < ${month}::date
           and not exists (
             select from reservations where user_id = counted.user_id and day >= date_trunc('month', counted.day)::date

@@ -6,7 +6,7 @@ import {
 } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { decodeFirstRow } from "../Rows.ts"
+import { decodeFirstRow, execute } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { StoredPlan } from "../shared/StoredPlan.ts"
 
@@ -43,7 +43,7 @@ export const layer: Layer.Layer<SubscriptionRepository, never, SqlClient> = Laye
           updatedAt: DateTime.toDate(now),
           ...columnsOfTerms(terms)
         }
-        yield* sql`
+        yield* execute(sql`
           with saved as (
             insert into subscriptions ${sql.insert(row)}
             on conflict (user_id) do update
@@ -53,23 +53,22 @@ export const layer: Layer.Layer<SubscriptionRepository, never, SqlClient> = Laye
             returning user_id
           )
           update users set plan = ${findEffectivePlan(subscription)}
-          from saved where users.id = saved.user_id`.pipe(Effect.orDie)
+          from saved where users.id = saved.user_id`)
       })
     return SubscriptionRepository.of({
-      find: Effect.fn("SubscriptionRepository.find")(function* (userId: UserId) {
-        return yield* sql`select user_id, plan, status from subscriptions where user_id = ${userId}`.pipe(
-          decodeFirstRow(SubscriptionRow),
-          Effect.orDie
+      find: Effect.fn("SubscriptionRepository.find")((userId: UserId) =>
+        sql`select user_id, plan, status from subscriptions where user_id = ${userId}`.pipe(
+          decodeFirstRow(SubscriptionRow)
         )
-      }),
+      ),
       save: Effect.fn("SubscriptionRepository.save")(function* (subscription: Subscription) {
         yield* save(subscription, Option.none())
       }),
-      findTerms: Effect.fn("SubscriptionRepository.findTerms")(function* (userId: UserId) {
-        return yield* sql`
+      findTerms: Effect.fn("SubscriptionRepository.findTerms")((userId: UserId) =>
+        sql`
           select customer_id, subscription_id, current_period_end, last_event_at from subscriptions
-          where user_id = ${userId} and subscription_id is not null`.pipe(decodeFirstRow(TermsRow), Effect.orDie)
-      }),
+          where user_id = ${userId} and subscription_id is not null`.pipe(decodeFirstRow(TermsRow))
+      ),
       saveWithTerms: Effect.fn("SubscriptionRepository.saveWithTerms")(function* (subscription, terms) {
         yield* save(subscription, Option.some(terms))
       })

@@ -6,7 +6,6 @@ import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { noUnits } from "@berth/domain/shared/Money"
 import type { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
-import { SqlError } from "@effect/sql/SqlError"
 import { type Context, DateTime, Effect, Either, Option, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
@@ -111,8 +110,10 @@ export const makeReserveUnits = (
       const reserved = directly(sql`${sql.literal(preparedMark)}
         with allowed as materialized (select ${causeLock(request.user.id, request.cause)}), ${yield* ofDay(request)}
         select reservation_id as id from reserved`)
-      return yield* Effect.uninterruptible(decodeKey(reserved)).pipe(
-        Effect.catchIf(violatesConstraint("reservations_cause_key"), () => Effect.succeedNone)
+      return yield* reserved.pipe(
+        Effect.catchIf(violatesConstraint("reservations_cause_key"), () => Effect.succeed([])),
+        decodeKey,
+        Effect.uninterruptible
       )
     })
 
@@ -140,6 +141,6 @@ export const makeReserveUnits = (
       Effect.flatMap((made) => (Option.isSome(made) ? Effect.succeed(made) : reserveInTransaction(stored))),
       Effect.flatMap((made) => (Option.isSome(made) ? Effect.succeed(made.value.id) : attempt))
     )
-    return Effect.catchAll(attempt, (error) => (error instanceof SqlError ? Effect.die(error) : Effect.fail(error)))
+    return Effect.catchTag(attempt, "SqlError", Effect.die)
   }
 }

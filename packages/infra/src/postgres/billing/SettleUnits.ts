@@ -80,7 +80,7 @@ export const makeSettleUnits = (sql: SqlClient, directly: Directly, ids: Context
       )
       if (Option.isSome(closed)) charged.unsafeUpdate(closed.value.units, [])
       return Option.isSome(closed)
-    }).pipe(Effect.uninterruptible, Effect.orDie)
+    }).pipe(Effect.uninterruptible)
 
   return {
     /** False if the reservation is already closed. */

@@ -12,7 +12,7 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 const ConnectionRow = Schema.Struct({
@@ -76,43 +76,36 @@ export const layer: Layer.Layer<ChannelConnections, never, SqlClient | SecretBox
           state: "pending",
           updatedAt: DateTime.toDate(yield* DateTime.now)
         }
-        yield* sql`
+        yield* execute(sql`
           insert into channel_connections as connection ${sql.insert(row)}
           on conflict (agent_id, platform) do update
           set secrets_sealed = excluded.secrets_sealed, answers_bots = excluded.answers_bots, state = excluded.state,
             revision = connection.revision + 1, reason = null, checked_at = null, bot = null, transport = null,
-            cursor = null, claim_id = null, lease_until = null, updated_at = excluded.updated_at`.pipe(Effect.orDie)
+            cursor = null, claim_id = null, lease_until = null, updated_at = excluded.updated_at`)
       }),
-      setAnswersBots: Effect.fn("ChannelConnections.setAnswersBots")(function* (key: ChannelKey, answersBots: boolean) {
-        yield* sql`
-          update channel_connections as connection set answers_bots = ${answersBots} where ${isKey(key)}`.pipe(
-          Effect.orDie
-        )
-      }),
-      find: Effect.fn("ChannelConnections.find")(function* (key: ChannelKey) {
-        return yield* sql`${read} where ${isKey(key)}`.pipe(decodeFirstRow(ConnectionRow), Effect.orDie)
-      }),
+      setAnswersBots: Effect.fn("ChannelConnections.setAnswersBots")((key: ChannelKey, answersBots: boolean) =>
+        execute(sql`
+          update channel_connections as connection set answers_bots = ${answersBots} where ${isKey(key)}`)
+      ),
+      find: Effect.fn("ChannelConnections.find")((key: ChannelKey) =>
+        sql`${read} where ${isKey(key)}`.pipe(decodeFirstRow(ConnectionRow))
+      ),
       findWithSecrets: Effect.fn("ChannelConnections.findWithSecrets")(function* (key: ChannelKey) {
         const row = yield* sql`
           select ${fields}, connection.secrets_sealed as sealed from ${tables} where ${isKey(key)}`.pipe(
-          decodeFirstRow(ConnectionWithSecretsRow),
-          Effect.orDie
+          decodeFirstRow(ConnectionWithSecretsRow)
         )
         return yield* Effect.transposeMapOption(row, ({ sealed, ...connection }) =>
           Effect.map(openSecrets(key, sealed), (secrets) => ({ connection, secrets }))
         )
       }),
-      list: Effect.fn("ChannelConnections.list")(function* (agentId: AgentId) {
-        return yield* sql`${read} where connection.agent_id = ${agentId} order by connection.platform`.pipe(
-          decodeRows(ConnectionRow),
-          Effect.orDie
-        )
-      }),
+      list: Effect.fn("ChannelConnections.list")((agentId: AgentId) =>
+        sql`${read} where connection.agent_id = ${agentId} order by connection.platform`.pipe(decodeRows(ConnectionRow))
+      ),
       readSecrets: Effect.fn("ChannelConnections.readSecrets")(function* (key: ChannelKey) {
         const row = yield* sql`
           select secrets_sealed as sealed from channel_connections as connection where ${isKey(key)}`.pipe(
-          decodeFirstRow(SealedRow),
-          Effect.orDie
+          decodeFirstRow(SealedRow)
         )
         return yield* Effect.transposeMapOption(row, ({ sealed }) => openSecrets(key, sealed))
       }),
@@ -128,28 +121,20 @@ export const layer: Layer.Layer<ChannelConnections, never, SqlClient | SecretBox
           ...(bot === undefined ? [] : [sql`bot = ${toStorableJson(bot)}::jsonb`]),
           ...(transport === undefined ? [] : [sql`transport = ${transport}`])
         ]
-        const changed = yield* countAffectedRows(sql`
+        return yield* affectsRow(sql`
           update channel_connections as connection set ${sql.csv(changes)}
-          where ${isKey(key)} and connection.revision = ${revision}`).pipe(Effect.orDie)
-        return changed === 1
+          where ${isKey(key)} and connection.revision = ${revision}`)
       }),
-      refuseOthers: Effect.fn("ChannelConnections.refuseOthers")(function* (
-        key: ChannelKey,
-        botId: string,
-        reason: string
-      ) {
-        return yield* sql`
+      refuseOthers: Effect.fn("ChannelConnections.refuseOthers")((key: ChannelKey, botId: string, reason: string) =>
+        sql`
           update channel_connections as connection set state = 'refused', reason = ${reason} from agents
           where agents.id = connection.agent_id and connection.platform = ${key.platform} and connection.bot ->> 'id' = ${botId}
             and connection.agent_id <> ${key.agentId} and connection.state <> 'refused'
-          returning connection.agent_id, connection.platform, agents.owner_id`.pipe(decodeRows(DueRow), Effect.orDie)
-      }),
-      remove: Effect.fn("ChannelConnections.remove")(function* (key: ChannelKey) {
-        const removed = yield* countAffectedRows(
-          sql`delete from channel_connections as connection where ${isKey(key)}`
-        ).pipe(Effect.orDie)
-        return removed === 1
-      }),
+          returning connection.agent_id, connection.platform, agents.owner_id`.pipe(decodeRows(DueRow))
+      ),
+      remove: Effect.fn("ChannelConnections.remove")((key: ChannelKey) =>
+        affectsRow(sql`delete from channel_connections as connection where ${isKey(key)}`)
+      ),
       listDue: Effect.fn("ChannelConnections.listDue")(function* (
         before: { readonly retry: DateTime.Utc; readonly renew: DateTime.Utc },
         limit: number
@@ -161,46 +146,39 @@ export const layer: Layer.Layer<ChannelConnections, never, SqlClient | SecretBox
           where (connection.state = 'pending' and connection.updated_at < ${retry})
             or (connection.state = 'unreachable' and connection.checked_at < ${retry})
             or (connection.state = 'connected' and connection.checked_at < ${renew})
-          order by connection.checked_at nulls first limit ${limit}`.pipe(decodeRows(DueRow), Effect.orDie)
+          order by connection.checked_at nulls first limit ${limit}`.pipe(decodeRows(DueRow))
       }),
-      listUnread: Effect.fn("ChannelConnections.listUnread")(function* (limit: number) {
-        return yield* sql`
+      listUnread: Effect.fn("ChannelConnections.listUnread")((limit: number) =>
+        sql`
           ${read} where ${isReadable} and (connection.lease_until is null or connection.lease_until <= now())
           order by row_number() over (partition by agents.owner_id order by connection.lease_until nulls first),
             connection.lease_until nulls first
-          limit ${limit}`.pipe(decodeRows(ConnectionRow), Effect.orDie)
-      }),
+          limit ${limit}`.pipe(decodeRows(ConnectionRow))
+      ),
       claimReader: Effect.fn("ChannelConnections.claimReader")(function* (key: ChannelKey) {
         const claimId = yield* ids.next("req")
         const claimed = yield* sql`
           update channel_connections as connection set claim_id = ${claimId}, lease_until = ${leased}
           where ${isKey(key)} and ${isReadable} and (connection.lease_until is null or connection.lease_until <= now())
-          returning connection.cursor`.pipe(decodeFirstRow(LeaseRow), Effect.orDie)
+          returning connection.cursor`.pipe(decodeFirstRow(LeaseRow))
         return Option.map(claimed, ({ cursor }) => ({ claimId, cursor }))
       }),
-      renewReader: Effect.fn("ChannelConnections.renewReader")(function* (key: ChannelKey, claimId: string) {
-        const renewed = yield* countAffectedRows(sql`
+      renewReader: Effect.fn("ChannelConnections.renewReader")((key: ChannelKey, claimId: string) =>
+        affectsRow(sql`
           update channel_connections as connection set lease_until = ${leased}
-          where ${isKey(key)} and ${isHeld(claimId)} and ${isReadable}`).pipe(Effect.orDie)
-        return renewed === 1
-      }),
-      moveCursor: Effect.fn("ChannelConnections.moveCursor")(function* (
-        key: ChannelKey,
-        claimId: string,
-        cursor: string | null
-      ) {
-        const moved = yield* countAffectedRows(sql`
+          where ${isKey(key)} and ${isHeld(claimId)} and ${isReadable}`)
+      ),
+      moveCursor: Effect.fn("ChannelConnections.moveCursor")(
+        (key: ChannelKey, claimId: string, cursor: string | null) =>
+          affectsRow(sql`
           update channel_connections as connection set cursor = ${cursor}, lease_until = ${leased}
-          where ${isKey(key)} and ${isHeld(claimId)} and connection.lease_until > now() and ${isReadable}`).pipe(
-          Effect.orDie
-        )
-        return moved === 1
-      }),
-      releaseReader: Effect.fn("ChannelConnections.releaseReader")(function* (key: ChannelKey, claimId: string) {
-        yield* sql`
+          where ${isKey(key)} and ${isHeld(claimId)} and connection.lease_until > now() and ${isReadable}`)
+      ),
+      releaseReader: Effect.fn("ChannelConnections.releaseReader")((key: ChannelKey, claimId: string) =>
+        execute(sql`
           update channel_connections as connection set claim_id = null, lease_until = null
-          where ${isKey(key)} and ${isHeld(claimId)}`.pipe(Effect.orDie)
-      })
+          where ${isKey(key)} and ${isHeld(claimId)}`)
+      )
     })
   })
 )

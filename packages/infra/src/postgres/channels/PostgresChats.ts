@@ -15,7 +15,7 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 const Position = Schema.Struct({ position: Schema.NumberFromString, botStreak: Schema.Int })
@@ -135,38 +135,30 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
       enqueue: Effect.fn("Chats.enqueue")((chat: ChatKey, text: string) =>
         Effect.orDie(Effect.zipRight(lockChat(chat), insertOutbound(chat, text, { inboundId: null, replyTo: null })))
       ),
-      expectOwner: Effect.fn("Chats.expectOwner")(function* (chat: ChatKey) {
-        yield* sql`update channel_chats set of_owner = 'unverified' where ${isChat(chat)}`.pipe(Effect.orDie)
-      }),
-      verifyOwner: Effect.fn("Chats.verifyOwner")(function* (agentId: AgentId) {
-        yield* sql`
-          update channel_chats set of_owner = 'verified' where agent_id = ${agentId} and of_owner is not null`.pipe(
-          Effect.orDie
-        )
-      }),
+      expectOwner: Effect.fn("Chats.expectOwner")((chat: ChatKey) =>
+        execute(sql`update channel_chats set of_owner = 'unverified' where ${isChat(chat)}`)
+      ),
+      verifyOwner: Effect.fn("Chats.verifyOwner")((agentId: AgentId) =>
+        execute(sql`
+          update channel_chats set of_owner = 'verified' where agent_id = ${agentId} and of_owner is not null`)
+      ),
       claim: Effect.fn("Chats.claim")(function* (chat: ChatKey) {
         const claimId = yield* ids.next("req")
         const claimed = yield* sql`
           update channel_chats set claim_id = ${claimId}, lease_until = ${leased}
           where ${isChat(chat)} and ${isFree} and ${isDue}
-          returning session_id, of_owner is not distinct from 'verified' as is_of_owner`.pipe(
-          decodeFirstRow(Claimed),
-          Effect.orDie
-        )
+          returning session_id, of_owner is not distinct from 'verified' as is_of_owner`.pipe(decodeFirstRow(Claimed))
         return Option.map(claimed, (chat) => ({ claimId, ...chat }))
       }),
-      renew: Effect.fn("Chats.renew")(function* (chat: ChatKey, claimId: string) {
-        const renewed = yield* countAffectedRows(sql`
-          update channel_chats set lease_until = ${leased} where ${isChat(chat)} and claim_id = ${claimId}`).pipe(
-          Effect.orDie
-        )
-        return renewed === 1
-      }),
-      release: Effect.fn("Chats.release")(function* (chat: ChatKey, claimId: string) {
-        yield* sql`
+      renew: Effect.fn("Chats.renew")((chat: ChatKey, claimId: string) =>
+        affectsRow(sql`
+          update channel_chats set lease_until = ${leased} where ${isChat(chat)} and claim_id = ${claimId}`)
+      ),
+      release: Effect.fn("Chats.release")((chat: ChatKey, claimId: string) =>
+        execute(sql`
           update channel_chats set claim_id = null, lease_until = null
-          where ${isChat(chat)} and claim_id = ${claimId}`.pipe(Effect.orDie)
-      }),
+          where ${isChat(chat)} and claim_id = ${claimId}`)
+      ),
       findWork: Effect.fn("Chats.findWork")(function* (chat: ChatKey) {
         const { toAnswer, toSend } = yield* sql`
           select (
@@ -179,7 +171,7 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
               'content', content, 'failedTurns', failed_turns,
               'sinceFirstTurn', coalesce(extract(epoch from now() - first_turn_at) * 1000, 0)::float8)
             from inbound_messages where ${isChat(chat)} and status = 'waiting' order by sequence, position limit 1
-          ) as to_answer`.pipe(decodeSingleRow(Work), Effect.orDie)
+          ) as to_answer`.pipe(decodeSingleRow(Work))
         if (toSend !== null) return Option.some<ChatWork>({ _tag: "Send", message: toSend })
         return Option.map(Option.fromNullable(toAnswer), (message): ChatWork => ({ _tag: "Answer", message }))
       }),
@@ -188,13 +180,13 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
           select exists (select from channel_chats where ${isChat(chat)} and ${isDue}) and (
             exists (select from outbound_messages where ${isChat(chat)} and status = 'pending')
             or exists (select from inbound_messages where ${isChat(chat)} and status = 'waiting')
-          ) as has_work`.pipe(decodeSingleRow(HasWork), Effect.orDie)
+          ) as has_work`.pipe(decodeSingleRow(HasWork))
         return hasWork
       }),
-      pause: Effect.fn("Chats.pause")(function* (chat: ChatKey, pause: Duration.Duration) {
-        yield* sql`
-          update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(chat)}`.pipe(Effect.orDie)
-      }),
+      pause: Effect.fn("Chats.pause")((chat: ChatKey, pause: Duration.Duration) =>
+        execute(sql`
+          update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(chat)}`)
+      ),
       repeatLater: Effect.fn("Chats.repeatLater")(
         (message: InboundMessage, pause: Duration.Duration, why: "busy" | "unbegun") =>
           Effect.gen(function* () {
@@ -207,19 +199,18 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
       ),
       findTranscripts: Effect.fn("Chats.findTranscripts")(function* (id: InboundId) {
         const found = yield* sql`select transcripts from inbound_messages where id = ${id}`.pipe(
-          decodeFirstRow(Transcripts),
-          Effect.orDie
+          decodeFirstRow(Transcripts)
         )
         return new Map(Object.entries(Option.match(found, { onNone: () => ({}), onSome: (row) => row.transcripts })))
       }),
-      storeTranscript: Effect.fn("Chats.storeTranscript")(function* (id: InboundId, file: string, text: string) {
-        yield* sql`
+      storeTranscript: Effect.fn("Chats.storeTranscript")((id: InboundId, file: string, text: string) =>
+        execute(sql`
           update inbound_messages set transcripts = transcripts || ${toStorableJson({ [file]: text })}::jsonb
-          where id = ${id} and status = 'waiting'`.pipe(Effect.orDie)
-      }),
-      setSession: Effect.fn("Chats.setSession")(function* (chat: ChatKey, sessionId: ChatSessionId | null) {
-        yield* sql`update channel_chats set session_id = ${sessionId} where ${isChat(chat)}`.pipe(Effect.orDie)
-      }),
+          where id = ${id} and status = 'waiting'`)
+      ),
+      setSession: Effect.fn("Chats.setSession")((chat: ChatKey, sessionId: ChatSessionId | null) =>
+        execute(sql`update channel_chats set session_id = ${sessionId} where ${isChat(chat)}`)
+      ),
       answer: Effect.fn("Chats.answer")((message, claimId, { reply, status }) =>
         Effect.gen(function* () {
           const ended = yield* countAffectedRows(sql`
@@ -239,25 +230,23 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
             where id = ${message.id} and status = 'pending' and parts_sent = ${part} for update
           ) as before
           where message.id = before.id and ${isClaimed(message, claimId)}
-          returning before.started_part is not distinct from ${part} as is_repeated`.pipe(
-          decodeFirstRow(Begun),
-          Effect.orDie
-        )
+          returning before.started_part is not distinct from ${part} as is_repeated`.pipe(decodeFirstRow(Begun))
         if (Option.isNone(begun)) return "lost"
         return begun.value.isRepeated ? "repeated" : "begun"
       }),
-      completePart: Effect.fn("Chats.completePart")(function* (
-        id: OutboundId,
-        part: number,
-        { externalId, isLast }: { readonly externalId: string; readonly isLast: boolean }
-      ) {
-        yield* sql`
+      completePart: Effect.fn("Chats.completePart")(
+        (
+          id: OutboundId,
+          part: number,
+          { externalId, isLast }: { readonly externalId: string; readonly isLast: boolean }
+        ) =>
+          execute(sql`
           update outbound_messages
           set parts_sent = ${part + 1}, started_part = null, failures = 0, status = ${isLast ? "sent" : "pending"},
             text = case when ${isLast}::boolean then '' else text end,
             external_ids = external_ids || ${toStorableText(externalId)}::text
-          where id = ${id} and parts_sent = ${part}`.pipe(Effect.orDie)
-      }),
+          where id = ${id} and parts_sent = ${part}`)
+      ),
       postpone: Effect.fn("Chats.postpone")(
         (
           message: OutboundMessage,
@@ -271,23 +260,20 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
             yield* sql`update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(message)}`
           }).pipe(sql.withTransaction, Effect.orDie)
       ),
-      fail: Effect.fn("Chats.fail")(function* (id: OutboundId, reason: string) {
-        yield* sql`
+      fail: Effect.fn("Chats.fail")((id: OutboundId, reason: string) =>
+        execute(sql`
           update outbound_messages
           set status = case when inbound_id is null and parts_sent = 0 then 'waiting' else 'failed' end,
             started_part = null, reason = ${toStorableText(reason)}
-          where id = ${id}`.pipe(Effect.orDie)
-      }),
-      mayNotify: Effect.fn("Chats.mayNotify")(function* (chat: ChatKey, interval: Duration.Duration) {
-        const marked = yield* countAffectedRows(sql`
+          where id = ${id}`)
+      ),
+      mayNotify: Effect.fn("Chats.mayNotify")((chat: ChatKey, interval: Duration.Duration) =>
+        affectsRow(sql`
           update channel_chats set notified_at = now()
-          where ${isChat(chat)} and (notified_at is null or notified_at <= now() - ${seconds(interval)})`).pipe(
-          Effect.orDie
-        )
-        return marked === 1
-      }),
-      listStranded: Effect.fn("Chats.listStranded")(function* (limit: number) {
-        return yield* sql`
+          where ${isChat(chat)} and (notified_at is null or notified_at <= now() - ${seconds(interval)})`)
+      ),
+      listStranded: Effect.fn("Chats.listStranded")((limit: number) =>
+        sql`
           select chat.agent_id, chat.platform, chat.chat_id, agents.owner_id
           from (
             select agent_id, platform, chat_id, min(since) as since from (
@@ -306,10 +292,9 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
             and (chat.paused_until is null or chat.paused_until <= now())
           order by work.since limit ${limit}`.pipe(
           decodeRows(Stranded),
-          Effect.map((rows) => rows.map(({ ownerId, ...chat }) => ({ chat, ownerId }))),
-          Effect.orDie
+          Effect.map((rows) => rows.map(({ ownerId, ...chat }) => ({ chat, ownerId })))
         )
-      }),
+      ),
       prune: Effect.fn("Chats.prune")(function* (before: {
         readonly messages: DateTime.Utc
         readonly chats: DateTime.Utc
@@ -317,15 +302,13 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
         const until = DateTime.toDate(before.messages)
         const inbound = yield* countAffectedRows(
           sql`delete from inbound_messages where status <> 'waiting' and received_at < ${until}`
-        ).pipe(Effect.orDie)
+        )
         const outbound = yield* countAffectedRows(
           sql`delete from outbound_messages where status in ('sent', 'failed') and created_at < ${until}`
-        ).pipe(Effect.orDie)
+        )
         // Every message updates `used_at`, so that a chat in use is kept. An owner is recognized only once.
         const chats = yield* countAffectedRows(sql`
-          delete from channel_chats where used_at < ${DateTime.toDate(before.chats)} and ${isFree} and of_owner is null`).pipe(
-          Effect.orDie
-        )
+          delete from channel_chats where used_at < ${DateTime.toDate(before.chats)} and ${isFree} and of_owner is null`)
         return inbound + outbound + chats
       })
     })

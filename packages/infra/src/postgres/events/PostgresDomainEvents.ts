@@ -6,6 +6,7 @@ import { DateTime, Effect, Layer, Schema } from "effect"
 import { toStorableJson } from "../StorableText.ts"
 import { currentTrace } from "../CurrentTrace.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
+import { execute } from "../Rows.ts"
 
 /** Channel notified when deliveries are due. */
 export const deliveriesChannel = "berth_webhooks"
@@ -34,7 +35,7 @@ export const layer: Layer.Layer<DomainEvents, never, SqlClient | IdGenerator> = 
         }
         const receiver = isForAdministrators(kind) ? sql`true` : sql`user_id = ${user}`
         // Locks endpoints, so that a concurrent deletion does not fail the change.
-        yield* sql`
+        yield* execute(sql`
           with appended as (
             insert into events ${sql.insert(row)} on conflict (once_key) do nothing returning id, position
           ), endpoints as (
@@ -46,7 +47,7 @@ export const layer: Layer.Layer<DomainEvents, never, SqlClient | IdGenerator> = 
               ${createdAt}, ${createdAt}
             from appended cross join endpoints returning 1
           )
-          select pg_notify(${deliveriesChannel}, '') from delivered limit 1`.pipe(Effect.orDie)
+          select pg_notify(${deliveriesChannel}, '') from delivered limit 1`)
       })
     })
   })

@@ -18,7 +18,7 @@ import { Duration, Effect, Layer, Option, Schema } from "effect"
 import { promisify } from "node:util"
 import { gunzip, gzip } from "node:zlib"
 import { makeLeaseTable, wakeupsLayer } from "../LeaseTable.ts"
-import { countAffectedRows, decodeRows, decodeFirstRow } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
 
 const Settled = Schema.OptionFromNullOr(Schema.DateTimeUtcFromDate)
 const Claimed = Schema.Struct({ settledAt: Settled })
@@ -120,8 +120,7 @@ const make = Effect.gen(function* () {
     findTransaction: Effect.fn("PaymentRedemptions.findTransaction")(function* (challengeId: ChallengeId) {
       const row = yield* sql`
         select transaction_hash from payment_redemptions where challenge_id = ${challengeId}`.pipe(
-        decodeFirstRow(HashRow),
-        Effect.orDie
+        decodeFirstRow(HashRow)
       )
       return Option.map(row, ({ transactionHash }) => transactionHash)
     }),
@@ -132,15 +131,12 @@ const make = Effect.gen(function* () {
       const row = yield* sql`
         update payment_redemptions set settled_at = coalesce(settled_at, now()), lease_until = ${leased}
         where ${isHeld(claim)}
-        returning settled_at`.pipe(decodeFirstRow(SettledRow), Effect.orDie)
+        returning settled_at`.pipe(decodeFirstRow(SettledRow))
       return Option.map(row, ({ settledAt }) => settledAt)
     }),
-    beginRun: Effect.fn("PaymentRedemptions.beginRun")(function* (claim: RedemptionClaim) {
-      const begun = yield* countAffectedRows(
-        sql`update payment_redemptions set runs = runs + 1, lease_until = ${leased} where ${isHeld(claim)}`
-      ).pipe(Effect.orDie)
-      return begun === 1
-    }),
+    beginRun: Effect.fn("PaymentRedemptions.beginRun")((claim: RedemptionClaim) =>
+      affectsRow(sql`update payment_redemptions set runs = runs + 1, lease_until = ${leased} where ${isHeld(claim)}`)
+    ),
     complete: Effect.fn("PaymentRedemptions.complete")(function* (claim: RedemptionClaim, answer: PaidAnswer) {
       const packed = yield* packAnswer(answer)
       const complete = sql`

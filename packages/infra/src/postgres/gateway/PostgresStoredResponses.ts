@@ -5,7 +5,7 @@ import {
 } from "@berth/domain/gateway/responses/StoredResponses"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 const items = Schema.Array(Schema.Unknown)
@@ -22,7 +22,7 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
     StoredResponses.of({
       save: Effect.fn("StoredResponses.save")(function* (ownerId, { id, input, output, previousId, response }) {
         const now = DateTime.toDate(yield* DateTime.now)
-        yield* Effect.orDie(sql`
+        yield* execute(sql`
           insert into model_responses (id, user_id, previous_id, input, output, response, created_at)
           select ${id}, users.id, ${previousId}, ${toStorableJson(input)}::jsonb, ${toStorableJson(output)}::jsonb,
             ${toStorableJson(response)}::jsonb, ${now}
@@ -45,7 +45,6 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
           ) as is_continued
           from chain order by depth desc`.pipe(
           decodeRows(Link),
-          Effect.orDie,
           Effect.filterOrFail(
             ([oldest]) => oldest?.isContinued !== true,
             () => new ResponseChainTooLong()
@@ -57,24 +56,18 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
           select response || jsonb_build_object('output', output) as response from model_responses
           where id = ${toStorableText(id)} and user_id = ${ownerId} and response is not null`.pipe(
           decodeFirstRow(Whole),
-          Effect.map(Option.map(({ response }) => response)),
-          Effect.orDie
+          Effect.map(Option.map(({ response }) => response))
         )
       ),
       findInput: Effect.fn("StoredResponses.findInput")((ownerId, id) =>
         sql`select input from model_responses where id = ${toStorableText(id)} and user_id = ${ownerId}`.pipe(
           decodeFirstRow(Input),
-          Effect.map(Option.map(({ input }) => input)),
-          Effect.orDie
+          Effect.map(Option.map(({ input }) => input))
         )
       ),
       remove: Effect.fn("StoredResponses.remove")((ownerId, id) =>
         Effect.map(
-          Effect.orDie(
-            countAffectedRows(
-              sql`delete from model_responses where id = ${toStorableText(id)} and user_id = ${ownerId}`
-            )
-          ),
+          countAffectedRows(sql`delete from model_responses where id = ${toStorableText(id)} and user_id = ${ownerId}`),
           (removed) => removed === 1
         )
       ),
@@ -89,7 +82,6 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
           select id, case when is_too_long then '[]'::jsonb else output end as output, is_too_long
           from found cross join total`.pipe(
           decodeRows(Output),
-          Effect.orDie,
           Effect.filterOrFail(
             ([first]) => first?.isTooLong !== true,
             () => new ResponseChainTooLong()
@@ -98,8 +90,7 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
       ),
       prune: Effect.fn("StoredResponses.prune")((before, bytesOfOwner) =>
         // Sizes on disk are available without reading the values.
-        Effect.orDie(
-          countAffectedRows(sql`
+        countAffectedRows(sql`
             delete from model_responses where created_at < ${DateTime.toDate(before)} or id in (
               select id from (
                 select id, sum(pg_column_size(input) + pg_column_size(output) + coalesce(pg_column_size(response), 0))
@@ -107,7 +98,6 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
                 from model_responses
               ) kept where bytes > ${bytesOfOwner}
             )`)
-        )
       )
     })
   )

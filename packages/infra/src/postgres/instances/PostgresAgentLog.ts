@@ -5,7 +5,7 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { countAffectedRows, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { countAffectedRows, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 
 const EntryRow = Schema.Struct({ ...RuntimeLogEntry.fields, timestamp: Schema.DateTimeUtcFromDate })
@@ -26,31 +26,26 @@ export const layer: Layer.Layer<AgentLog, never, SqlClient | IdGenerator> = Laye
 
     return AgentLog.of({
       append: Effect.fn("AgentLog.append")(function* (agentId: AgentId, level: LogLevel, message: string) {
-        yield* sql`
+        yield* execute(sql`
           insert into agent_log_entries (id, agent_id, level, message, created_at)
           select ${yield* ids.next("log")}, id, ${level}, ${toStorableText(message)},
             ${DateTime.toDate(yield* DateTime.now)}::timestamptz
-          from agents where id = ${agentId}`.pipe(Effect.orDie)
+          from agents where id = ${agentId}`)
       }),
       read: Effect.fn("AgentLog.read")(function* (ownerId: UserId, query: RuntimeLogQuery) {
         const where = matching(ownerId, query)
         const entries = yield* sql`
           select entry.id, entry.created_at as timestamp, entry.level, entry.message, 'host' as source, entry.agent_id
           from agent_log_entries as entry join agents on agents.id = entry.agent_id
-          where ${where} order by entry.created_at desc, entry.id desc limit ${query.limit}`.pipe(
-          decodeRows(EntryRow),
-          Effect.orDie
-        )
+          where ${where} order by entry.created_at desc, entry.id desc limit ${query.limit}`.pipe(decodeRows(EntryRow))
         const { total } = yield* sql`
           select count(*)::int as total from agent_log_entries as entry join agents on agents.id = entry.agent_id
-          where ${where}`.pipe(decodeSingleRow(Total), Effect.orDie)
+          where ${where}`.pipe(decodeSingleRow(Total))
         return { entries, total }
       }),
-      prune: Effect.fn("AgentLog.prune")(function* (before: DateTime.Utc) {
-        return yield* Effect.orDie(
-          countAffectedRows(sql`delete from agent_log_entries where created_at < ${DateTime.toDate(before)}`)
-        )
-      })
+      prune: Effect.fn("AgentLog.prune")((before: DateTime.Utc) =>
+        countAffectedRows(sql`delete from agent_log_entries where created_at < ${DateTime.toDate(before)}`)
+      )
     })
   })
 )

@@ -9,7 +9,7 @@ import { Array, DateTime, Effect, Layer, Option, type Redacted, Schema } from "e
 import * as AdvisoryLocks from "../AdvisoryLocks.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { decodeRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { decodeFirstRow, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
   return InstanceRepository.of({
     ensure: Effect.fn("InstanceRepository.ensure")(function* (userId: UserId, subdomain: string) {
       const now = yield* DateTime.now
-      yield* sql`
+      yield* execute(sql`
         insert into instances ${sql.insert({
           ownerId: userId,
           subdomain,
@@ -85,16 +85,15 @@ const make = Effect.gen(function* () {
           lastUsedAt: DateTime.toDate(now),
           createdAt: DateTime.toDate(now)
         })}
-        on conflict (owner_id) do nothing`.pipe(Effect.orDie)
-      return toInstance(yield* read(userId).pipe(decodeSingleRow(InstanceRow), Effect.orDie))
+        on conflict (owner_id) do nothing`)
+      return toInstance(yield* read(userId).pipe(decodeSingleRow(InstanceRow)))
     }),
     find: Effect.fn("InstanceRepository.find")(function* (userId: UserId) {
-      return Option.map(yield* read(userId).pipe(decodeFirstRow(InstanceRow), Effect.orDie), toInstance)
+      return Option.map(yield* read(userId).pipe(decodeFirstRow(InstanceRow)), toInstance)
     }),
     findOwnerBySubdomain: Effect.fn("InstanceRepository.findOwnerBySubdomain")(function* (subdomain: string) {
       const owner = yield* sql`select owner_id from instances where subdomain = ${subdomain}`.pipe(
-        decodeFirstRow(Owner),
-        Effect.orDie
+        decodeFirstRow(Owner)
       )
       return Option.map(owner, ({ ownerId }) => ownerId)
     }),
@@ -106,7 +105,7 @@ const make = Effect.gen(function* () {
         ...(rest.desired === "up" ? { lastUsedAt: DateTime.toDate(yield* DateTime.now) } : {})
       }
       if (Object.keys(values).length === 0) return
-      yield* sql`update instances set ${sql.update(values)} where owner_id = ${userId}`.pipe(Effect.orDie)
+      yield* execute(sql`update instances set ${sql.update(values)} where owner_id = ${userId}`)
     }),
     list: Effect.fn("InstanceRepository.list")(function* ({
       limit,
@@ -119,13 +118,9 @@ const make = Effect.gen(function* () {
         select ${columns}, (select email from users where id = owner_id) as owner_email,
           (select name from users where id = owner_id) as owner_name
         from instances order by created_at desc, owner_id desc limit ${limit} offset ${offset}`.pipe(
-        decodeRows(ListedRow),
-        Effect.orDie
+        decodeRows(ListedRow)
       )
-      const { total } = yield* sql`select count(*)::int as total from instances`.pipe(
-        decodeSingleRow(Total),
-        Effect.orDie
-      )
+      const { total } = yield* sql`select count(*)::int as total from instances`.pipe(decodeSingleRow(Total))
       return {
         instances: Array.map(rows, ({ ownerEmail, ownerName, ...row }) => ({
           instance: toInstance(row),
@@ -137,8 +132,7 @@ const make = Effect.gen(function* () {
     }),
     listDesired: Effect.fn("InstanceRepository.listDesired")(function* (desired: DesiredState) {
       const rows = yield* sql`select ${columns} from instances where desired = ${desired} order by created_at`.pipe(
-        decodeRows(InstanceRow),
-        Effect.orDie
+        decodeRows(InstanceRow)
       )
       return Array.map(rows, toInstance)
     }),
@@ -146,16 +140,13 @@ const make = Effect.gen(function* () {
       if (userIds.length === 0) return new Set()
       const rows = yield* sql`
         update instances set last_used_at = ${DateTime.toDate(yield* DateTime.now)}
-        where ${sql.in("owner_id", userIds)} and desired = 'up' returning owner_id`.pipe(
-        decodeRows(Owner),
-        Effect.orDie
-      )
+        where ${sql.in("owner_id", userIds)} and desired = 'up' returning owner_id`.pipe(decodeRows(Owner))
       return new Set(Array.map(rows, ({ ownerId }) => ownerId))
     }),
     listUnused: Effect.fn("InstanceRepository.listUnused")(function* (since: DateTime.Utc) {
       const rows = yield* sql`
         select owner_id from instances
-        where ${isUnused(since)} order by last_used_at`.pipe(decodeRows(Owner), Effect.orDie)
+        where ${isUnused(since)} order by last_used_at`.pipe(decodeRows(Owner))
       return Array.map(rows, ({ ownerId }) => ownerId)
     }),
     markAsleep: Effect.fn("InstanceRepository.markAsleep")(function* (userId: UserId, since: DateTime.Utc) {
@@ -177,16 +168,14 @@ const make = Effect.gen(function* () {
       const owner = directly(sql`${sql.literal(preparedMark)}
         select owner_id from instances join users on users.id = owner_id
         where runtime_token_hash = ${hashSecret(digests, shown)} and suspended_at is null`)
-      return Option.map(yield* Effect.orDie(decodeOwner(owner)), (row) => row.ownerId)
+      return Option.map(yield* decodeOwner(owner), (row) => row.ownerId)
     }, withExportedSpan("InstanceRepository.findByRuntimeToken")),
     ensureGatewayToken: Effect.fn("InstanceRepository.ensureGatewayToken")((userId: UserId) =>
       token("gateway_token_sealed", userId)
     ),
-    revokeGatewayToken: Effect.fn("InstanceRepository.revokeGatewayToken")(function* (userId: UserId) {
-      yield* sql`update instances set gateway_token_sealed = null where owner_id = ${toStorableText(userId)}`.pipe(
-        Effect.orDie
-      )
-    }),
+    revokeGatewayToken: Effect.fn("InstanceRepository.revokeGatewayToken")((userId: UserId) =>
+      execute(sql`update instances set gateway_token_sealed = null where owner_id = ${toStorableText(userId)}`)
+    ),
     listGatewayTokenVersions: Effect.fn("InstanceRepository.listGatewayTokenVersions")(function* (
       userIds: ReadonlyArray<UserId>
     ) {
@@ -195,8 +184,7 @@ const make = Effect.gen(function* () {
       const rows = yield* sql`
         select owner_id, md5(gateway_token_sealed) as mark from instances join users on users.id = owner_id
         where ${sql.in("owner_id", userIds)} and gateway_token_sealed is not null and suspended_at is null`.pipe(
-        decodeRows(Mark),
-        Effect.orDie
+        decodeRows(Mark)
       )
       return new Map(rows.map(({ mark, ownerId }) => [ownerId, mark]))
     }),

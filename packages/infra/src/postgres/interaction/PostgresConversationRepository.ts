@@ -183,7 +183,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           ${message.topic === null ? null : toStorableText(message.topic)}, ${toStorableText(message.platform)},
           'pending', ${attachments.length === 0 ? null : toStorableJson(attachments)}::jsonb, ${now}
         from ${to}
-        returning ${selectMessageColumns(sql)}`).pipe(decodeMessage)
+        returning ${selectMessageColumns(sql)}`)
     })
 
     return ConversationRepository.of({
@@ -280,9 +280,9 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         }).pipe(
           Effect.catchIf(
             (error) => error._tag === "SqlError" && isRowRejected(error.cause),
-            () => Effect.succeedNone
+            () => Effect.succeed([])
           ),
-          Effect.orDie
+          decodeMessage
         )
       }, withExportedSpan("ConversationRepository.appendPaidMessage")),
       appendUserMessage: Effect.fnUntraced(function* (
@@ -295,7 +295,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           from: sql`waiting`,
           reservationId: sql`${Option.getOrNull(reservation)}`,
           to: sql`session`
-        }).pipe(Effect.orDie)
+        }).pipe(decodeMessage)
         if (Option.isSome(appended)) return appended.value
         const counted = yield* countWaiting(message.sessionId).pipe(decodeFirstRow(Waiting), Effect.orDie)
         if (Option.isNone(counted)) return yield* new ChatSessionNotFound()

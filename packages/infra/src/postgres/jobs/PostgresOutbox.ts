@@ -3,10 +3,9 @@ import { type JobKind, maximumPayloadBytes } from "@berth/domain/jobs/JobKind"
 import { JobPayloadTooLarge, maximumInFlightPerOwner, Outbox, OutboxEntry } from "@berth/domain/jobs/Outbox"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { SqlError } from "@effect/sql/SqlError"
 import { Array, type Cause, DateTime, Duration, Effect, Exit, Layer, Option, Schema, Scope } from "effect"
 import { currentTrace } from "../CurrentTrace.ts"
-import { countAffectedRows, decodeRows } from "../Rows.ts"
+import { countAffectedRows, decodeRows, execute } from "../Rows.ts"
 import { makeWakeups } from "../Wakeups.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -103,9 +102,9 @@ const make = (pollInterval: Duration.DurationInput) =>
             trace: yield* Effect.map(currentTrace, (trace) => (trace === null ? null : JSON.stringify(trace))),
             createdAt: DateTime.toDate(yield* DateTime.now)
           }
-          yield* sql`
+          yield* execute(sql`
           with appended as (insert into outbox ${sql.insert(entry)} returning 1)
-          select pg_notify(${channel}, '') from appended`.pipe(Effect.orDie)
+          select pg_notify(${channel}, '') from appended`)
         }).pipe(
           // Parent of the worker's span for the job.
           Effect.withSpan(`send ${kind.queue}`, {
@@ -146,21 +145,21 @@ const make = (pollInterval: Duration.DurationInput) =>
               return { published: done.length, failure }
             })
           )
-          .pipe(Effect.catchIf((error): error is SqlError => error instanceof SqlError, Effect.die))
+          .pipe(Effect.orDie)
         if (Option.isSome(failure)) return yield* Effect.failCause(failure.value.cause)
         return published
       }),
-      settle: Effect.fn("Outbox.settle")(function* (id: string) {
-        yield* sql`
+      settle: Effect.fn("Outbox.settle")((id: string) =>
+        execute(sql`
         with settled as (
           update outbox set settled_at = now() where id = ${toStorableText(id)} and settled_at is null returning 1
         )
-        select pg_notify(${channel}, '') from settled`.pipe(Effect.orDie)
-      }),
+        select pg_notify(${channel}, '') from settled`)
+      ),
       awaitAppended: Effect.flatten(appended).pipe(Effect.withSpan("Outbox.awaitAppended")),
       prune: countAffectedRows(
         sql`delete from outbox where published_at < now() - ${interval(publishedRetention)}`
-      ).pipe(Effect.orDie, Effect.withSpan("Outbox.prune"))
+      ).pipe(Effect.withSpan("Outbox.prune"))
     })
   })
 

@@ -93,8 +93,7 @@ const make = Effect.gen(function* () {
       from idempotency_keys
       where principal_hash = ${digestPrincipal(principal)} and ${isCounted} and expires_at > now()`.pipe(
       decodeFirstRow(Stored),
-      Effect.map(Option.exists(({ fits }) => fits)),
-      Effect.orDie
+      Effect.map(Option.exists(({ fits }) => fits))
     )
 
   type Unusable = SqlError | SecretUndecryptable | RowUnreadable
@@ -161,7 +160,6 @@ const make = Effect.gen(function* () {
       return Effect.asVoid(leases.end(lease, release))
     }),
     prune: countAffectedRows(sql`delete from idempotency_keys where expires_at <= now()`).pipe(
-      Effect.orDie,
       Effect.withSpan("IdempotencyKeys.prune")
     )
   })

@@ -6,7 +6,7 @@ import { useService } from "@berth/domain/shared/HotPath"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Layer, Option, Redacted, Schema } from "effect"
 import { digestIdempotencyKey } from "./PostgresIdempotencyKeys.ts"
-import { decodeFirstRow } from "../Rows.ts"
+import { decodeFirstRow, execute } from "../Rows.ts"
 
 const ClaimRow = Schema.Struct({ firstClaimId: Schema.String, outcomeSealed: Schema.NullOr(Schema.String) })
 
@@ -23,8 +23,7 @@ const make = Effect.gen(function* () {
       select first_claim_id, outcome_sealed from idempotency_keys
       where id = ${id} and claim_id = ${claim} for update`.pipe(
       decodeFirstRow(ClaimRow),
-      Effect.flatMap(Option.match({ onNone: () => Effect.die(new IdempotencyClaimLost()), onSome: Effect.succeed })),
-      Effect.orDie
+      Effect.flatMap(Option.match({ onNone: () => Effect.die(new IdempotencyClaimLost()), onSome: Effect.succeed }))
     )
 
   return IdempotentExecution.of({
@@ -40,7 +39,7 @@ const make = Effect.gen(function* () {
           const result = yield* effect
           const text = yield* Effect.orDie(Schema.encode(Outcome)(result))
           const sealed = yield* box.seal(Redacted.make(text), sealContext(id))
-          yield* Effect.orDie(sql`update idempotency_keys set outcome_sealed = ${sealed} where id = ${id}`)
+          yield* execute(sql`update idempotency_keys set outcome_sealed = ${sealed} where id = ${id}`)
           return result
         })
       return Effect.flatMap(

@@ -15,7 +15,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 
 const StreamRow = Schema.Struct({
@@ -48,8 +48,7 @@ const make = Effect.gen(function* () {
       select ${columns} from live_streams as stream join agents on agents.id = stream.agent_id
       where stream.${sql(column)} = ${toStorableText(value)}`.pipe(
       decodeFirstRow(StreamRow),
-      Effect.map(Option.map((row) => new LiveStream(row))),
-      Effect.orDie
+      Effect.map(Option.map((row) => new LiveStream(row)))
     )
 
   /** Counts an upload in the stream's window and records the broadcast. None for a wrong key or an exhausted window. */
@@ -100,43 +99,38 @@ const make = Effect.gen(function* () {
         keyHash: Option.getOrNull(keyHash),
         createdAt: DateTime.toDate(yield* DateTime.now)
       }
-      yield* Effect.orDie(sql`insert into live_streams ${sql.insert(values)}`)
+      yield* execute(sql`insert into live_streams ${sql.insert(values)}`)
     }),
     find: Effect.fn("LiveStreamRepository.find")((id: LiveStreamId) => findBy("id", id)),
     findByAgent: Effect.fn("LiveStreamRepository.findByAgent")((agentId: AgentId) => findBy("agent_id", agentId)),
     findByKeyHash: Effect.fn("LiveStreamRepository.findByKeyHash")((hash: string) => findBy("key_hash", hash)),
-    expireKey: Effect.fn("LiveStreamRepository.expireKey")(function* (agentId: AgentId, dueIn: Duration.Duration) {
-      const expired = yield* countAffectedRows(sql`
+    expireKey: Effect.fn("LiveStreamRepository.expireKey")((agentId: AgentId, dueIn: Duration.Duration) =>
+      affectsRow(sql`
         update live_streams set key_hash = null, key_due_at = ${after(dueIn)}
-        where agent_id = ${agentId} and (key_due_at is null or key_due_at <= now())`).pipe(Effect.orDie)
-      return expired === 1
-    }),
+        where agent_id = ${agentId} and (key_due_at is null or key_due_at <= now())`)
+    ),
     claimDueKeys: Effect.fn("LiveStreamRepository.claimDueKeys")((retryIn: Duration.Duration) =>
       sql`
         update live_streams set key_due_at = ${after(retryIn)}
         where key_due_at <= now() and agent_id is not null returning agent_id`.pipe(
         decodeRows(Agent),
-        Effect.map(Array.map(({ agentId }) => agentId)),
-        Effect.orDie
+        Effect.map(Array.map(({ agentId }) => agentId))
       )
     ),
-    setKeyHash: Effect.fn("LiveStreamRepository.setKeyHash")(function* (
-      id: LiveStreamId,
-      keyHash: Option.Option<string>
-    ) {
-      yield* Effect.orDie(sql`
+    setKeyHash: Effect.fn("LiveStreamRepository.setKeyHash")((id: LiveStreamId, keyHash: Option.Option<string>) =>
+      execute(sql`
         update live_streams set key_hash = ${Option.getOrNull(keyHash)}, key_due_at = null where id = ${id}`)
-    }),
+    ),
     store: Effect.fn("LiveStreamRepository.store")(function* (keyHash: string, upload: LiveUpload) {
       const { content, endsBroadcast, listed, name, receivedAt } = upload
-      const counted = yield* Effect.orDie(countUpload(keyHash, upload))
+      const counted = yield* countUpload(keyHash, upload)
       if (Option.isNone(counted))
         return yield* Option.isNone(yield* findBy("key_hash", keyHash))
           ? new LiveStreamNotFound()
           : new LiveLimitReached({ limit: "bandwidth", retryAfter: liveLimits.window })
       const { id, isLate, wasActive } = counted.value
       // With different clocks, a process could be ignored for longer than uploads overlap.
-      yield* Effect.orDie(sql`
+      yield* execute(sql`
         insert into live_files (stream_id, name, content, byte_length, uploaded_at, listed_at)
         values (${id}, ${name}, ${content}, ${content.length}, ${toTime(receivedAt)}, now())
         on conflict (stream_id, name) do update set
@@ -144,42 +138,41 @@ const make = Effect.gen(function* () {
           uploaded_at = excluded.uploaded_at, listed_at = excluded.listed_at
         where live_files.uploaded_at not between excluded.uploaded_at and excluded.uploaded_at + interval '10 seconds'`)
       if (listed.length > 0)
-        yield* Effect.orDie(
+        yield* execute(
           sql`update live_files set listed_at = now() where stream_id = ${id} and ${sql.in("name", listed)}`
         )
       yield* Effect.orDie(evict(id, upload.maximumBytes))
       return { hasStarted: !wasActive && !endsBroadcast && !isLate, hasEnded: wasActive && endsBroadcast }
     }),
-    removeFile: Effect.fn("LiveStreamRepository.removeFile")(function* (id: LiveStreamId, name: LiveFileName) {
-      yield* Effect.orDie(sql`delete from live_files where stream_id = ${id} and name = ${name}`)
-    }),
+    removeFile: Effect.fn("LiveStreamRepository.removeFile")((id: LiveStreamId, name: LiveFileName) =>
+      execute(sql`delete from live_files where stream_id = ${id} and name = ${name}`)
+    ),
     readFile: Effect.fn("LiveStreamRepository.readFile")((id: LiveStreamId, name: LiveFileName) =>
       sql`
         select content, uploaded_at from live_files
-        where stream_id = ${toStorableText(id)} and name = ${name}`.pipe(decodeFirstRow(FileRow), Effect.orDie)
+        where stream_id = ${toStorableText(id)} and name = ${name}`.pipe(decodeFirstRow(FileRow))
     ),
     listFileNames: Effect.fn("LiveStreamRepository.listFileNames")((id: LiveStreamId) =>
       sql`select name from live_files where stream_id = ${toStorableText(id)}`.pipe(
         decodeRows(Name),
-        Effect.map((rows) => new Set(Array.map(rows, ({ name }) => name))),
-        Effect.orDie
+        Effect.map((rows) => new Set(Array.map(rows, ({ name }) => name)))
       )
     ),
     listStorage: sql`
       select owner_id, count(distinct stream_id)::int as streams, sum(byte_length)::text as bytes
       from live_files join live_streams on live_streams.id = stream_id join agents on agents.id = agent_id
-      group by owner_id`.pipe(decodeRows(Storage), Effect.orDie),
+      group by owner_id`.pipe(decodeRows(Storage)),
     recordActive: Effect.fn("LiveStreamRepository.recordActive")(function* (active: ReadonlySet<LiveStreamId>) {
       const ids = JSON.stringify([...active])
       const isActive = sql`id in (select jsonb_array_elements_text(${ids}::jsonb))`
       const started = yield* sql`
         update live_streams set started_at = now(), ended_at = null
         where key_hash is null and agent_id is not null and (started_at is null or ended_at is not null) and ${isActive}
-        returning agent_id`.pipe(decodeRows(Agent), Effect.orDie)
+        returning agent_id`.pipe(decodeRows(Agent))
       const ended = yield* sql`
         update live_streams set ended_at = now()
         where key_hash is null and agent_id is not null and started_at is not null and ended_at is null and not (${isActive})
-        returning agent_id`.pipe(decodeRows(Agent), Effect.orDie)
+        returning agent_id`.pipe(decodeRows(Agent))
       const agentsOf = Array.map(({ agentId }: typeof Agent.Type) => agentId)
       return { started: agentsOf(started), ended: agentsOf(ended) }
     }),
@@ -188,24 +181,22 @@ const make = Effect.gen(function* () {
         update live_streams set ended_at = now()
         where agent_id is not null and ended_at is null and last_upload_at < ${ago(idle)} returning agent_id`.pipe(
         decodeRows(Agent),
-        Effect.map(Array.map(({ agentId }) => agentId)),
-        Effect.orDie
+        Effect.map(Array.map(({ agentId }) => agentId))
       )
     ),
     pruneFiles: Effect.fn("LiveStreamRepository.pruneFiles")((retention: Duration.Duration) =>
       countAffectedRows(sql`
         delete from live_files using live_streams
         where live_streams.id = stream_id and listed_at < ${ago(retention)}
-          and (name not like '%.m3u8' or last_upload_at < ${ago(retention)})`).pipe(Effect.orDie)
+          and (name not like '%.m3u8' or last_upload_at < ${ago(retention)})`)
     ),
     listAbandoned: sql`select id from live_streams where agent_id is null limit 100`.pipe(
       decodeRows(Id),
-      Effect.map(Array.map(({ id }) => id)),
-      Effect.orDie
+      Effect.map(Array.map(({ id }) => id))
     ),
-    remove: Effect.fn("LiveStreamRepository.remove")(function* (id: LiveStreamId) {
-      yield* Effect.orDie(sql`delete from live_streams where id = ${id}`)
-    })
+    remove: Effect.fn("LiveStreamRepository.remove")((id: LiveStreamId) =>
+      execute(sql`delete from live_streams where id = ${id}`)
+    )
   })
 })
 

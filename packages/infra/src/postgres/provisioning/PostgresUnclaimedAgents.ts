@@ -3,7 +3,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Duration, Effect, Layer, Option, Schema } from "effect"
-import { decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { decodeFirstRow, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
 
 const Count = Schema.Struct({ total: Schema.Int, ofNetwork: Schema.Int })
 const AgentRow = Schema.Struct({ ownerId: UserId, agentId: AgentId })
@@ -15,30 +15,25 @@ export const layer = Layer.effect(
       sql`
         update unclaimed_agents set ${sql(column)} = now()
         where ${sql(column)} is null and created_at < now() - make_interval(secs => ${Duration.toSeconds(age)})
-        returning owner_id, agent_id`.pipe(decodeRows(AgentRow), Effect.orDie)
+        returning owner_id, agent_id`.pipe(decodeRows(AgentRow))
 
     return UnclaimedAgents.of({
       count: Effect.fn("UnclaimedAgents.count")((network: Option.Option<string>) =>
         sql`
           select count(*)::int as total, count(*) filter (where network = ${Option.getOrNull(network)})::int as of_network
-          from unclaimed_agents`.pipe(decodeSingleRow(Count), Effect.orDie)
+          from unclaimed_agents`.pipe(decodeSingleRow(Count))
       ),
       lock: Effect.asVoid(Effect.orDie(sql`select pg_advisory_xact_lock(hashtextextended('unclaimed agents', 0))`)),
-      insert: Effect.fn("UnclaimedAgents.insert")(function* ({
-        agentId,
-        codeHash,
-        network,
-        ownerId
-      }: NewUnclaimedAgent) {
-        yield* Effect.orDie(sql`
+      insert: Effect.fn("UnclaimedAgents.insert")(({ agentId, codeHash, network, ownerId }: NewUnclaimedAgent) =>
+        execute(sql`
           insert into unclaimed_agents (owner_id, agent_id, code_hash, network, created_at)
           values (${ownerId}, ${agentId}, ${codeHash}, ${Option.getOrNull(network)}, now())`)
-      }),
+      ),
       take: Effect.fn("UnclaimedAgents.take")((codeHash: string) =>
         sql`
           delete from unclaimed_agents using users
           where code_hash = ${codeHash} and removed_at is null and users.id = owner_id and users.suspended_at is null
-          returning owner_id, agent_id`.pipe(decodeFirstRow(AgentRow), Effect.orDie)
+          returning owner_id, agent_id`.pipe(decodeFirstRow(AgentRow))
       ),
       markStopped: Effect.fn("UnclaimedAgents.markStopped")((age: Duration.Duration) => mark("stopped_at", age)),
       markRemoved: Effect.fn("UnclaimedAgents.markRemoved")((age: Duration.Duration) => mark("removed_at", age))

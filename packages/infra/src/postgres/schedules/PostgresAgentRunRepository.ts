@@ -11,7 +11,15 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow, listColumns } from "../Rows.ts"
+import {
+  affectsRow,
+  countAffectedRows,
+  decodeFirstRow,
+  decodeRows,
+  decodeSingleRow,
+  execute,
+  listColumns
+} from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 const date = Schema.NullOr(Schema.DateTimeUtcFromDate)
@@ -62,31 +70,24 @@ export const layer: Layer.Layer<AgentRunRepository, never, SqlClient> = Layer.ef
           })} on conflict on constraint agent_runs_tick_key do nothing returning id`.pipe(Effect.orDie)
         return inserted.length === 1
       }),
-      repeatRefusal: Effect.fn("AgentRunRepository.repeatRefusal")(function* (scheduleId: ScheduleId, times: number) {
-        const repeated = yield* countAffectedRows(sql`
+      repeatRefusal: Effect.fn("AgentRunRepository.repeatRefusal")((scheduleId: ScheduleId, times: number) =>
+        affectsRow(sql`
           update agent_runs set repeats = repeats + ${times}
           where id = (select id from agent_runs where schedule_id = ${scheduleId} order by due_at desc limit 1)
-            and state = 'refused' and ended_at > now() - make_interval(secs => ${Duration.toSeconds(refusalPause)})`).pipe(
-          Effect.orDie
-        )
-        return repeated === 1
-      }),
+            and state = 'refused' and ended_at > now() - make_interval(secs => ${Duration.toSeconds(refusalPause)})`)
+      ),
       countInProgress: Effect.fn("AgentRunRepository.countInProgress")((scheduleId: ScheduleId) =>
         sql`
           select count(*)::int as count from agent_runs where schedule_id = ${scheduleId} and ended_at is null`.pipe(
           decodeSingleRow(Count),
-          Effect.map(({ count }) => count),
-          Effect.orDie
+          Effect.map(({ count }) => count)
         )
       ),
       countSkillRunsInProgress: Effect.fn("AgentRunRepository.countSkillRunsInProgress")(function* (agentId: AgentId) {
-        yield* Effect.orDie(sql`select pg_advisory_xact_lock(hashtextextended(${`skill runs of ${agentId}`}, 0))`)
+        yield* execute(sql`select pg_advisory_xact_lock(hashtextextended(${`skill runs of ${agentId}`}, 0))`)
         const { count } = yield* sql`
           select count(*)::int as count from agent_runs
-          where agent_id = ${agentId} and schedule_id is null and ended_at is null`.pipe(
-          decodeSingleRow(Count),
-          Effect.orDie
-        )
+          where agent_id = ${agentId} and schedule_id is null and ended_at is null`.pipe(decodeSingleRow(Count))
         return count
       }),
       listOfSchedule: Effect.fn("AgentRunRepository.listOfSchedule")(function* (
@@ -95,65 +96,52 @@ export const layer: Layer.Layer<AgentRunRepository, never, SqlClient> = Layer.ef
       ) {
         const runs = yield* sql`
           select ${fields} from agent_runs where schedule_id = ${scheduleId}
-          order by due_at desc limit ${limit} offset ${offset}`.pipe(decodeRows(RunRow), Effect.orDie)
+          order by due_at desc limit ${limit} offset ${offset}`.pipe(decodeRows(RunRow))
         const { count: total } = yield* sql`
-          select count(*)::int as count from agent_runs where schedule_id = ${scheduleId}`.pipe(
-          decodeSingleRow(Count),
-          Effect.orDie
-        )
+          select count(*)::int as count from agent_runs where schedule_id = ${scheduleId}`.pipe(decodeSingleRow(Count))
         return { runs, total }
       }),
-      findOfSkill: Effect.fn("AgentRunRepository.findOfSkill")(function* (
-        agentId: AgentId,
-        skillId: string,
-        id: AgentRunId
-      ) {
-        return yield* sql`
+      findOfSkill: Effect.fn("AgentRunRepository.findOfSkill")((agentId: AgentId, skillId: string, id: AgentRunId) =>
+        sql`
           select ${fields} from agent_runs
           where id = ${toStorableText(id)} and agent_id = ${agentId} and skill_id = ${toStorableText(skillId)}
-            and schedule_id is null`.pipe(decodeFirstRow(RunRow), Effect.orDie)
-      }),
+            and schedule_id is null`.pipe(decodeFirstRow(RunRow))
+      ),
       findLast: Effect.fn("AgentRunRepository.findLast")(function* (agentId: AgentId) {
         const rows = yield* sql`
           select ${fields}, schedules.id as schedule_id from schedules cross join lateral (
             select * from agent_runs where agent_runs.schedule_id = schedules.id order by due_at desc limit 1
           ) agent_runs
-          where schedules.agent_id = ${agentId}`.pipe(decodeRows(LastRow), Effect.orDie)
+          where schedules.agent_id = ${agentId}`.pipe(decodeRows(LastRow))
         return new Map(rows.map(({ scheduleId, ...run }) => [scheduleId, run]))
       }),
-      begin: Effect.fn("AgentRunRepository.begin")(function* (id: AgentRunId) {
-        return yield* sql`
+      begin: Effect.fn("AgentRunRepository.begin")((id: AgentRunId) =>
+        sql`
           update agent_runs set state = 'running', started_at = coalesce(started_at, now())
           from agents join users on users.id = agents.owner_id
           where agent_runs.id = ${id} and agent_runs.ended_at is null and agents.id = agent_runs.agent_id
           returning agent_runs.id, agent_runs.agent_id, agent_runs.schedule_id, agent_runs.prompt, agent_runs.skill_id,
             agent_runs.input, agents.owner_id, agents.status as agent_status,
-            users.suspended_at is not null as is_suspended`.pipe(decodeFirstRow(StartedRow), Effect.orDie)
-      }),
-      finish: Effect.fn("AgentRunRepository.finish")(function* (
-        id: AgentRunId,
-        turnId: string,
-        { reason, result, state }: RunEnd
-      ) {
-        const ended = yield* countAffectedRows(sql`
+            users.suspended_at is not null as is_suspended`.pipe(decodeFirstRow(StartedRow))
+      ),
+      finish: Effect.fn("AgentRunRepository.finish")(
+        (id: AgentRunId, turnId: string, { reason, result, state }: RunEnd) =>
+          affectsRow(sql`
           update agent_runs
           set state = ${state}, reason = ${textOrNull(reason)}, result = ${textOrNull(result)}, ended_at = now(), units = (
             select coalesce(sum(settled_daily_units + settled_credit_units), 0)::int
             from reservations join agents on agents.owner_id = reservations.user_id
             where agents.id = agent_runs.agent_id and reservations.cause = ${turnId} and reservations.state = 'settled'
           )
-          where id = ${id} and ended_at is null`).pipe(Effect.orDie)
-        return ended === 1
-      }),
+          where id = ${id} and ended_at is null`)
+      ),
       failLost: countAffectedRows(sql`
         update agent_runs set state = 'failed', reason = 'The job of the run was lost.', ended_at = now(), units = 0
         where ended_at is null and created_at < now() - interval '1 day'`).pipe(
-        Effect.orDie,
         Effect.withSpan("AgentRunRepository.failLost")
       ),
-      prune: Effect.fn("AgentRunRepository.prune")(function* (before: DateTime.Utc, kept: number) {
-        return yield* Effect.orDie(
-          countAffectedRows(sql`
+      prune: Effect.fn("AgentRunRepository.prune")((before: DateTime.Utc, kept: number) =>
+        countAffectedRows(sql`
             with surplus as (
               select schedules.id as schedule_id, oldest.due_at from schedules cross join lateral (
                 select due_at from agent_runs where schedule_id = schedules.id order by due_at desc offset ${kept} limit 1
@@ -163,8 +151,7 @@ export const layer: Layer.Layer<AgentRunRepository, never, SqlClient> = Layer.ef
               select from surplus
               where surplus.schedule_id = agent_runs.schedule_id and surplus.due_at >= agent_runs.due_at
             )`)
-        )
-      })
+      )
     })
   })
 )

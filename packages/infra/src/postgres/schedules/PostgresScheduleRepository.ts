@@ -5,7 +5,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema, Scope } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { makeWakeups } from "../Wakeups.ts"
 
@@ -38,8 +38,7 @@ export const layer: Layer.Layer<ScheduleRepository, never, PgClient | SqlClient>
 
     const find = (agentId: AgentId, id: ScheduleId, locking = sql``) =>
       sql`select * from schedules where agent_id = ${agentId} and id = ${toStorableText(id)} ${locking}`.pipe(
-        decodeFirstRow(ScheduleRow),
-        Effect.orDie
+        decodeFirstRow(ScheduleRow)
       )
 
     const columnsOf = ({
@@ -89,34 +88,28 @@ export const layer: Layer.Layer<ScheduleRepository, never, PgClient | SqlClient>
         yield* notify
         return count
       }),
-      list: Effect.fn("ScheduleRepository.list")(function* (agentId: AgentId) {
-        return yield* sql`select * from schedules where agent_id = ${agentId} order by created_at, id`.pipe(
-          decodeRows(ScheduleRow),
-          Effect.orDie
-        )
-      }),
+      list: Effect.fn("ScheduleRepository.list")((agentId: AgentId) =>
+        sql`select * from schedules where agent_id = ${agentId} order by created_at, id`.pipe(decodeRows(ScheduleRow))
+      ),
       find: Effect.fn("ScheduleRepository.find")((agentId: AgentId, id: ScheduleId) => find(agentId, id)),
       lock: Effect.fn("ScheduleRepository.lock")((agentId: AgentId, id: ScheduleId) =>
         find(agentId, id, sql`for update`)
       ),
       update: Effect.fn("ScheduleRepository.update")(function* (schedule: Schedule) {
-        yield* sql`
+        yield* execute(sql`
           update schedules set ${sql.update(columnsOf(schedule))}, next_due_at = null, planned_at = null
-          where id = ${schedule.id} and agent_id = ${schedule.agentId}`.pipe(Effect.orDie)
+          where id = ${schedule.id} and agent_id = ${schedule.agentId}`)
         yield* notify
       }),
-      remove: Effect.fn("ScheduleRepository.remove")(function* (agentId: AgentId, id: ScheduleId) {
-        const rows = yield* countAffectedRows(
-          sql`delete from schedules where agent_id = ${agentId} and id = ${toStorableText(id)}`
-        ).pipe(Effect.orDie)
-        return rows === 1
-      }),
-      removeSince: Effect.fn("ScheduleRepository.removeSince")(function* (ownerId: UserId, since: DateTime.Utc) {
-        yield* sql`
+      remove: Effect.fn("ScheduleRepository.remove")((agentId: AgentId, id: ScheduleId) =>
+        affectsRow(sql`delete from schedules where agent_id = ${agentId} and id = ${toStorableText(id)}`)
+      ),
+      removeSince: Effect.fn("ScheduleRepository.removeSince")((ownerId: UserId, since: DateTime.Utc) =>
+        execute(sql`
           delete from schedules using agents
           where agents.id = schedules.agent_id and owner_id = ${ownerId} and kind <> 'heartbeat'
-            and schedules.updated_at >= ${DateTime.toDate(since)}`.pipe(Effect.orDie)
-      }),
+            and schedules.updated_at >= ${DateTime.toDate(since)}`)
+      ),
       claimDue: Effect.fn("ScheduleRepository.claimDue")(function* (limit: number) {
         const rows = yield* sql`
           select schedules.*, agents.owner_id,
@@ -129,10 +122,7 @@ export const layer: Layer.Layer<ScheduleRepository, never, PgClient | SqlClient>
           )
           order by next_due_at limit ${limit}
           -- The deletion of an agent locks the agent before its schedules.
-          for key share of agents skip locked for update of schedules skip locked`.pipe(
-          decodeRows(ClaimedRow),
-          Effect.orDie
-        )
+          for key share of agents skip locked for update of schedules skip locked`.pipe(decodeRows(ClaimedRow))
         return rows.map(({ isPlannedInFuture, nextDueAt, now, ownerId, ...schedule }) => ({
           schedule,
           ownerId,
@@ -143,14 +133,13 @@ export const layer: Layer.Layer<ScheduleRepository, never, PgClient | SqlClient>
       }),
       plan: Effect.fn("ScheduleRepository.plan")(function* (id: ScheduleId, nextDueAt: Option.Option<DateTime.Utc>) {
         const due = Option.getOrNull(Option.map(nextDueAt, DateTime.toDate))
-        yield* sql`update schedules set next_due_at = ${due}, planned_at = now() where id = ${id}`.pipe(Effect.orDie)
+        yield* execute(sql`update schedules set next_due_at = ${due}, planned_at = now() where id = ${id}`)
       }),
       awaitDue: Effect.fn("ScheduleRepository.awaitDue")(function* (atMost: Duration.Duration) {
         const wait = yield* changed
         const { seconds } = yield* sql`
           select extract(epoch from min(next_due_at) - now())::float8 as seconds from schedules where enabled`.pipe(
-          decodeSingleRow(Wait),
-          Effect.orDie
+          decodeSingleRow(Wait)
         )
         const untilDue = seconds === null ? atMost : Duration.seconds(Math.max(0, seconds))
         yield* Effect.timeoutOption(wait, Duration.min(untilDue, atMost))

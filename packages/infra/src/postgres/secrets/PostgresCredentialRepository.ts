@@ -3,7 +3,7 @@ import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, type Redacted, Schema } from "effect"
-import { countAffectedRows, decodeRows } from "../Rows.ts"
+import { countAffectedRows, decodeRows, execute } from "../Rows.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 const KeyRow = Schema.Struct({ key: StoredCredentialKey })
@@ -25,46 +25,35 @@ export const layer: Layer.Layer<CredentialRepository, never, SqlClient | SecretB
         value: Redacted.Redacted
       ) {
         const now = yield* DateTime.now
-        yield* sql`
+        yield* execute(sql`
           insert into credentials ${sql.insert({
             userId,
             key,
             sealed: yield* box.seal(value, contextOf(userId, key)),
             updatedAt: DateTime.toDate(now)
           })}
-          on conflict (user_id, key) do update set sealed = excluded.sealed, updated_at = excluded.updated_at`.pipe(
-          Effect.orDie
-        )
+          on conflict (user_id, key) do update set sealed = excluded.sealed, updated_at = excluded.updated_at`)
       }),
       listKeys: Effect.fn("CredentialRepository.listKeys")(function* (userId: UserId) {
         const rows = yield* sql`select key from credentials where user_id = ${userId} order by key`.pipe(
-          decodeRows(KeyRow),
-          Effect.orDie
+          decodeRows(KeyRow)
         )
         return rows.map(({ key }) => key)
       }),
-      remove: Effect.fn("CredentialRepository.remove")(function* (
-        userId: UserId,
-        keys: ReadonlyArray<StoredCredentialKey>
-      ) {
-        return yield* Effect.orDie(
-          countAffectedRows(sql`delete from credentials where user_id = ${userId} and ${sql.in("key", keys)}`)
-        )
-      }),
-      removeSince: Effect.fn("CredentialRepository.removeSince")(function* (userId: UserId, since: DateTime.Utc) {
-        yield* sql`
-          delete from credentials where user_id = ${userId} and updated_at >= ${DateTime.toDate(since)}`.pipe(
-          Effect.orDie
-        )
-      }),
+      remove: Effect.fn("CredentialRepository.remove")((userId: UserId, keys: ReadonlyArray<StoredCredentialKey>) =>
+        countAffectedRows(sql`delete from credentials where user_id = ${userId} and ${sql.in("key", keys)}`)
+      ),
+      removeSince: Effect.fn("CredentialRepository.removeSince")((userId: UserId, since: DateTime.Utc) =>
+        execute(sql`
+          delete from credentials where user_id = ${userId} and updated_at >= ${DateTime.toDate(since)}`)
+      ),
       decrypt: Effect.fn("CredentialRepository.decrypt")(function* (
         userId: UserId,
         keys: ReadonlyArray<StoredCredentialKey>
       ) {
         const rows = yield* sql`
           select key, sealed from credentials where user_id = ${userId} and ${sql.in("key", keys)}`.pipe(
-          decodeRows(SealedRow),
-          Effect.orDie
+          decodeRows(SealedRow)
         )
         const opened: { [Key in StoredCredentialKey]?: Redacted.Redacted } = {}
         for (const { key, sealed } of rows) opened[key] = yield* Effect.orDie(box.open(sealed, contextOf(userId, key)))

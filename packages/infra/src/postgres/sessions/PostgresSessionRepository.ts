@@ -6,7 +6,15 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { countAffectedRows, decodeRows, listColumns, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import {
+  affectsRow,
+  countAffectedRows,
+  decodeFirstRow,
+  decodeRows,
+  decodeSingleRow,
+  execute,
+  listColumns
+} from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { toUser, UserRow } from "../shared/UserRow.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -72,7 +80,7 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
               order by created_at desc, id desc offset ${maximumSessionsPerUser - 1}
             )
           )
-          select exists (select from suspended) as is_suspended`.pipe(decodeSingleRow(Suspension), Effect.orDie)
+          select exists (select from suspended) as is_suspended`.pipe(decodeSingleRow(Suspension))
         return !isSuspended
       }),
       findByTokenHash: Effect.fnUntraced(function* (tokenHash: string, now: DateTime.Utc) {
@@ -82,7 +90,7 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
           from sessions join users on users.id = sessions.user_id
           where sessions.token_hash = ${tokenHash} and sessions.expires_at > ${DateTime.toDate(now)}
             and users.suspended_at is null`
-        const row = yield* Effect.orDie(decodeSession(directly(statement)))
+        const row = yield* decodeSession(directly(statement))
         return Option.map(row, withUser)
       }, withExportedSpan("SessionRepository.findByTokenHash")),
       find: Effect.fn("SessionRepository.find")(function* (id: SessionId, now: DateTime.Utc) {
@@ -90,7 +98,7 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
           select ${sql.literal(columns)}
           from sessions join users on users.id = sessions.user_id
           where sessions.id = ${toStorableText(id)} and sessions.expires_at > ${DateTime.toDate(now)}
-            and users.suspended_at is null`.pipe(decodeFirstRow(SessionWithUser), Effect.orDie)
+            and users.suspended_at is null`.pipe(decodeFirstRow(SessionWithUser))
         return Option.map(row, withUser)
       }),
       findActiveIds: Effect.fn("SessionRepository.findActiveIds")(function* (
@@ -100,68 +108,56 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
         if (ids.length === 0) return new Set<SessionId>()
         const rows = yield* sql`
           select id from sessions where ${sql.in("id", ids)} and expires_at > ${DateTime.toDate(now)}`.pipe(
-          decodeRows(Open),
-          Effect.orDie
+          decodeRows(Open)
         )
         return new Set(rows.map(({ id }) => id))
       }),
-      listByUser: Effect.fn("SessionRepository.listByUser")(function* (userId: UserId, now: DateTime.Utc) {
-        return yield* sql`
+      listByUser: Effect.fn("SessionRepository.listByUser")((userId: UserId, now: DateTime.Utc) =>
+        sql`
           select id, user_id, created_at, authenticated_at, last_seen_at, expires_at, user_agent, address from sessions
           where user_id = ${userId} and expires_at > ${DateTime.toDate(now)}
-          order by created_at desc, id desc`.pipe(decodeRows(SessionRow), Effect.orDie)
-      }),
-      renew: Effect.fn("SessionRepository.renew")(function* (
-        id: SessionId,
-        { expiresAt, lastSeenAt }: { readonly lastSeenAt: DateTime.Utc; readonly expiresAt: DateTime.Utc }
-      ) {
-        yield* sql`
+          order by created_at desc, id desc`.pipe(decodeRows(SessionRow))
+      ),
+      renew: Effect.fn("SessionRepository.renew")(
+        (
+          id: SessionId,
+          { expiresAt, lastSeenAt }: { readonly lastSeenAt: DateTime.Utc; readonly expiresAt: DateTime.Utc }
+        ) =>
+          execute(sql`
           update sessions
           set expires_at = ${DateTime.toDate(expiresAt)}, last_seen_at = ${DateTime.toDate(lastSeenAt)}
-          where id = ${id}`.pipe(Effect.orDie)
-      }),
-      setAuthenticatedAt: Effect.fn("SessionRepository.setAuthenticatedAt")(function* (
-        id: SessionId,
-        at: DateTime.Utc
-      ) {
-        yield* sql`update sessions set authenticated_at = ${DateTime.toDate(at)} where id = ${id}`.pipe(Effect.orDie)
-      }),
-      extend: Effect.fn("SessionRepository.extend")(function* (id: SessionId, expiresAt: DateTime.Utc) {
-        const extended = yield* countAffectedRows(
-          sql`update sessions set expires_at = ${DateTime.toDate(expiresAt)} where id = ${id}`
-        ).pipe(Effect.orDie)
-        return extended === 1
-      }),
+          where id = ${id}`)
+      ),
+      setAuthenticatedAt: Effect.fn("SessionRepository.setAuthenticatedAt")((id: SessionId, at: DateTime.Utc) =>
+        execute(sql`update sessions set authenticated_at = ${DateTime.toDate(at)} where id = ${id}`)
+      ),
+      extend: Effect.fn("SessionRepository.extend")((id: SessionId, expiresAt: DateTime.Utc) =>
+        affectsRow(sql`update sessions set expires_at = ${DateTime.toDate(expiresAt)} where id = ${id}`)
+      ),
       lock: Effect.fn("SessionRepository.lock")(function* (id: SessionId, now: DateTime.Utc) {
         const row = yield* sql`
           select id from sessions where id = ${toStorableText(id)} and expires_at > ${DateTime.toDate(now)} for share`.pipe(
-          decodeFirstRow(Open),
-          Effect.orDie
+          decodeFirstRow(Open)
         )
         return Option.isSome(row)
       }),
-      remove: Effect.fn("SessionRepository.remove")(function* (id: SessionId) {
-        yield* sql`delete from sessions where id = ${toStorableText(id)}`.pipe(Effect.orDie)
-      }),
-      removeOwned: Effect.fn("SessionRepository.removeOwned")(function* (userId: UserId, id: SessionId) {
-        const removed = yield* countAffectedRows(
-          sql`delete from sessions where id = ${toStorableText(id)} and user_id = ${userId}`
-        ).pipe(Effect.orDie)
-        return removed === 1
-      }),
-      removeByTokenHash: Effect.fn("SessionRepository.removeByTokenHash")(function* (tokenHash: string) {
-        yield* sql`delete from sessions where token_hash = ${tokenHash}`.pipe(Effect.orDie)
-      }),
-      removeByUser: Effect.fn("SessionRepository.removeByUser")(function* (userId: UserId, except?: SessionId) {
-        return yield* countAffectedRows(sql`
+      remove: Effect.fn("SessionRepository.remove")((id: SessionId) =>
+        execute(sql`delete from sessions where id = ${toStorableText(id)}`)
+      ),
+      removeOwned: Effect.fn("SessionRepository.removeOwned")((userId: UserId, id: SessionId) =>
+        affectsRow(sql`delete from sessions where id = ${toStorableText(id)} and user_id = ${userId}`)
+      ),
+      removeByTokenHash: Effect.fn("SessionRepository.removeByTokenHash")((tokenHash: string) =>
+        execute(sql`delete from sessions where token_hash = ${tokenHash}`)
+      ),
+      removeByUser: Effect.fn("SessionRepository.removeByUser")((userId: UserId, except?: SessionId) =>
+        countAffectedRows(sql`
           delete from sessions
-          where user_id = ${userId} and id is distinct from ${except ?? null}`).pipe(Effect.orDie)
-      }),
-      removeExpired: Effect.fn("SessionRepository.removeExpired")(function* (now: DateTime.Utc) {
-        return yield* countAffectedRows(sql`delete from sessions where expires_at <= ${DateTime.toDate(now)}`).pipe(
-          Effect.orDie
-        )
-      })
+          where user_id = ${userId} and id is distinct from ${except ?? null}`)
+      ),
+      removeExpired: Effect.fn("SessionRepository.removeExpired")((now: DateTime.Utc) =>
+        countAffectedRows(sql`delete from sessions where expires_at <= ${DateTime.toDate(now)}`)
+      )
     })
   )
 )

@@ -2,7 +2,7 @@ import { SessionId } from "@berth/domain/sessions/Session"
 import { SocialSessionRepository } from "@berth/domain/signin/social/SocialSessionRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
+import { countAffectedRows, decodeFirstRow, execute } from "../Rows.ts"
 
 const TokenRow = Schema.Struct({ sessionId: SessionId })
 
@@ -17,7 +17,7 @@ export const layer: Layer.Layer<SocialSessionRepository, never, SqlClient> = Lay
       }) {
         const { sessionId } = token
         // Expired tokens of the family are removed at each addition.
-        yield* sql`
+        yield* execute(sql`
           with expired as (
             delete from social_tokens
             where session_id = ${sessionId} and exchanged_at is not null and expires_at <= now()
@@ -26,14 +26,13 @@ export const layer: Layer.Layer<SocialSessionRepository, never, SqlClient> = Lay
             hash: token.tokenHash,
             sessionId,
             expiresAt: DateTime.toDate(token.expiresAt)
-          })}`.pipe(Effect.orDie)
+          })}`)
       }),
       find: Effect.fn("SocialSessionRepository.find")(function* (tokenHash: string, now: DateTime.Utc) {
         const row = yield* sql`
           select session_id from social_tokens
           where hash = ${tokenHash} and exchanged_at is null and expires_at > ${DateTime.toDate(now)}`.pipe(
-          decodeFirstRow(TokenRow),
-          Effect.orDie
+          decodeFirstRow(TokenRow)
         )
         return Option.map(row, ({ sessionId }) => sessionId)
       }),
@@ -43,12 +42,11 @@ export const layer: Layer.Layer<SocialSessionRepository, never, SqlClient> = Lay
         const row = yield* sql`
           select session_id from social_tokens join sessions on sessions.id = session_id
           where hash = ${tokenHash} and social_tokens.expires_at > ${at} for update of sessions`.pipe(
-          decodeFirstRow(TokenRow),
-          Effect.orDie
+          decodeFirstRow(TokenRow)
         )
         const exchanged = yield* countAffectedRows(sql`
           update social_tokens set exchanged_at = ${at}
-          where hash = ${tokenHash} and exchanged_at is null and expires_at > ${at}`).pipe(Effect.orDie)
+          where hash = ${tokenHash} and exchanged_at is null and expires_at > ${at}`)
         return Option.map(row, ({ sessionId }) => ({ sessionId, isFirst: exchanged === 1 }))
       })
     })

@@ -21,16 +21,13 @@ export const layer: Layer.Layer<WalletNonceRepository, never, SqlClient> = Layer
         // `on conflict` waits for a concurrent insert of the same hash and then returns fewer rows.
         const inserted = yield* sql`
           insert into used_wallet_nonces ${sql.insert(rows)} on conflict (hash) do nothing returning hash`.pipe(
-          decodeRows(HashRow),
-          Effect.orDie
+          decodeRows(HashRow)
         )
         return inserted.length === rows.length
       }),
-      removeExpired: Effect.fn("WalletNonceRepository.removeExpired")(function* (now: DateTime.Utc) {
-        return yield* countAffectedRows(
-          sql`delete from used_wallet_nonces where expires_at <= ${DateTime.toDate(now)}`
-        ).pipe(Effect.orDie)
-      })
+      removeExpired: Effect.fn("WalletNonceRepository.removeExpired")((now: DateTime.Utc) =>
+        countAffectedRows(sql`delete from used_wallet_nonces where expires_at <= ${DateTime.toDate(now)}`)
+      )
     })
   )
 )

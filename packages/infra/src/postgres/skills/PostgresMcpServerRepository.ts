@@ -65,12 +65,12 @@ export const layer: Layer.Layer<McpServerRepository, never, SqlClient | SecretBo
           decodeRows(AgentRow)
         )
         return new Set(rows.map(({ agentId }) => agentId))
-      }, Effect.orDie),
+      }),
       removeSince: Effect.fn("McpServerRepository.removeSince")((ownerId: UserId, since: DateTime.Utc) =>
         countAffectedRows(sql`
           delete from mcp_servers using agents
           where agents.id = mcp_servers.agent_id and owner_id = ${ownerId}
-            and mcp_servers.updated_at >= ${DateTime.toDate(since)}`).pipe(Effect.orDie)
+            and mcp_servers.updated_at >= ${DateTime.toDate(since)}`)
       )
     })
   })

@@ -5,7 +5,7 @@ import type { UploadedSkill } from "@berth/domain/skills/uploads/SkillPackage"
 import { type StoredSkill, UploadedSkillRepository } from "@berth/domain/skills/uploads/UploadedSkillRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { countAffectedRows, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 const Row = Schema.Struct({
@@ -36,8 +36,7 @@ export const layer: Layer.Layer<UploadedSkillRepository, never, SqlClient> = Lay
         select id, name, description, instructions, tools, ${files} as files, size, created_at, updated_at
         from uploaded_skills where agent_id = ${agentId} order by id`.pipe(
         decodeRows(Row),
-        Effect.map((rows) => rows.map(toSkill)),
-        Effect.orDie
+        Effect.map((rows) => rows.map(toSkill))
       )
     return UploadedSkillRepository.of({
       list: Effect.fn("UploadedSkillRepository.list")((agentId: AgentId) => select(agentId, sql`'{}'::jsonb`)),
@@ -47,13 +46,12 @@ export const layer: Layer.Layer<UploadedSkillRepository, never, SqlClient> = Lay
         agentId: AgentId,
         id: string
       ) {
-        yield* Effect.orDie(sql`select pg_advisory_xact_lock(hashtextextended(${`skills of ${ownerId}`}, 0))`)
+        yield* execute(sql`select pg_advisory_xact_lock(hashtextextended(${`skills of ${ownerId}`}, 0))`)
         const { bytes } = yield* sql`
           select coalesce(sum(size), 0)::int as bytes
           from uploaded_skills join agents on agents.id = uploaded_skills.agent_id
           where owner_id = ${ownerId} and (agent_id, uploaded_skills.id) <> (${agentId}, ${id})`.pipe(
-          decodeSingleRow(Sum),
-          Effect.orDie
+          decodeSingleRow(Sum)
         )
         return bytes
       }),
@@ -75,20 +73,17 @@ export const layer: Layer.Layer<UploadedSkillRepository, never, SqlClient> = Lay
           on conflict (agent_id, id) do update set name = excluded.name, description = excluded.description,
             instructions = excluded.instructions, tools = excluded.tools, files = excluded.files, size = excluded.size,
             updated_at = excluded.updated_at
-          returning *`.pipe(decodeSingleRow(Row), Effect.orDie)
+          returning *`.pipe(decodeSingleRow(Row))
         return toSkill(row)
       }),
-      remove: Effect.fn("UploadedSkillRepository.remove")(function* (agentId: AgentId, id: string) {
-        const removed = yield* countAffectedRows(
-          sql`delete from uploaded_skills where agent_id = ${agentId} and id = ${toStorableText(id)}`
-        ).pipe(Effect.orDie)
-        return removed === 1
-      }),
+      remove: Effect.fn("UploadedSkillRepository.remove")((agentId: AgentId, id: string) =>
+        affectsRow(sql`delete from uploaded_skills where agent_id = ${agentId} and id = ${toStorableText(id)}`)
+      ),
       removeSince: Effect.fn("UploadedSkillRepository.removeSince")((ownerId: UserId, since: DateTime.Utc) =>
         countAffectedRows(sql`
           delete from uploaded_skills using agents
           where agents.id = uploaded_skills.agent_id and owner_id = ${ownerId}
-            and uploaded_skills.updated_at >= ${DateTime.toDate(since)}`).pipe(Effect.orDie)
+            and uploaded_skills.updated_at >= ${DateTime.toDate(since)}`)
       )
     })
   })

@@ -2,7 +2,7 @@ import { VerificationChallenge } from "@berth/domain/verification/VerificationCh
 import { VerificationChallengeRepository } from "@berth/domain/verification/VerificationChallengeRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
+import { countAffectedRows, decodeFirstRow, execute } from "../Rows.ts"
 
 const ChallengeRow = Schema.Struct({ ...VerificationChallenge.fields, expiresAt: Schema.DateTimeUtcFromDate })
 
@@ -12,18 +12,17 @@ export const layer: Layer.Layer<VerificationChallengeRepository, never, SqlClien
     VerificationChallengeRepository.of({
       save: Effect.fn("VerificationChallengeRepository.save")(function* (challenge: VerificationChallenge) {
         const row = { ...challenge, expiresAt: DateTime.toDate(challenge.expiresAt) }
-        yield* sql`
+        yield* execute(sql`
           insert into verification_challenges ${sql.insert(row)}
           on conflict (agent_id, user_id, purpose)
-          do update set nonce = excluded.nonce, expires_at = excluded.expires_at`.pipe(Effect.orDie)
+          do update set nonce = excluded.nonce, expires_at = excluded.expires_at`)
       }),
       find: Effect.fn("VerificationChallengeRepository.find")(
         ({ agentId, purpose, userId }: Pick<VerificationChallenge, "agentId" | "userId" | "purpose">) =>
           sql`
             select * from verification_challenges
             where agent_id = ${agentId} and user_id = ${userId} and purpose = ${purpose}`.pipe(
-            decodeFirstRow(ChallengeRow),
-            Effect.orDie
+            decodeFirstRow(ChallengeRow)
           )
       ),
       consume: Effect.fn("VerificationChallengeRepository.consume")(
@@ -31,14 +30,11 @@ export const layer: Layer.Layer<VerificationChallengeRepository, never, SqlClien
           countAffectedRows(sql`
             delete from verification_challenges
             where agent_id = ${agentId} and user_id = ${userId} and purpose = ${purpose} and nonce = ${nonce}`).pipe(
-            Effect.map((rows) => rows > 0),
-            Effect.orDie
+            Effect.map((rows) => rows > 0)
           )
       ),
       removeExpired: Effect.fn("VerificationChallengeRepository.removeExpired")((now: DateTime.Utc) =>
-        countAffectedRows(sql`delete from verification_challenges where expires_at <= ${DateTime.toDate(now)}`).pipe(
-          Effect.orDie
-        )
+        countAffectedRows(sql`delete from verification_challenges where expires_at <= ${DateTime.toDate(now)}`)
       )
     })
   )

@@ -4,7 +4,7 @@ import { Verification, VerificationId } from "@berth/domain/verification/Verific
 import { VerificationRepository } from "@berth/domain/verification/VerificationRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 
 const VerificationRow = Schema.Struct({ ...Verification.fields, verifiedAt: Schema.DateTimeUtcFromDate })
@@ -18,15 +18,11 @@ export const layer: Layer.Layer<VerificationRepository, never, SqlClient> = Laye
         sql`
           select * from agent_verifications
           where agent_id = ${toStorableText(agentId)} and owner_id = ${toStorableText(ownerId)}`.pipe(
-          decodeFirstRow(VerificationRow),
-          Effect.orDie
+          decodeFirstRow(VerificationRow)
         )
       ),
       findById: Effect.fn("VerificationRepository.findById")((id: VerificationId) =>
-        sql`select * from agent_verifications where id = ${toStorableText(id)}`.pipe(
-          decodeFirstRow(VerificationRow),
-          Effect.orDie
-        )
+        sql`select * from agent_verifications where id = ${toStorableText(id)}`.pipe(decodeFirstRow(VerificationRow))
       ),
       save: Effect.fn("VerificationRepository.save")((verification: Verification, nextCheckAt: DateTime.Utc) => {
         const { agentId, attestationUid, ensName, id, ownerId, type, verifiedAt, verifierAddress, walletAddress } =
@@ -44,27 +40,18 @@ export const layer: Layer.Layer<VerificationRepository, never, SqlClient> = Laye
             attestation_uid = excluded.attestation_uid, verifier_address = excluded.verifier_address,
             wallet_address = excluded.wallet_address, ens_name = excluded.ens_name,
             verified_at = excluded.verified_at, next_check_at = excluded.next_check_at`).pipe(
-          Effect.map((rows) => rows > 0),
-          Effect.orDie
+          Effect.map((rows) => rows > 0)
         )
       }),
-      remove: Effect.fn("VerificationRepository.remove")(function* (ownerId: UserId, agentId: AgentId) {
-        yield* sql`delete from agent_verifications where agent_id = ${agentId} and owner_id = ${ownerId}`.pipe(
-          Effect.orDie
-        )
-      }),
-      removeCurrent: Effect.fn("VerificationRepository.removeCurrent")((id: VerificationId) =>
-        countAffectedRows(sql`delete from agent_verifications where id = ${id}`).pipe(
-          Effect.map((rows) => rows > 0),
-          Effect.orDie
-        )
+      remove: Effect.fn("VerificationRepository.remove")((ownerId: UserId, agentId: AgentId) =>
+        execute(sql`delete from agent_verifications where agent_id = ${agentId} and owner_id = ${ownerId}`)
       ),
-      setAttestationUid: Effect.fn("VerificationRepository.setAttestationUid")(function* (
-        id: VerificationId,
-        uid: string
-      ) {
-        yield* Effect.orDie(sql`update agent_verifications set attestation_uid = ${uid} where id = ${id}`)
-      }),
+      removeCurrent: Effect.fn("VerificationRepository.removeCurrent")((id: VerificationId) =>
+        countAffectedRows(sql`delete from agent_verifications where id = ${id}`).pipe(Effect.map((rows) => rows > 0))
+      ),
+      setAttestationUid: Effect.fn("VerificationRepository.setAttestationUid")((id: VerificationId, uid: string) =>
+        execute(sql`update agent_verifications set attestation_uid = ${uid} where id = ${id}`)
+      ),
       claimDue: Effect.fn("VerificationRepository.claimDue")(
         (now: DateTime.Utc, nextCheckAt: DateTime.Utc, limit: number) =>
           sql`
@@ -74,7 +61,7 @@ export const layer: Layer.Layer<VerificationRepository, never, SqlClient> = Laye
               where next_check_at <= ${DateTime.toDate(now)} and type <> 'webauthn'
               order by next_check_at limit ${limit} for update skip locked
             )
-            returning id, owner_id`.pipe(decodeRows(DueRow), Effect.orDie)
+            returning id, owner_id`.pipe(decodeRows(DueRow))
       )
     })
   )

@@ -4,7 +4,7 @@ import { WebAuthnCredential } from "@berth/domain/verification/WebAuthnCredentia
 import { WebAuthnCredentialRepository } from "@berth/domain/verification/WebAuthnCredentialRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 
 const CredentialRow = Schema.Struct({ ...WebAuthnCredential.fields, counter: Schema.NumberFromString })
@@ -19,16 +19,14 @@ export const layer: Layer.Layer<WebAuthnCredentialRepository, never, SqlClient> 
           select id from webauthn_credentials where agent_id = ${agentId} and owner_id = ${ownerId}
           order by created_at, id`.pipe(
           decodeRows(IdRow),
-          Effect.map((rows) => rows.map(({ id }) => id)),
-          Effect.orDie
+          Effect.map((rows) => rows.map(({ id }) => id))
         )
       ),
       find: Effect.fn("WebAuthnCredentialRepository.find")((ownerId: UserId, agentId: AgentId, id: string) =>
         sql`
           select id, public_key, counter from webauthn_credentials
           where id = ${toStorableText(id)} and agent_id = ${agentId} and owner_id = ${ownerId}`.pipe(
-          decodeFirstRow(CredentialRow),
-          Effect.orDie
+          decodeFirstRow(CredentialRow)
         )
       ),
       insert: Effect.fn("WebAuthnCredentialRepository.insert")(function* (
@@ -38,28 +36,20 @@ export const layer: Layer.Layer<WebAuthnCredentialRepository, never, SqlClient> 
       ) {
         const createdAt = DateTime.toDate(yield* DateTime.now)
         const { counter, id, publicKey } = credential
-        const rows = yield* Effect.orDie(
-          countAffectedRows(sql`
+        return yield* affectsRow(sql`
             insert into webauthn_credentials (id, agent_id, owner_id, public_key, counter, created_at)
             values (${id}, ${agentId}, ${ownerId}, ${publicKey}, ${counter}, ${createdAt})
             on conflict (id) do nothing`)
-        )
-        return rows > 0
       }),
       setCounter: Effect.fn("WebAuthnCredentialRepository.setCounter")(
         ({ counter: stored, id }: WebAuthnCredential, counter: number) =>
           countAffectedRows(
             sql`update webauthn_credentials set counter = ${counter} where id = ${id} and counter = ${stored}`
-          ).pipe(
-            Effect.map((rows) => rows > 0),
-            Effect.orDie
-          )
+          ).pipe(Effect.map((rows) => rows > 0))
       ),
-      removeAll: Effect.fn("WebAuthnCredentialRepository.removeAll")(function* (ownerId: UserId, agentId: AgentId) {
-        yield* sql`delete from webauthn_credentials where agent_id = ${agentId} and owner_id = ${ownerId}`.pipe(
-          Effect.orDie
-        )
-      })
+      removeAll: Effect.fn("WebAuthnCredentialRepository.removeAll")((ownerId: UserId, agentId: AgentId) =>
+        execute(sql`delete from webauthn_credentials where agent_id = ${agentId} and owner_id = ${ownerId}`)
+      )
     })
   )
 )

@@ -39,24 +39,19 @@ export const layer: Layer.Layer<UserWalletRepository, never, SqlClient | SecretB
         const keySealed = yield* box.seal(privateKey, contextOf({ userId, kind, address }))
         const inserted = yield* sql`
           insert into user_wallets ${sql.insert({ userId, kind, address, keySealed, keyGiven: isGiven, createdAt })}
-          on conflict (user_id, kind) do nothing returning ${sql.literal(columns)}`.pipe(
-          decodeFirstRow(WalletRow),
-          Effect.orDie
-        )
+          on conflict (user_id, kind) do nothing returning ${sql.literal(columns)}`.pipe(decodeFirstRow(WalletRow))
         return yield* Effect.mapError(inserted, () => new UserWalletExists())
       }),
       find: Effect.fn("UserWalletRepository.find")((userId: UserId, kind: UserWalletKind) =>
         sql`
           select ${sql.literal(columns)} from user_wallets where user_id = ${userId} and kind = ${kind}`.pipe(
-          decodeFirstRow(WalletRow),
-          Effect.orDie
+          decodeFirstRow(WalletRow)
         )
       ),
       openKey: Effect.fn("UserWalletRepository.openKey")(function* (wallet: UserWallet) {
         const { keySealed } = yield* sql`
           select key_sealed from user_wallets where user_id = ${wallet.userId} and kind = ${wallet.kind}`.pipe(
-          decodeSingleRow(SealedRow),
-          Effect.orDie
+          decodeSingleRow(SealedRow)
         )
         return yield* box.open(keySealed, contextOf(wallet)).pipe(
           Effect.tapError(({ reason }) =>

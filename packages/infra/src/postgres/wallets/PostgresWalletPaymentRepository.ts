@@ -14,7 +14,7 @@ import {
 import { WalletPaymentRepository } from "@berth/domain/wallets/payments/WalletPaymentRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow, listColumns } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute, listColumns } from "../Rows.ts"
 
 const LimitsRow = Schema.Struct({
   perCall: Schema.BigInt,
@@ -59,13 +59,12 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
       findLimits: Effect.fn("WalletPaymentRepository.findLimits")((agentId: AgentId) =>
         sql`select ${sql.literal(limitColumns)} from wallet_limits where agent_id = ${agentId}`.pipe(
           decodeFirstRow(LimitsRow),
-          Effect.map(Option.getOrElse(() => noSpending)),
-          Effect.orDie
+          Effect.map(Option.getOrElse(() => noSpending))
         )
       ),
       saveLimits: Effect.fn("WalletPaymentRepository.saveLimits")(function* (agentId: AgentId, limits: SpendLimits) {
         const { confirmAbove, perAgent, perCall, perDay } = limits
-        yield* Effect.orDie(sql`
+        yield* execute(sql`
           insert into wallet_limits (agent_id, per_call, per_day, per_agent, confirm_above, updated_at)
           values (${agentId}, ${String(perCall)}, ${String(perDay)}, ${String(perAgent)}, ${String(confirmAbove)}, now())
           on conflict (agent_id) do update set per_call = excluded.per_call, per_day = excluded.per_day,
@@ -84,8 +83,7 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
             )::text as total,
             coalesce(sum(amount) filter (where reserved_at >= ${DateTime.toDate(DateTime.startOf(now, "day"))}), 0)::text as today
           from wallet_payments where agent_id = ${agentId} and ${sql.in("status", countedStatuses)}`.pipe(
-          decodeSingleRow(SpentRow),
-          Effect.orDie
+          decodeSingleRow(SpentRow)
         )
       ),
       countPending: Effect.fn("WalletPaymentRepository.countPending")((agentId: AgentId, since: DateTime.Utc) =>
@@ -93,15 +91,14 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
           select count(*)::int as count from wallet_payments
           where agent_id = ${agentId} and status = 'pending' and created_at > ${DateTime.toDate(since)}`.pipe(
           decodeSingleRow(CountRow),
-          Effect.map(({ count }) => count),
-          Effect.orDie
+          Effect.map(({ count }) => count)
         )
       ),
       insert: Effect.fn("WalletPaymentRepository.insert")(function* (payment: WalletPayment) {
         const { amount, createdAt, reason: _reason, signature: _signature, ...values } = payment
         const at = DateTime.toDate(createdAt)
         const reservedAt = payment.status === "reserved" ? at : null
-        yield* Effect.orDie(sql`
+        yield* execute(sql`
           insert into wallet_payments ${sql.insert({
             ...values,
             amount: String(amount),
@@ -113,8 +110,7 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
       find: Effect.fn("WalletPaymentRepository.find")((agentId: AgentId, id: WalletPaymentId) =>
         sql`select ${sql.literal(columns)} from wallet_payments where agent_id = ${agentId} and id = ${id}`.pipe(
           decodeFirstRow(PaymentRow),
-          Effect.map(Option.map(toPayment)),
-          Effect.orDie
+          Effect.map(Option.map(toPayment))
         )
       ),
       findRepeated: Effect.fn("WalletPaymentRepository.findRepeated")(
@@ -125,24 +121,20 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
               and (turn_id = ${turnId} or (status = 'approved' and created_at > ${DateTime.toDate(approvedSince)}))
             order by turn_id = ${turnId} desc, created_at limit 1`.pipe(
             decodeFirstRow(PaymentRow),
-            Effect.map(Option.map(toPayment)),
-            Effect.orDie
+            Effect.map(Option.map(toPayment))
           )
       ),
-      moveToTurn: Effect.fn("WalletPaymentRepository.moveToTurn")(function* ({
-        id,
-        turnId
-      }: Pick<WalletPayment, "id" | "turnId">) {
-        yield* Effect.orDie(sql`update wallet_payments set turn_id = ${turnId} where id = ${id}`)
-      }),
+      moveToTurn: Effect.fn("WalletPaymentRepository.moveToTurn")(
+        ({ id, turnId }: Pick<WalletPayment, "id" | "turnId">) =>
+          execute(sql`update wallet_payments set turn_id = ${turnId} where id = ${id}`)
+      ),
       list: Effect.fn("WalletPaymentRepository.list")(function* (agentId: AgentId, { limit, offset }) {
         const payments = yield* sql`
           select ${sql.literal(columns)} from wallet_payments where agent_id = ${agentId}
-          order by created_at desc, id desc limit ${limit} offset ${offset}`.pipe(decodeRows(PaymentRow), Effect.orDie)
+          order by created_at desc, id desc limit ${limit} offset ${offset}`.pipe(decodeRows(PaymentRow))
         const { count } = yield* sql`
           select count(*)::int as count from wallet_payments where agent_id = ${agentId}`.pipe(
-          decodeSingleRow(CountRow),
-          Effect.orDie
+          decodeSingleRow(CountRow)
         )
         return { payments: payments.map(toPayment), total: count }
       }),
@@ -154,8 +146,7 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
           ) as wallet_payments
           order by place, touched_at limit ${limit}`.pipe(
           decodeRows(PaymentRow),
-          Effect.map((rows) => rows.map(toPayment)),
-          Effect.orDie
+          Effect.map((rows) => rows.map(toPayment))
         )
       ),
       changeStatus: Effect.fn("WalletPaymentRepository.changeStatus")(function* (
@@ -165,38 +156,35 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
       ) {
         if (!canChange(status, to)) return false
         const now = DateTime.toDate(yield* DateTime.now)
-        const changed = yield* countAffectedRows(sql`
+        return yield* affectsRow(sql`
           update wallet_payments set status = ${to}, reason = ${reason ?? null}, touched_at = ${now},
             reserved_at = case when ${to} = 'reserved' then ${now}::timestamptz else reserved_at end
           where id = ${id} and status = ${status}`)
-        return changed > 0
-      }, Effect.orDie),
+      }),
       markSent: Effect.fn("WalletPaymentRepository.markSent")(function* (
         id: WalletPaymentId,
         { nonce, reference, signed, validBefore }: SignedPayment
       ) {
-        const changed = yield* countAffectedRows(sql`
+        return yield* affectsRow(sql`
           update wallet_payments set status = 'sent', signed = ${signed}, reference = ${reference}, nonce = ${nonce},
             valid_before = ${validBefore}, touched_at = ${DateTime.toDate(yield* DateTime.now)}
           where id = ${id} and status = 'reserved'`)
-        return changed > 0
-      }, Effect.orDie),
+      }),
       findLastNonce: Effect.fn("WalletPaymentRepository.findLastNonce")((userId: UserId) =>
         sql`select max(nonce) as nonce from wallet_payments where user_id = ${userId}`.pipe(
           decodeSingleRow(NonceRow),
-          Effect.map(({ nonce }) => nonce),
-          Effect.orDie
+          Effect.map(({ nonce }) => nonce)
         )
       ),
       touch: Effect.fn("WalletPaymentRepository.touch")(function* (id: WalletPaymentId) {
         const now = DateTime.toDate(yield* DateTime.now)
-        yield* Effect.orDie(sql`update wallet_payments set touched_at = ${now} where id = ${id}`)
+        yield* execute(sql`update wallet_payments set touched_at = ${now} where id = ${id}`)
       }),
       revoke: Effect.fn("WalletPaymentRepository.revoke")(function* (userId: UserId) {
-        yield* Effect.orDie(sql`
+        yield* execute(sql`
           update wallet_limits set per_call = 0, per_day = 0, per_agent = 0, confirm_above = 0, updated_at = now()
           from agents where agents.id = agent_id and owner_id = ${userId}`)
-        yield* Effect.orDie(sql`
+        yield* execute(sql`
           update wallet_payments set status = 'refused' where user_id = ${userId} and status in ('pending', 'approved')`)
       }),
       prune: Effect.fn("WalletPaymentRepository.prune")(({ confirmed, unpaid }) =>
@@ -214,8 +202,7 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
           )
           select count(*)::int as count from removed`.pipe(
           decodeSingleRow(CountRow),
-          Effect.map(({ count }) => count),
-          Effect.orDie
+          Effect.map(({ count }) => count)
         )
       )
     })

@@ -107,7 +107,7 @@ export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | Sql
 
     return WebhookDeliveryRepository.of({
       claim: Effect.fn("WebhookDeliveryRepository.claim")(function* (limit: number, now: DateTime.Utc) {
-        const rows = yield* claim(limit, DateTime.toDate(now)).pipe(decodeRows(ClaimedRow), Effect.orDie)
+        const rows = yield* claim(limit, DateTime.toDate(now)).pipe(decodeRows(ClaimedRow))
         return rows.map(({ attempt, deliveryId, event, occurredAt, trace, ...endpoint }): ClaimedDelivery => ({
           id: deliveryId,
           attempt,
@@ -165,13 +165,11 @@ export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | Sql
             d.failure, d.created_at
           from webhook_deliveries d join events on events.id = d.event_id
           where d.endpoint_id = ${endpointId} order by d.position desc limit ${limit} offset ${offset}`.pipe(
-          decodeRows(DeliveryRow),
-          Effect.orDie
+          decodeRows(DeliveryRow)
         )
         const { count } = yield* sql`
           select count(*)::int as count from webhook_deliveries where endpoint_id = ${endpointId}`.pipe(
-          decodeSingleRow(Count),
-          Effect.orDie
+          decodeSingleRow(Count)
         )
         return { deliveries, total: count }
       }),
@@ -183,7 +181,7 @@ export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | Sql
         const replayed = yield* countAffectedRows(sql`
           update webhook_deliveries set status = 'pending', attempts = 0, due_at = ${DateTime.toDate(now)},
             claimed_until = null
-          where id = ${toStorableText(id)} and endpoint_id = ${endpointId}`).pipe(Effect.orDie)
+          where id = ${toStorableText(id)} and endpoint_id = ${endpointId}`)
         if (replayed === 1) yield* Effect.orDie(notify)
         return replayed === 1
       }),
@@ -201,16 +199,14 @@ export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | Sql
           where created_at >= ${DateTime.toDate(since)} and created_at < ${DateTime.toDate(until)}
             and (kind = any(${accountKinds}) or (kind = any(${ownKinds}) and user_id = ${userId}))
           on conflict (id) do update set status = 'pending', attempts = 0, due_at = excluded.due_at, claimed_until = null
-            where ${failedOnly ? sql`d.status = 'failed'` : sql`d.status <> 'pending'`}`).pipe(Effect.orDie)
+            where ${failedOnly ? sql`d.status = 'failed'` : sql`d.status <> 'pending'`}`)
         if (replayed > 0) yield* Effect.orDie(notify)
         return replayed
       }),
       awaitDue: Effect.flatten(added).pipe(Effect.withSpan("WebhookDeliveryRepository.awaitDue")),
-      prune: Effect.fn("WebhookDeliveryRepository.prune")(function* (before: DateTime.Utc) {
-        return yield* countAffectedRows(sql`delete from events where created_at < ${DateTime.toDate(before)}`).pipe(
-          Effect.orDie
-        )
-      })
+      prune: Effect.fn("WebhookDeliveryRepository.prune")((before: DateTime.Utc) =>
+        countAffectedRows(sql`delete from events where created_at < ${DateTime.toDate(before)}`)
+      )
     })
   })
 )

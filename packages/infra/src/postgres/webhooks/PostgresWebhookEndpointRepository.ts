@@ -4,7 +4,7 @@ import { type DisabledReason, WebhookEndpoint, type WebhookEndpointId } from "@b
 import { WebhookEndpointRepository } from "@berth/domain/webhooks/WebhookEndpointRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, type Redacted, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows, listColumns } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, execute, listColumns } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 
 export const EndpointRow = Schema.Struct({
@@ -58,30 +58,24 @@ export const layer: Layer.Layer<WebhookEndpointRepository, never, SqlClient | Se
         sql.withTransaction,
         Effect.orDie
       ),
-      listOwned: Effect.fn("WebhookEndpointRepository.listOwned")(function* (userId: UserId) {
-        return yield* sql`
+      listOwned: Effect.fn("WebhookEndpointRepository.listOwned")((userId: UserId) =>
+        sql`
           select ${sql.literal(columns)} from webhook_endpoints where user_id = ${userId}
-          order by created_at desc, id desc`.pipe(decodeRows(EndpointRow), Effect.orDie)
-      }),
-      findOwned: Effect.fn("WebhookEndpointRepository.findOwned")(function* (userId: UserId, id: WebhookEndpointId) {
-        return yield* sql`
+          order by created_at desc, id desc`.pipe(decodeRows(EndpointRow))
+      ),
+      findOwned: Effect.fn("WebhookEndpointRepository.findOwned")((userId: UserId, id: WebhookEndpointId) =>
+        sql`
           select ${sql.literal(columns)} from webhook_endpoints
-          where id = ${toStorableText(id)} and user_id = ${userId}`.pipe(decodeFirstRow(EndpointRow), Effect.orDie)
-      }),
-      removeOwned: Effect.fn("WebhookEndpointRepository.removeOwned")(function* (
-        userId: UserId,
-        id: WebhookEndpointId
-      ) {
-        const removed = yield* countAffectedRows(
-          sql`delete from webhook_endpoints where id = ${toStorableText(id)} and user_id = ${userId}`
-        ).pipe(Effect.orDie)
-        return removed === 1
-      }),
-      removeSince: Effect.fn("WebhookEndpointRepository.removeSince")(function* (userId: UserId, since: DateTime.Utc) {
-        yield* sql`
+          where id = ${toStorableText(id)} and user_id = ${userId}`.pipe(decodeFirstRow(EndpointRow))
+      ),
+      removeOwned: Effect.fn("WebhookEndpointRepository.removeOwned")((userId: UserId, id: WebhookEndpointId) =>
+        affectsRow(sql`delete from webhook_endpoints where id = ${toStorableText(id)} and user_id = ${userId}`)
+      ),
+      removeSince: Effect.fn("WebhookEndpointRepository.removeSince")((userId: UserId, since: DateTime.Utc) =>
+        execute(sql`
           delete from webhook_endpoints
-          where user_id = ${userId} and created_at >= ${DateTime.toDate(since)}`.pipe(Effect.orDie)
-      }),
+          where user_id = ${userId} and created_at >= ${DateTime.toDate(since)}`)
+      ),
       readSecrets: Effect.fn("WebhookEndpointRepository.readSecrets")(
         function* (id: WebhookEndpointId, now: DateTime.Utc) {
           const { previousSecretSealed, previousSecretUntil, secretSealed } = yield* findSecrets(id)
@@ -107,11 +101,11 @@ export const layer: Layer.Layer<WebhookEndpointRepository, never, SqlClient | Se
         Effect.catchTag("NoSuchElementException", () => Effect.void),
         Effect.orDie
       ),
-      enable: Effect.fn("WebhookEndpointRepository.enable")(function* (id: WebhookEndpointId) {
-        yield* sql`
+      enable: Effect.fn("WebhookEndpointRepository.enable")((id: WebhookEndpointId) =>
+        execute(sql`
           update webhook_endpoints set disabled_at = null, disabled_reason = null, failing_since = null
-          where id = ${id}`.pipe(Effect.orDie)
-      }),
+          where id = ${id}`)
+      ),
       disable: Effect.fn("WebhookEndpointRepository.disable")(function* (
         id: WebhookEndpointId,
         reason: DisabledReason,
@@ -119,10 +113,10 @@ export const layer: Layer.Layer<WebhookEndpointRepository, never, SqlClient | Se
       ) {
         const disabled = yield* countAffectedRows(sql`
           update webhook_endpoints set disabled_at = ${DateTime.toDate(now)}, disabled_reason = ${reason}
-          where id = ${id} and disabled_at is null`).pipe(Effect.orDie)
-        yield* sql`
+          where id = ${id} and disabled_at is null`)
+        yield* execute(sql`
           update webhook_deliveries set status = 'failed', claimed_until = null, failure = 'endpoint disabled'
-          where endpoint_id = ${id} and status = 'pending'`.pipe(Effect.orDie)
+          where endpoint_id = ${id} and status = 'pending'`)
         return disabled === 1
       })
     })
