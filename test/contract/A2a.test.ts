@@ -8,7 +8,7 @@ import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelE
 import type { Turn } from "@berth/domain/instances/AgentRuntime"
 import { Context, Effect, Fiber, Layer, Schema, Stream } from "effect"
 import * as A2aWorker from "../support/A2aWorker.ts"
-import { a2aMessageHandler } from "@berth/worker/a2a/A2aMessageHandler"
+import { a2aMessageHandler } from "@berth/worker/jobs/JobHandlers"
 import * as BackgroundJobs from "@berth/worker/jobs/BackgroundJobs"
 import { eventually } from "../support/Eventually.ts"
 import { sql } from "../support/Sql.ts"

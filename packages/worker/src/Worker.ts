@@ -11,7 +11,6 @@ import { TurnBudgets } from "@berth/domain/interaction/turns/TurnBudgets"
 import { WebhookDispatch } from "@berth/domain/webhooks/WebhookDispatch"
 import * as VerificationServices from "@berth/domain/verification/VerificationServices"
 import { Layer } from "effect"
-import * as ChannelTasks from "./channels/ChannelTasks.ts"
 import * as BillingRecovery from "./billing/BillingRecovery.ts"
 import * as LedgerAuditSchedule from "./billing/LedgerAuditSchedule.ts"
 import * as AbandonedTurnRecovery from "./interaction/AbandonedTurnRecovery.ts"
@@ -20,18 +19,10 @@ import * as JobConsumers from "./jobs/JobConsumers.ts"
 import * as OutageRecovery from "./jobs/OutageRecovery.ts"
 import * as OutboxRelay from "./jobs/OutboxRelay.ts"
 import * as RetentionJobs from "./jobs/RetentionJobs.ts"
-import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
-import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
-import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
-import * as UnclaimedAgentExpiry from "./provisioning/UnclaimedAgentExpiry.ts"
-import * as LiveStreamUpkeep from "./provisioning/LiveStreamUpkeep.ts"
-import * as A2aMessageRecovery from "./a2a/A2aMessageRecovery.ts"
 import * as PushNotificationDelivery from "./a2a/PushNotificationDelivery.ts"
+import * as RecurringTasks from "./RecurringTasks.ts"
 import * as ScheduleTasks from "./schedules/ScheduleTasks.ts"
 import * as WebhookDeliveryLoop from "./webhooks/WebhookDeliveryLoop.ts"
-import * as VerificationCheckSchedule from "./verification/VerificationCheckSchedule.ts"
-import * as WalletPaymentRecovery from "./wallets/WalletPaymentRecovery.ts"
-import { PaymentDispatch } from "@berth/domain/wallets/payments/PaymentDispatch"
 import * as StuckAgentRecovery from "./instances/StuckAgentRecovery.ts"
 
 /** Services shared by several jobs. */
@@ -53,18 +44,11 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     LedgerAuditSchedule.layer,
     StuckAgentRecovery.layer,
     AbandonedTurnRecovery.layer,
-    LiveStreamUpkeep.layer,
-    UnclaimedAgentExpiry.layer,
-    ChannelTasks.layer,
+    RecurringTasks.layer,
     ScheduleTasks.layer,
-    A2aMessageRecovery.layer,
     PushNotificationDelivery.layer,
-    Layer.provide(WebhookDeliveryLoop.layer, WebhookDispatch.Default),
-    VerificationCheckSchedule.layer,
-    WalletPaymentRecovery.layer
+    Layer.provide(WebhookDeliveryLoop.layer, WebhookDispatch.Default)
   ).pipe(
-    Layer.provide(Layer.mergeAll(LiveOrigin.Default, UnclaimedExpiry.Default, PaymentDispatch.Default)),
-    Layer.provide(AgentLiveStreams.Default),
     Layer.provide(
       Layer.mergeAll(
         InteractionServices.interactionJobs,

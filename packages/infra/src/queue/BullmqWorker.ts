@@ -77,13 +77,13 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
               Effect.exit,
               Effect.timed,
               Effect.flatMap(([duration, exit]) => Effect.as(observeDuration(name, job, duration), exit)),
-              Effect.flatMap((exit) =>
-                run.isLost
-                  ? abandon
-                  : isReturning
-                    ? returnToQueue(name, job, token, isLastAttempt, unsupported, exit)
-                    : settleJob(name, job, token, isLastAttempt, unsupported, exit)
-              ),
+              Effect.flatMap((exit) => {
+                if (run.isLost) return abandon
+                const attempt = { queue: name, job, token, isLastAttempt }
+                return isReturning && Exit.isInterrupted(exit)
+                  ? handBack(attempt, "returned", () => job.moveToWait(token), new WaitingError())
+                  : settleJob(attempt, unsupported, exit)
+              }),
               Effect.match({ onSuccess: () => resolve(), onFailure: reject }),
               Effect.annotateLogs({ queue: name, job: job.name, jobId: decodeJobKey(job.id ?? "") })
             )
@@ -230,7 +230,15 @@ const runs: Metric.Metric.Counter<number> = Metric.counter("berth_jobs_total", {
   incremental: true
 })
 
-const count = (queue: QueueName, job: StoredJob, outcome: "done" | "failed" | "dead" | "returned" | "postponed") => {
+/** A run of a job whose end is reported to BullMQ. */
+interface Attempt {
+  readonly queue: QueueName
+  readonly job: StoredJob
+  readonly token: string | undefined
+  readonly isLastAttempt: boolean
+}
+
+const count = ({ job, queue }: Attempt, outcome: "done" | "failed" | "dead" | "returned" | "postponed") => {
   const tags = { queue, job: job.name, outcome }
   return Metric.update(
     Object.entries(tags).reduce((metric, [key, value]) => Metric.tagged(metric, key, value), runs),
@@ -239,87 +247,58 @@ const count = (queue: QueueName, job: StoredJob, outcome: "done" | "failed" | "d
 }
 
 /** Returns a job to the queue without counting an attempt. */
-const handBack = (
-  queue: QueueName,
-  job: StoredJob,
-  outcome: "returned" | "postponed",
-  move: () => Promise<unknown>,
-  signal: Error
-) =>
+const handBack = (attempt: Attempt, outcome: "returned" | "postponed", move: () => Promise<unknown>, signal: Error) =>
   callStore("return", move).pipe(
-    Effect.zipRight(count(queue, job, outcome)),
+    Effect.zipRight(count(attempt, outcome)),
     Effect.catchAll((error) => Effect.logWarning("Job not returned, it runs again when its lock expires", error)),
     Effect.zipRight(Effect.fail(signal))
   )
 
-const postpone = (queue: QueueName, job: StoredJob, token: string | undefined, after: Duration.Duration) =>
+const postpone = (attempt: Attempt, after: Duration.Duration) =>
   Effect.flatMap(Clock.currentTimeMillis, (now) =>
     handBack(
-      queue,
-      job,
+      attempt,
       "postponed",
-      () => job.moveToDelayed(now + Math.round(Duration.toMillis(after)), token),
+      () => attempt.job.moveToDelayed(now + Math.round(Duration.toMillis(after)), attempt.token),
       new DelayedError()
     )
   )
 
 /** Reports the end of a run to BullMQ: `UnrecoverableError` creates a dead letter, any other error a retry. */
 const settleJob = <E>(
-  queue: QueueName,
-  job: StoredJob,
-  token: string | undefined,
-  isLastAttempt: boolean,
+  attempt: Attempt,
   unsupported: NonNullable<BullmqSettings["unsupported"]>,
   exit: Exit.Exit<void, E | JobPermanentlyFailed>
 ): Effect.Effect<void, Error> => {
-  if (Exit.isSuccess(exit)) return count(queue, job, "done")
+  if (Exit.isSuccess(exit)) return count(attempt, "done")
   const thrown = Cause.squash(exit.cause)
-  if (thrown instanceof JobPostponed) return postpone(queue, job, token, thrown.after)
+  if (thrown instanceof JobPostponed) return postpone(attempt, thrown.after)
   if (thrown instanceof JobUnsupported)
     return Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      now - job.timestamp < Duration.toMillis(unsupported.retention)
+      now - attempt.job.timestamp < Duration.toMillis(unsupported.retention)
         ? Effect.zipRight(
             Effect.logWarning("Job waits for a worker that supports it").pipe(
               Effect.annotateLogs({ reason: thrown.reason })
             ),
-            postpone(queue, job, token, Duration.decode(unsupported.pause))
+            postpone(attempt, Duration.decode(unsupported.pause))
           )
-        : failJob(queue, job, isLastAttempt, exit.cause, new JobPermanentlyFailed({ reason: thrown.reason }))
+        : failJob(attempt, exit.cause, new JobPermanentlyFailed({ reason: thrown.reason }))
     )
-  return failJob(queue, job, isLastAttempt, exit.cause, thrown)
+  return failJob(attempt, exit.cause, thrown)
 }
 
-const failJob = (
-  queue: QueueName,
-  job: StoredJob,
-  isLastAttempt: boolean,
-  cause: Cause.Cause<unknown>,
-  thrown: unknown
-): Effect.Effect<void, Error> => {
+const failJob = (attempt: Attempt, cause: Cause.Cause<unknown>, thrown: unknown): Effect.Effect<void, Error> => {
   const reason = describeThrown(thrown)
   const isPermanent = thrown instanceof JobPermanentlyFailed || thrown instanceof UnrecoverableError
-  const isDead = isPermanent || isLastAttempt
+  const isDead = isPermanent || attempt.isLastAttempt
   const stored = isPermanent ? toQueueText(thrown.message) : reason
   return Effect.zipRight(
     isDead
       ? Effect.logError("Job becomes a dead letter", cause)
       : Effect.logWarning("Job failed and runs again", cause),
-    count(queue, job, isDead ? "dead" : "failed")
+    count(attempt, isDead ? "dead" : "failed")
   ).pipe(
-    Effect.annotateLogs({ attempt: job.attemptsMade + 1, reason }),
+    Effect.annotateLogs({ attempt: attempt.job.attemptsMade + 1, reason }),
     Effect.zipRight(Effect.fail(isDead ? new UnrecoverableError(stored) : new Error(stored)))
   )
 }
-
-/** Settles a completed run; an interrupted run returns to the queue without counting an attempt. */
-const returnToQueue = <E>(
-  queue: QueueName,
-  job: StoredJob,
-  token: string | undefined,
-  isLastAttempt: boolean,
-  unsupported: NonNullable<BullmqSettings["unsupported"]>,
-  exit: Exit.Exit<void, E | JobPermanentlyFailed>
-): Effect.Effect<void, Error> =>
-  Exit.isFailure(exit) && Cause.isInterrupted(exit.cause)
-    ? handBack(queue, job, "returned", () => job.moveToWait(token), new WaitingError())
-    : settleJob(queue, job, token, isLastAttempt, unsupported, exit)

@@ -1,42 +1,114 @@
-import type { QueueName } from "@berth/domain/jobs/JobKind"
+import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
+import { makeDeliverA2aMessageJob } from "@berth/domain/a2a/A2aJobs"
+import { EmailAddressConfirmedJob } from "@berth/domain/accounts/AccountJobs"
+import { ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
+import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
+import { ChannelChecks } from "@berth/domain/channels/ChannelChecks"
+import type { ChannelKey } from "@berth/domain/channels/ChannelConnection"
+import { AnswerChatJob, CheckChannelJob } from "@berth/domain/channels/ChannelJobs"
+import { ChatAnswers } from "@berth/domain/channels/ChatAnswers"
+import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { InstanceActionJob } from "@berth/domain/instances/InstanceJobs"
+import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
+import type { JobKind, QueueName } from "@berth/domain/jobs/JobKind"
 import { JobUnsupported } from "@berth/domain/jobs/JobQueue"
 import { defaultRetryPolicy, type JobRetryPolicy } from "@berth/domain/jobs/JobRetryPolicy"
-import { agentProvisioningHandler } from "../instances/AgentProvisioningHandler.ts"
+import { ResetClaimedContentsJob } from "@berth/domain/recovery/claims/ClaimJobs"
+import { AccountRemovedJob, RemoveAccountJob } from "@berth/domain/recovery/deletion/AccountDeletionJobs"
+import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
+import { AgentRuns } from "@berth/domain/schedules/runs/AgentRuns"
+import { ScheduledTaskJob, SkillExecutionJob } from "@berth/domain/schedules/ScheduleJobs"
+import type { UserId } from "@berth/domain/shared/UserId"
+import { VerificationChecks } from "@berth/domain/verification/VerificationChecks"
+import { CheckVerificationJob } from "@berth/domain/verification/VerificationJobs"
+import { Effect } from "effect"
 import { cardCustomerRemovalHandler } from "../billing/CardCustomerRemovalHandler.ts"
 import { cardEventHandler } from "../billing/CardEventHandler.ts"
-import { cardEventMatchHandler } from "../billing/CardEventMatchHandler.ts"
-import { channelCheckHandler } from "../channels/ChannelCheckHandler.ts"
-import { chatAnswerHandler } from "../channels/ChatAnswerHandler.ts"
-import { instanceActionHandler } from "../instances/InstanceActionHandler.ts"
-import { instanceConfigurationHandler } from "../instances/InstanceConfigurationHandler.ts"
-import { instanceRemovalHandler } from "../instances/InstanceRemovalHandler.ts"
-import { claimedContentsResetHandler } from "../interaction/ClaimedContentsResetHandler.ts"
-import { a2aMessageHandler } from "../a2a/A2aMessageHandler.ts"
-import type { JobHandler } from "./JobHandler.ts"
+import { agentProvisioningHandler } from "../instances/AgentProvisioningHandler.ts"
 import { mailDeliveryHandler } from "../mail/MailDeliveryHandler.ts"
-import { accountRemovalHandler } from "../recovery/AccountRemovalHandler.ts"
-import { verificationCheckHandler } from "../verification/VerificationCheckHandler.ts"
 import { passwordResetHandler } from "../recovery/PasswordResetHandler.ts"
-import { scheduledTaskHandler, skillExecutionHandler } from "../schedules/AgentRunHandlers.ts"
+import { backgroundJobHandler, jobHandler, type JobHandler } from "./JobHandler.ts"
+
+const userJobHandler = <A extends { readonly userId: UserId }, I, E, R>(
+  kind: JobKind<A, I>,
+  handle: (payload: A) => Effect.Effect<void, E, R>
+) =>
+  jobHandler(kind, (payload) =>
+    Effect.zipRight(Effect.annotateCurrentSpan({ "user.id": payload.userId }), handle(payload))
+  )
+
+const channelJobHandler = <A extends ChannelKey, I, E, R>(
+  kind: JobKind<A, I>,
+  handle: (payload: A) => Effect.Effect<void, E, R>
+) =>
+  jobHandler(kind, (payload) =>
+    Effect.zipRight(
+      Effect.annotateCurrentSpan({ "agent.id": payload.agentId, "channel.platform": payload.platform }),
+      handle(payload)
+    )
+  )
+
+const agentRunHandler = (kind: typeof ScheduledTaskJob | typeof SkillExecutionJob) =>
+  backgroundJobHandler(kind, ({ runId }, { isLastAttempt }) =>
+    Effect.flatMap(AgentRuns, (runs) => runs.execute(runId, isLastAttempt))
+  )
+
+export const a2aMessageHandler = backgroundJobHandler(
+  makeDeliverA2aMessageJob(1, "normal"),
+  ({ id }, { isLastAttempt }) => Effect.flatMap(A2aDelivery, ({ deliver }) => deliver(id, isLastAttempt))
+)
+
+/** Checks a connection. An unreachable platform does not fail the job: the check is repeated later. */
+export const channelCheckHandler = channelJobHandler(CheckChannelJob, (key) =>
+  Effect.flatMap(ChannelChecks, ({ check }) => check(key))
+)
+
+export const accountRemovalHandler = userJobHandler(RemoveAccountJob, ({ userId }) =>
+  Effect.flatMap(AccountRemoval, ({ remove }) => remove(userId))
+)
+
+/** Removes the instance and the files of a deleted account; without rows nothing can start the instance again. */
+export const instanceRemovalHandler = userJobHandler(AccountRemovedJob, ({ userId }) =>
+  Effect.flatMap(AgentManager, ({ remove }) => remove(userId))
+)
+
+export const scheduledTaskHandler = agentRunHandler(ScheduledTaskJob)
+export const skillExecutionHandler = agentRunHandler(SkillExecutionJob)
 
 const handlers = [
   a2aMessageHandler,
-  instanceConfigurationHandler,
-  instanceActionHandler,
   accountRemovalHandler,
+  agentProvisioningHandler,
+  cardCustomerRemovalHandler,
+  cardEventHandler,
+  channelCheckHandler,
   instanceRemovalHandler,
-  claimedContentsResetHandler,
   mailDeliveryHandler,
   passwordResetHandler,
-  cardEventHandler,
-  cardEventMatchHandler,
-  cardCustomerRemovalHandler,
-  agentProvisioningHandler,
-  channelCheckHandler,
-  chatAnswerHandler,
   scheduledTaskHandler,
   skillExecutionHandler,
-  verificationCheckHandler
+  // Applies card events received for the user's email address before its confirmation.
+  userJobHandler(EmailAddressConfirmedJob, ({ userId }) =>
+    Effect.flatMap(CardEventEffects, ({ matchUser }) => matchUser(userId))
+  ),
+  // Starts answering the pending messages of a chat. `ChannelRecovery` resumes a chat whose worker died.
+  channelJobHandler(AnswerChatJob, (chat) => Effect.flatMap(ChatAnswers, ({ start }) => start(chat))),
+  // Applies the current agents to the owner's instance, and deletes the files of deleted agents.
+  userJobHandler(ReconfigureInstanceJob, ({ userId }) =>
+    Effect.flatMap(AgentManager, ({ reconfigure }) => reconfigure(userId))
+  ),
+  // An administrator's action on an instance; no effect if the instance was deleted.
+  userJobHandler(InstanceActionJob, ({ action, userId }) =>
+    Effect.flatMap(AgentManager, (manager) =>
+      Effect.catchTag(manager[action](userId), "InstanceNotFound", () => Effect.void)
+    )
+  ),
+  userJobHandler(ResetClaimedContentsJob, ({ userId }) =>
+    Effect.flatMap(ClaimedContents, ({ reset }) => reset(userId))
+  ),
+  jobHandler(CheckVerificationJob, ({ verificationId }) =>
+    Effect.flatMap(VerificationChecks, ({ check }) => check(verificationId))
+  )
 ]
 
 /** Kinds of jobs that this worker supports. */

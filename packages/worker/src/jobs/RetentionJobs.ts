@@ -65,87 +65,68 @@ const removeExpired = <R>(repository: Effect.Effect<ExpiringRows, never, R>) =>
 
 type AgingRows = { readonly prune: (before: DateTime.Utc) => Effect.Effect<number> }
 
+const ago = (age: Duration.DurationInput) => Effect.map(DateTime.now, DateTime.subtractDuration(age))
+
 const removeOlder = <R>(repository: Effect.Effect<AgingRows, never, R>, age: Duration.DurationInput) =>
-  Effect.flatMap(Effect.all([repository, DateTime.now]), ([{ prune }, now]) =>
-    prune(DateTime.subtractDuration(now, age))
-  )
+  Effect.flatMap(Effect.all([repository, ago(age)]), ([{ prune }, before]) => prune(before))
+
+type PrunedRows = { readonly prune: Effect.Effect<number> }
+
+const prune = <R>(repository: Effect.Effect<PrunedRows, never, R>) => Effect.flatMap(repository, ({ prune }) => prune)
+
+const hourly = <R>(name: string, remove: Effect.Effect<number, never, R>) => retention(name, "1 hour", remove)
 
 /** Expiring rows of all contexts. */
 export const layer = ({ modelUsageRetention, reservationRetention, streamRetention }: RetentionOptions) =>
   Layer.scopedDiscard(
     Effect.all(
       [
-        retention("mailed tokens", "1 hour", removeExpired(MailedTokenRepository)),
-        retention("sessions", "1 hour", removeExpired(SessionRepository)),
-        retention("OAuth states", "1 hour", removeExpired(OAuthStateRepository)),
-        retention("wallet nonces", "1 hour", removeExpired(WalletNonceRepository)),
-        retention("verification challenges", "1 hour", removeExpired(VerificationChallengeRepository)),
-        retention(
-          "idempotency keys",
-          "1 hour",
-          Effect.flatMap(IdempotencyKeys, ({ prune }) => prune)
-        ),
-        retention(
-          "payment redemptions",
-          "1 hour",
-          Effect.flatMap(PaymentRedemptions, ({ prune }) => prune)
-        ),
-        retention(
+        hourly("mailed tokens", removeExpired(MailedTokenRepository)),
+        hourly("sessions", removeExpired(SessionRepository)),
+        hourly("OAuth states", removeExpired(OAuthStateRepository)),
+        hourly("wallet nonces", removeExpired(WalletNonceRepository)),
+        hourly("verification challenges", removeExpired(VerificationChallengeRepository)),
+        hourly("idempotency keys", prune(IdempotencyKeys)),
+        hourly("payment redemptions", prune(PaymentRedemptions)),
+        hourly(
           "card events",
-          "1 hour",
           Effect.flatMap(CardEventEffects, ({ runRetention }) => runRetention)
         ),
-        retention(
-          "purchase attempts",
-          "1 hour",
-          Effect.flatMap(SavedCardCharges, ({ prune }) => prune)
-        ),
-        retention("reservations", "1 hour", removeOlder(ReservationRepository, reservationRetention)),
-        retention("model usage", "1 hour", removeOlder(ModelUsage, modelUsageRetention)),
-        retention(
+        hourly("purchase attempts", prune(SavedCardCharges)),
+        hourly("reservations", removeOlder(ReservationRepository, reservationRetention)),
+        hourly("model usage", removeOlder(ModelUsage, modelUsageRetention)),
+        hourly(
           "messages of channels",
-          "1 hour",
-          Effect.flatMap(Effect.all([Chats, DateTime.now]), ([chats, now]) =>
-            chats.prune({
-              messages: DateTime.subtractDuration(now, channelMessageRetention),
-              chats: DateTime.subtractDuration(now, idleChatRetention)
-            })
+          Effect.flatMap(
+            Effect.all([Chats, ago(channelMessageRetention), ago(idleChatRetention)]),
+            ([{ prune }, messages, chats]) => prune({ messages, chats })
           )
         ),
-        retention(
+        hourly(
           "runs of agents",
-          "1 hour",
-          Effect.flatMap(Effect.all([AgentRunRepository, DateTime.now]), ([runs, now]) =>
-            runs.prune(DateTime.subtractDuration(now, agentRunRetention), agentRunsKept)
+          Effect.flatMap(Effect.all([AgentRunRepository, ago(agentRunRetention)]), ([{ prune }, before]) =>
+            prune(before, agentRunsKept)
           )
         ),
-        retention(
+        hourly(
           "payments of agents",
-          "1 hour",
-          Effect.flatMap(Effect.all([WalletPaymentRepository, DateTime.now]), ([payments, now]) =>
-            payments.prune({
-              confirmed: DateTime.subtractDuration(now, confirmedPaymentRetention),
-              unpaid: DateTime.subtractDuration(now, unpaidPaymentRetention)
-            })
+          Effect.flatMap(
+            Effect.all([WalletPaymentRepository, ago(confirmedPaymentRetention), ago(unpaidPaymentRetention)]),
+            ([{ prune }, confirmed, unpaid]) => prune({ confirmed, unpaid })
           )
         ),
-        retention(
+        hourly(
           "responses of models",
-          "1 hour",
-          Effect.flatMap(Effect.all([StoredResponses, DateTime.now]), ([responses, now]) =>
-            responses.prune(DateTime.subtractDuration(now, responseRetention), maximumBytesOfOwner)
+          Effect.flatMap(Effect.all([StoredResponses, ago(responseRetention)]), ([{ prune }, before]) =>
+            prune(before, maximumBytesOfOwner)
           )
         ),
-        retention("unsent attachments", "1 hour", removeOlder(AttachmentRepository, unsentAttachmentRetention)),
-        retention("messages between agents", "1 hour", removeOlder(A2aRepository, a2aRetention)),
-        retention("tasks of agents", "1 hour", removeOlder(A2aTaskRepository, taskRetention)),
-        retention("events", "1 hour", removeOlder(WebhookDeliveryRepository, eventRetention)),
-        retention("agents' log entries", "1 hour", removeOlder(AgentLog, agentLogRetention)),
-        retention(
-          "outbox entries",
-          "10 minutes",
-          Effect.flatMap(Outbox, ({ prune }) => prune)
-        ),
+        hourly("unsent attachments", removeOlder(AttachmentRepository, unsentAttachmentRetention)),
+        hourly("messages between agents", removeOlder(A2aRepository, a2aRetention)),
+        hourly("tasks of agents", removeOlder(A2aTaskRepository, taskRetention)),
+        hourly("events", removeOlder(WebhookDeliveryRepository, eventRetention)),
+        hourly("agents' log entries", removeOlder(AgentLog, agentLogRetention)),
+        retention("outbox entries", "10 minutes", prune(Outbox)),
         retention("answer events", "30 seconds", removeOlder(AnswerStreams, streamRetention))
       ],
       { discard: true }

@@ -1,15 +1,11 @@
-import { Effect, FiberSet, Schedule } from "effect"
+import { Effect, FiberSet } from "effect"
+import { runLoop } from "../jobs/RecurringTask.ts"
 
 /** Time to collect ended attempts, so that one claim fetches several deliveries. */
 const claimPause = "10 millis"
 
 /** Longer than an attempt. */
 const drain = "20 seconds"
-
-const backOff = Schedule.exponential("200 millis").pipe(
-  Schedule.union(Schedule.spaced("10 seconds")),
-  Schedule.jittered
-)
 
 interface DeliveryLoop<A, E, R> {
   /** Maximum concurrent attempts, which wait for receivers outside of the queues' slots. */
@@ -58,11 +54,5 @@ export const runDeliveryLoop = <A, E, R>({ attempt, awaitDue, claim, slots }: De
           Effect.withTracerEnabled(awaitDue, false)
         )
     })
-    yield* round.pipe(
-      Effect.sandbox,
-      Effect.tapError((cause) => Effect.logWarning("Deliveries not claimed, retrying", cause)),
-      Effect.retry(backOff),
-      Effect.forever,
-      Effect.forkScoped
-    )
+    yield* runLoop("Deliveries not claimed, retrying", round)
   })

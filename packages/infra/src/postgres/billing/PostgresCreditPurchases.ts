@@ -14,7 +14,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Data, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { makeLedgerWriter } from "./LedgerWriter.ts"
-import { countAffectedRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
 import { MinorUnitsColumn, UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
@@ -50,9 +50,7 @@ const make = Effect.gen(function* () {
   // Lock order: user before purchase.
 
   const hold = (userId: UserId) =>
-    countAffectedRows(sql`select from users where id = ${toStorableText(userId)} for no key update`).pipe(
-      Effect.map((held) => held === 1)
-    )
+    affectsRow(sql`select from users where id = ${toStorableText(userId)} for no key update`)
 
   const insert = (booking: CreditBooking, units: Units) =>
     Effect.gen(function* () {

@@ -213,12 +213,12 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
       ),
       answer: Effect.fn("Chats.answer")((message, claimId, { reply, status }) =>
         Effect.gen(function* () {
-          const ended = yield* countAffectedRows(sql`
+          const hasEnded = yield* affectsRow(sql`
             update inbound_messages set status = ${status}, content = null, transcripts = '{}'
             where id = ${message.id} and status = 'waiting' and ${isClaimed(message, claimId)}`)
-          if (ended === 1 && reply !== undefined)
+          if (hasEnded && reply !== undefined)
             yield* insertOutbound(message, reply.text, { inboundId: message.id, replyTo: reply.replyTo })
-          return ended === 1
+          return hasEnded
         }).pipe(sql.withTransaction, Effect.orDie)
       ),
       beginPart: Effect.fn("Chats.beginPart")(function* (message: OutboundMessage, claimId: string, part: number) {

@@ -5,7 +5,7 @@ import {
 } from "@berth/domain/gateway/responses/StoredResponses"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 const items = Schema.Array(Schema.Unknown)
@@ -66,10 +66,7 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
         )
       ),
       remove: Effect.fn("StoredResponses.remove")((ownerId, id) =>
-        Effect.map(
-          countAffectedRows(sql`delete from model_responses where id = ${toStorableText(id)} and user_id = ${ownerId}`),
-          (removed) => removed === 1
-        )
+        affectsRow(sql`delete from model_responses where id = ${toStorableText(id)} and user_id = ${ownerId}`)
       ),
       findOutputs: Effect.fn("StoredResponses.findOutputs")((ownerId, ids) =>
         sql`

@@ -2,7 +2,7 @@ import { SessionId } from "@berth/domain/sessions/Session"
 import { SocialSessionRepository } from "@berth/domain/signin/social/SocialSessionRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, execute } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, execute } from "../Rows.ts"
 
 const TokenRow = Schema.Struct({ sessionId: SessionId })
 
@@ -44,10 +44,10 @@ export const layer: Layer.Layer<SocialSessionRepository, never, SqlClient> = Lay
           where hash = ${tokenHash} and social_tokens.expires_at > ${at} for update of sessions`.pipe(
           decodeFirstRow(TokenRow)
         )
-        const exchanged = yield* countAffectedRows(sql`
+        const isFirst = yield* affectsRow(sql`
           update social_tokens set exchanged_at = ${at}
           where hash = ${tokenHash} and exchanged_at is null and expires_at > ${at}`)
-        return Option.map(row, ({ sessionId }) => ({ sessionId, isFirst: exchanged === 1 }))
+        return Option.map(row, ({ sessionId }) => ({ sessionId, isFirst }))
       })
     })
   )

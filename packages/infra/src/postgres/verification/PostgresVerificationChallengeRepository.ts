@@ -2,7 +2,7 @@ import { VerificationChallenge } from "@berth/domain/verification/VerificationCh
 import { VerificationChallengeRepository } from "@berth/domain/verification/VerificationChallengeRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, execute } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeFirstRow, execute } from "../Rows.ts"
 
 const ChallengeRow = Schema.Struct({ ...VerificationChallenge.fields, expiresAt: Schema.DateTimeUtcFromDate })
 
@@ -27,11 +27,9 @@ export const layer: Layer.Layer<VerificationChallengeRepository, never, SqlClien
       ),
       consume: Effect.fn("VerificationChallengeRepository.consume")(
         ({ agentId, nonce, purpose, userId }: VerificationChallenge) =>
-          countAffectedRows(sql`
+          affectsRow(sql`
             delete from verification_challenges
-            where agent_id = ${agentId} and user_id = ${userId} and purpose = ${purpose} and nonce = ${nonce}`).pipe(
-            Effect.map((rows) => rows > 0)
-          )
+            where agent_id = ${agentId} and user_id = ${userId} and purpose = ${purpose} and nonce = ${nonce}`)
       ),
       removeExpired: Effect.fn("VerificationChallengeRepository.removeExpired")((now: DateTime.Utc) =>
         countAffectedRows(sql`delete from verification_challenges where expires_at <= ${DateTime.toDate(now)}`)

@@ -4,7 +4,7 @@ import { Verification, VerificationId } from "@berth/domain/verification/Verific
 import { VerificationRepository } from "@berth/domain/verification/VerificationRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 
 const VerificationRow = Schema.Struct({ ...Verification.fields, verifiedAt: Schema.DateTimeUtcFromDate })
@@ -27,7 +27,7 @@ export const layer: Layer.Layer<VerificationRepository, never, SqlClient> = Laye
       save: Effect.fn("VerificationRepository.save")((verification: Verification, nextCheckAt: DateTime.Utc) => {
         const { agentId, attestationUid, ensName, id, ownerId, type, verifiedAt, verifierAddress, walletAddress } =
           verification
-        return countAffectedRows(sql`
+        return affectsRow(sql`
           insert into agent_verifications (
             agent_id, owner_id, id, type, attestation_uid, verifier_address, wallet_address, ens_name, verified_at,
             next_check_at
@@ -39,15 +39,13 @@ export const layer: Layer.Layer<VerificationRepository, never, SqlClient> = Laye
             owner_id = excluded.owner_id, id = excluded.id, type = excluded.type,
             attestation_uid = excluded.attestation_uid, verifier_address = excluded.verifier_address,
             wallet_address = excluded.wallet_address, ens_name = excluded.ens_name,
-            verified_at = excluded.verified_at, next_check_at = excluded.next_check_at`).pipe(
-          Effect.map((rows) => rows > 0)
-        )
+            verified_at = excluded.verified_at, next_check_at = excluded.next_check_at`)
       }),
       remove: Effect.fn("VerificationRepository.remove")((ownerId: UserId, agentId: AgentId) =>
         execute(sql`delete from agent_verifications where agent_id = ${agentId} and owner_id = ${ownerId}`)
       ),
       removeCurrent: Effect.fn("VerificationRepository.removeCurrent")((id: VerificationId) =>
-        countAffectedRows(sql`delete from agent_verifications where id = ${id}`).pipe(Effect.map((rows) => rows > 0))
+        affectsRow(sql`delete from agent_verifications where id = ${id}`)
       ),
       setAttestationUid: Effect.fn("VerificationRepository.setAttestationUid")((id: VerificationId, uid: string) =>
         execute(sql`update agent_verifications set attestation_uid = ${uid} where id = ${id}`)

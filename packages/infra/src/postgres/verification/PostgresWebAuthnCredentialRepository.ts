@@ -4,7 +4,7 @@ import { WebAuthnCredential } from "@berth/domain/verification/WebAuthnCredentia
 import { WebAuthnCredentialRepository } from "@berth/domain/verification/WebAuthnCredentialRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 
 const CredentialRow = Schema.Struct({ ...WebAuthnCredential.fields, counter: Schema.NumberFromString })
@@ -43,9 +43,7 @@ export const layer: Layer.Layer<WebAuthnCredentialRepository, never, SqlClient> 
       }),
       setCounter: Effect.fn("WebAuthnCredentialRepository.setCounter")(
         ({ counter: stored, id }: WebAuthnCredential, counter: number) =>
-          countAffectedRows(
-            sql`update webauthn_credentials set counter = ${counter} where id = ${id} and counter = ${stored}`
-          ).pipe(Effect.map((rows) => rows > 0))
+          affectsRow(sql`update webauthn_credentials set counter = ${counter} where id = ${id} and counter = ${stored}`)
       ),
       removeAll: Effect.fn("WebAuthnCredentialRepository.removeAll")((ownerId: UserId, agentId: AgentId) =>
         execute(sql`delete from webauthn_credentials where agent_id = ${agentId} and owner_id = ${ownerId}`)

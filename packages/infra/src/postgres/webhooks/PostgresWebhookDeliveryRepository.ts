@@ -13,7 +13,7 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Schema, Scope } from "effect"
 import { deliveriesChannel } from "../events/PostgresDomainEvents.ts"
-import { countAffectedRows, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeRows, decodeSingleRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { makeWakeups } from "../Wakeups.ts"
 import { EndpointRow } from "./PostgresWebhookEndpointRepository.ts"
@@ -178,12 +178,12 @@ export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | Sql
         id: WebhookDeliveryId,
         now: DateTime.Utc
       ) {
-        const replayed = yield* countAffectedRows(sql`
+        const isReplayed = yield* affectsRow(sql`
           update webhook_deliveries set status = 'pending', attempts = 0, due_at = ${DateTime.toDate(now)},
             claimed_until = null
           where id = ${toStorableText(id)} and endpoint_id = ${endpointId}`)
-        if (replayed === 1) yield* Effect.orDie(notify)
-        return replayed === 1
+        if (isReplayed) yield* Effect.orDie(notify)
+        return isReplayed
       }),
       replayRange: Effect.fn("WebhookDeliveryRepository.replayRange")(function* (
         { id, kinds, userId }: WebhookEndpoint,

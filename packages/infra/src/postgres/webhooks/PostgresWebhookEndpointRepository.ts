@@ -4,7 +4,7 @@ import { type DisabledReason, WebhookEndpoint, type WebhookEndpointId } from "@b
 import { WebhookEndpointRepository } from "@berth/domain/webhooks/WebhookEndpointRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, type Redacted, Schema } from "effect"
-import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, execute, listColumns } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, execute, listColumns } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 
 export const EndpointRow = Schema.Struct({
@@ -111,13 +111,13 @@ export const layer: Layer.Layer<WebhookEndpointRepository, never, SqlClient | Se
         reason: DisabledReason,
         now: DateTime.Utc
       ) {
-        const disabled = yield* countAffectedRows(sql`
+        const isDisabled = yield* affectsRow(sql`
           update webhook_endpoints set disabled_at = ${DateTime.toDate(now)}, disabled_reason = ${reason}
           where id = ${id} and disabled_at is null`)
         yield* execute(sql`
           update webhook_deliveries set status = 'failed', claimed_until = null, failure = 'endpoint disabled'
           where endpoint_id = ${id} and status = 'pending'`)
-        return disabled === 1
+        return isDisabled
       })
     })
   })

@@ -1,0 +1,55 @@
+import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
+import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
+import { ChannelRecovery } from "@berth/domain/channels/ChannelRecovery"
+import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
+import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
+import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
+import { VerificationChecks } from "@berth/domain/verification/VerificationChecks"
+import { PaymentDispatch } from "@berth/domain/wallets/payments/PaymentDispatch"
+import { type Duration, Effect, Layer } from "effect"
+import { runRecurringTask } from "./jobs/RecurringTask.ts"
+
+const untraced = <A, E, R>(name: string, pause: Duration.DurationInput, work: Effect.Effect<A, E, R>) =>
+  runRecurringTask(name, pause, Effect.withTracerEnabled(work, false))
+
+/** Recurring tasks of the domain's services. */
+export const layer = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const { failLost } = yield* A2aDelivery
+    yield* runRecurringTask("lost messages between agents", "10 minutes", failLost())
+
+    const payments = yield* PaymentDispatch
+    yield* runRecurringTask("recover wallet payments", "10 seconds", payments.recover)
+
+    const { readUnread } = yield* ChannelReaders
+    const { repeatChecks, resumeChats } = yield* ChannelRecovery
+    yield* untraced("read channels", "2 seconds", readUnread)
+    yield* untraced("resume chats", "1 second", resumeChats)
+    yield* untraced("check channels", "30 seconds", repeatChecks)
+
+    const origin = yield* LiveOrigin
+    const streams = yield* AgentLiveStreams
+    yield* untraced("end idle broadcasts", "10 seconds", origin.endIdleBroadcasts())
+    yield* untraced("record broadcasts at the provider", "10 seconds", streams.recordBroadcasts())
+    yield* untraced("replace due stream keys", "10 seconds", streams.rotateDueKeys())
+    yield* untraced("end abandoned live streams", "10 seconds", streams.endAbandoned())
+    yield* untraced("retention of live files", "10 seconds", origin.pruneFiles)
+
+    const unclaimed = yield* UnclaimedExpiry
+    yield* untraced("expiry of unclaimed agents", "1 minute", unclaimed.run())
+
+    const verifications = yield* VerificationChecks
+    yield* untraced("checks of verifications", "1 minute", verifications.scheduleDue())
+  })
+).pipe(
+  Layer.provide(
+    Layer.mergeAll(
+      ChannelReaders.Default,
+      ChannelRecovery.Default,
+      LiveOrigin.Default,
+      PaymentDispatch.Default,
+      UnclaimedExpiry.Default
+    )
+  ),
+  Layer.provide(AgentLiveStreams.Default)
+)
