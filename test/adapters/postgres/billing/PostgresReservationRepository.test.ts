@@ -40,9 +40,9 @@ import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { Units, Credits } from "@berth/domain/shared/Money"
 
 const admins = Layer.succeed(Administrators, { includes: (user) => user.name === "admin" })
-const makeUnitLedger = (confirmedEmailRequired: boolean) =>
+const makeUnitLedger = (confirmedEmailRequired: boolean, repository = PostgresReservationRepository.layer) =>
   UnitLedger.Default.pipe(
-    Layer.provideMerge(PostgresReservationRepository.layer),
+    Layer.provideMerge(repository),
     Layer.provide(PostgresDomainEvents.layer),
     Layer.provide(Layer.succeed(UnitPolicy, { confirmedEmailRequired }))
   )
@@ -580,6 +580,49 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
         for (const id of again) yield* settle(Option.getOrThrow(id), Units(2))
         assert.deepInclude(yield* balanceOf(user), { used: Units(5) })
       }).pipe(Effect.scoped)
+  )
+
+  it.effect("UnitLedger.close leaves reservations to the worker that an outage of the database keeps open", () =>
+    Effect.gen(function* () {
+      const { closeAbandoned } = yield* UnitLedger
+      const repository = yield* ReservationRepository
+      yield* repository.renewLease(DateTime.add(yield* DateTime.now, { minutes: 2 }))
+      const outage = yield* Ref.make(true)
+      const duringOutage = Layer.map(PostgresReservationRepository.layer, (context) => {
+        const live = Context.get(context, ReservationRepository)
+        const unless = <A>(call: Effect.Effect<A>) =>
+          Effect.flatMap(Ref.get(outage), (isDown) => (isDown ? Effect.dieMessage("no connection") : call))
+        return Context.make(ReservationRepository, {
+          ...live,
+          settle: (...given) => unless(live.settle(...given)),
+          release: (id) => unless(live.release(id)),
+          abandon: (costs) => unless(live.abandon(costs))
+        })
+      })
+      const ledger = Context.get(yield* Layer.build(Layer.fresh(makeUnitLedger(false, duringOutage))), UnitLedger)
+      const user = yield* insertUser()
+      const reserveIn = (cause: string) => Effect.map(ledger.reserve(user, Units(10), cause), Option.getOrThrow)
+      const streamed = yield* reserveIn("streamed")
+      const undelivered = yield* reserveIn("undelivered")
+      const taken = yield* reserveIn("taken over")
+      const continued = yield* reserveIn("continued")
+      yield* repository.recordDeliveries([{ id: undelivered, units: Units(5) }])
+      yield* ledger.close(streamed, Units(3))
+      for (const id of [undelivered, taken, continued]) yield* ledger.close(id, Units(0))
+      assert.deepInclude(yield* balanceOf(user), { used: Units(40) })
+
+      assert.strictEqual(yield* reserved(user, 10, "taken over"), taken)
+      assert.strictEqual(yield* reserveIn("continued"), continued)
+      yield* Ref.set(outage, false)
+      const openHolders = sql<{ cause: string }>`
+        select cause from reservations where user_id = ${user.id} and state = 'reserved' order by cause`
+      yield* eventually(
+        Effect.zipRight(closeAbandoned(yield* DateTime.now), openHolders),
+        (open) => open.map(({ cause }) => cause).join() === "continued,taken over"
+      )
+      assert.deepInclude(yield* balanceOf(user), { used: Units(23) })
+      assert.deepInclude(yield* ledgerOf(user), { allowance: -3, usage: 3 })
+    }).pipe(Effect.scoped)
   )
 
   it.effect("UnitLedger.closeAbandoned settles the deliveries of a killed process on the day of the reservation", () =>

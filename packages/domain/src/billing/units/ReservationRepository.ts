@@ -53,6 +53,8 @@ export class ReservationRepository extends Context.Tag("@berth/ReservationReposi
     readonly renewLease: (expiresAt: DateTime.Utc) => Effect.Effect<void>
     /** Stores the cost of deliveries for open reservations. Never lowers it; at most the reserved units. */
     readonly recordDeliveries: (deliveries: ReadonlyArray<Delivery>) => Effect.Effect<void>
+    /** Leaves open reservations of this process to `closeAbandoned`, with their cost; 0 releases. */
+    readonly abandon: (costs: ReadonlyArray<Delivery>) => Effect.Effect<void>
     /**
      * Closes reservations of processes with an expired lease, except those of turns in progress: settles delivered
      * cost, and releases reservations without a delivery. Returns the number of closed reservations.

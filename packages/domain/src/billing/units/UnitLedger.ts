@@ -81,10 +81,20 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       Effect.forkScoped
     )
 
+    /** Cost of reservations whose closing failed, for example during an outage of the database. */
+    const unclosed = new Map<ReservationId, Units>()
+    const abandonUnclosed = Effect.suspend(() => {
+      const costs = Array.from(unclosed, ([id, units]) => ({ id, units }))
+      return Effect.map(reservations.abandon(costs), () => {
+        for (const { id } of costs) unclosed.delete(id)
+      })
+    })
+
     const meters = new Map<ReservationId, Meter>()
     let intervals = 0
     const recordDeliveries = Effect.gen(function* () {
       intervals += 1
+      if (unclosed.size > 0 && intervals % intervalsPerReading === 0) yield* abandonUnclosed
       const risen: Array<Delivery & { readonly meter: Meter }> = []
       for (const [id, meter] of meters) {
         if (meter.recorded > 0 && intervals % intervalsPerReading !== 0) continue
@@ -157,7 +167,10 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
               new UnitsExhausted({ units, remaining, awaitsConfirmation: awaitsConfirmation(user, policy) })
           )
         )
-      return Option.some(yield* reserved)
+      const id = yield* reserved
+      // A repetition of a request continues the reservation that its first run could not close.
+      unclosed.delete(id)
+      return Option.some(id)
     }, withExportedSpan("UnitLedger.reserve"))
 
     /**
@@ -188,6 +201,18 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
           : reservations.settle(id, units, model)
       )
 
+    /**
+     * Settles, or releases for no units, at the end of work outside of a transaction. A failure leaves the closing to the
+     * worker. Parameters as of `settle`.
+     */
+    const close = (id: ReservationId, units: Units, reserved?: Units, model?: string) =>
+      Effect.catchAllCause(units === noUnits ? reservations.release(id) : settle(id, units, reserved, model), (cause) =>
+        Effect.zipRight(
+          Effect.sync(() => unclosed.set(id, units)),
+          Effect.logWarning("Reservation not closed, left to the worker", cause)
+        )
+      )
+
     const findUsage = Effect.fn("UnitLedger.findUsage")(function* (user: UnitPayer & Pick<User, "id">) {
       return computeUnitUsage(dailyUnitsOf(user), yield* reservations.findUsedToday(user.id))
     })
@@ -201,6 +226,7 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       meter,
       settle,
       release,
+      close,
       findUsage,
       closeAbandoned,
       announceExhaustion

@@ -67,9 +67,8 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
       isFree: boolean,
       model: string | undefined
     ) => {
-      if (isFree && spentUsd === 0) return ledger.release(id)
-      if (isFree) return settle(call, id, convertPriceToUnits(spentUsd * settings.priceMargin), model)
-      return settle(call, id, countOpenUnits(call, spentUsd, text), model)
+      const freeUnits = spentUsd === 0 ? noUnits : convertPriceToUnits(spentUsd * settings.priceMargin)
+      return ledger.close(id, isFree ? freeUnits : countOpenUnits(call, spentUsd, text), call.quote.units, model)
     }
 
     /** A run that settles before its `done`, at the latest when the scope closes. */
@@ -143,7 +142,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         Effect.scoped,
         Effect.tap(Effect.flatten(RequestCharge)),
         Effect.tap((result) => settle(call, id, countUsedUnits(call, result), result.answeredBy?.model)),
-        Effect.onError(() => ledger.release(id)),
+        Effect.onError(() => ledger.close(id, noUnits)),
         Effect.interruptible,
         Effect.forkIn(scope),
         Effect.flatMap(Fiber.join),

@@ -4,6 +4,7 @@ import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdempotentExecution, RequestCharge } from "../../limits/IdempotentExecution.ts"
 import type { User } from "../../shared/User.ts"
+import { noUnits } from "../../shared/Money.ts"
 import { convertPriceToUnits } from "../calls/PluginPrices.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
 import { type EmbeddingRequest, ModelAnswers } from "../plugins/ModelAnswers.ts"
@@ -48,7 +49,7 @@ export class ChargedEmbeddings extends Effect.Service<ChargedEmbeddings>()("@ber
         // the provider may have received the texts.
         (reserved, exit) =>
           Effect.transposeMapOption(reserved, (id) =>
-            isSent && Exit.isInterrupted(exit) ? ledger.settle(id, units, units, request.model) : ledger.release(id)
+            ledger.close(id, isSent && Exit.isInterrupted(exit) ? units : noUnits, units, request.model)
           )
       )
     })

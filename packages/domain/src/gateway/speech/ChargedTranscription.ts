@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
+import { noUnits } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
 import { quoteTranscription } from "../calls/CallQuotes.ts"
 import { computePrice } from "../calls/PluginPrices.ts"
@@ -40,7 +41,7 @@ export class ChargedTranscription extends Effect.Service<ChargedTranscription>()
               : Effect.transposeMapOption(reserved, (id) => ledger.settle(id, units, units, answeredBy.model))
           ),
         // No effect on a settled reservation.
-        (reserved) => Effect.transposeMapOption(reserved, ledger.release)
+        (reserved) => Effect.transposeMapOption(reserved, (id) => ledger.close(id, noUnits))
       ).pipe(Effect.map(({ text }) => text))
     })
 

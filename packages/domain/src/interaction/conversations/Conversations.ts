@@ -10,7 +10,7 @@ import { IdempotentExecution, RequestClaim } from "../../limits/IdempotentExecut
 import { leaseDuration } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { MessageOrigin } from "../../shared/Channel.ts"
-import type { Units } from "../../shared/Money.ts"
+import { noUnits, type Units } from "../../shared/Money.ts"
 import * as OwnerLocks from "../../shared/OwnerLocks.ts"
 import type { User } from "../../shared/User.ts"
 import type { Attachment } from "../attachments/Attachment.ts"
@@ -131,7 +131,9 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         )
       return yield* stored === undefined
         ? Effect.flatMap(pay, (payment) =>
-            Effect.onError(append(payment), () => Effect.transposeMapOption(payment.reservation, ledger.release))
+            Effect.onError(append(payment), () =>
+              Effect.transposeMapOption(payment.reservation, (reserved) => ledger.close(reserved, noUnits))
+            )
           )
         : repository
             .lockNewMessages(session.userId)

@@ -55,8 +55,7 @@ const leaveWhile = (moment: "reserving" | "calling") =>
       Layer.mock(UnitLedger, {
         _tag: "@berth/UnitLedger",
         reserve: () => Effect.as(pauseAt("reserving"), Option.some(ReservationId.make("rsv_1"))),
-        settle: (_id, units) => record(`settle ${units}`),
-        release: () => record("release")
+        close: (_id, units) => record(`close ${units}`)
       })
     )
     const embeddings = yield* Effect.provide(ChargedEmbeddings, Layer.provide(ChargedEmbeddings.Default, ports))
@@ -71,12 +70,12 @@ const leaveWhile = (moment: "reserving" | "calling") =>
 
 it.effect("ChargedEmbeddings charges nothing when the client leaves before the provider is called", () =>
   Effect.gen(function* () {
-    assert.deepStrictEqual(yield* leaveWhile("reserving"), ["release"])
+    assert.deepStrictEqual(yield* leaveWhile("reserving"), ["close 0"])
   })
 )
 
 it.effect("ChargedEmbeddings charges the estimate when the client leaves during the call", () =>
   Effect.gen(function* () {
-    assert.deepStrictEqual(yield* leaveWhile("calling"), ["call", "settle 1"])
+    assert.deepStrictEqual(yield* leaveWhile("calling"), ["call", "close 1"])
   })
 )

@@ -19,6 +19,9 @@ const UsedRow = Schema.Struct({ used: UnitsColumn })
 
 const closeBatch = 100
 
+/** A holder without a lease. */
+const abandoned = "abandoned"
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const ids = yield* IdGenerator
@@ -27,6 +30,11 @@ const make = Effect.gen(function* () {
   const reserve = makeReserveUnits(sql, directly, ids, holder)
   const extend = makeExtendReservation(sql)
   const { release, settle } = makeSettleUnits(sql, directly, ids)
+
+  const asDelivery = (deliveries: ReadonlyArray<Delivery>) => {
+    const stored = deliveries.map(({ id, units }) => ({ id, units: Math.min(units, Number.MAX_SAFE_INTEGER) }))
+    return sql`jsonb_to_recordset(${JSON.stringify(stored)}::jsonb) as delivery (id text, units bigint)`
+  }
 
   const closeBatchAt = (now: Date) =>
     Effect.gen(function* () {
@@ -65,17 +73,28 @@ const make = Effect.gen(function* () {
     recordDeliveries: Effect.fn("ReservationRepository.recordDeliveries")(function* (
       deliveries: ReadonlyArray<Delivery>
     ) {
-      const stored = deliveries.map(({ id, units }) => ({ id, units: Math.min(units, Number.MAX_SAFE_INTEGER) }))
       // Locked in a fixed order, since another process can record the same reservation.
       yield* execute(sql`
         with risen as (
           select reservations.id, least(delivery.units, daily_units + credit_units) as units
           from reservations
-          join jsonb_to_recordset(${JSON.stringify(stored)}::jsonb) as delivery (id text, units bigint) using (id)
+          join ${asDelivery(deliveries)} using (id)
           where state = 'reserved' and delivered_units < least(delivery.units, daily_units + credit_units)
           order by reservations.id for no key update of reservations
         )
         update reservations set delivered_units = risen.units from risen where reservations.id = risen.id`)
+    }),
+    abandon: Effect.fn("ReservationRepository.abandon")(function* (costs: ReadonlyArray<Delivery>) {
+      yield* sql`
+        with left_open as (
+          select reservations.id, least(delivery.units, daily_units + credit_units) as units
+          from reservations
+          join ${asDelivery(costs)} using (id)
+          where state = 'reserved' and holder = ${holder}
+          order by reservations.id for no key update of reservations
+        )
+        update reservations set holder = ${abandoned}, delivered_units = left_open.units
+        from left_open where reservations.id = left_open.id`.pipe(Effect.orDie)
     }),
     closeAbandoned: Effect.fn("ReservationRepository.closeAbandoned")(function* (now: DateTime.Utc) {
       const at = DateTime.toDate(now)
