@@ -1,19 +1,19 @@
-import type { JobKind } from "../jobs/JobKind.ts"
+import { defineJob } from "../jobs/JobKind.ts"
 import { ChannelKey } from "./ChannelConnection.ts"
 import { ChatKey } from "./ChannelMessage.ts"
 
 /** Checks a connection with its platform. */
-export const CheckChannelJob = {
+export const CheckChannelJob = defineJob({
   queue: "tasks",
   name: "check-channel",
   payload: ChannelKey,
   isCoalesced: true
-} as const satisfies JobKind<ChannelKey, typeof ChannelKey.Encoded>
+})
 
 /** Answers the pending messages of a chat. */
-export const AnswerChatJob = {
+export const AnswerChatJob = defineJob({
   queue: "tasks",
   name: "answer-chat",
   payload: ChatKey,
   isCoalesced: true
-} as const satisfies JobKind<ChatKey, typeof ChatKey.Encoded>
+})

@@ -1,16 +1,13 @@
 import { Schema } from "effect"
-import type { JobKind } from "../jobs/JobKind.ts"
+import { defineJob } from "../jobs/JobKind.ts"
 import { UserId } from "../shared/UserId.ts"
 
 export const InstanceAction = Schema.Literal("start", "stop", "restart", "repair")
 export type InstanceAction = typeof InstanceAction.Type
 
 /** Action on an instance, requested by an administrator. */
-export const InstanceActionJob = {
+export const InstanceActionJob = defineJob({
   queue: "tasks",
   name: "act-on-instance",
   payload: Schema.Struct({ userId: UserId, action: InstanceAction })
-} as const satisfies JobKind<
-  { readonly userId: UserId; readonly action: InstanceAction },
-  { readonly userId: string; readonly action: InstanceAction }
->
+})

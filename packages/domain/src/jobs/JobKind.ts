@@ -9,7 +9,11 @@ export const QueueName = Schema.Literal("tasks", "provision", "mail", "card-even
 export type QueueName = typeof QueueName.Type
 
 /** W3C trace context of the job's cause, so that one trace covers the request and the job's effects. */
-export const TraceParent = Schema.Struct({ traceId: Schema.String, spanId: Schema.String, sampled: Schema.Boolean })
+export const TraceParent = Schema.Struct({
+  traceId: Schema.String,
+  spanId: Schema.String,
+  sampled: Schema.Boolean
+})
 export type TraceParent = typeof TraceParent.Type
 
 /** Maximum payload of a job as JSON. Jobs reference rows instead of containing them. */
@@ -27,3 +31,5 @@ export interface JobKind<A, I> {
   /** Default: `defaultRetryPolicy`. */
   readonly retryPolicy?: JobRetryPolicy
 }
+
+export const defineJob = <A, I>(kind: JobKind<A, I>): JobKind<A, I> => kind

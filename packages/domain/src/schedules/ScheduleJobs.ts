@@ -1,16 +1,12 @@
 import { Schema } from "effect"
-import type { JobKind } from "../jobs/JobKind.ts"
+import { defineJob } from "../jobs/JobKind.ts"
 import { AgentRunId } from "./runs/AgentRun.ts"
 
-const payload = Schema.Struct({ runId: AgentRunId })
-type Payload = typeof payload.Type
-type Encoded = typeof payload.Encoded
-
-const kindOf = <N extends string>(name: N) =>
-  ({ queue: "tasks", name, payload, lane: "runs" }) as const satisfies JobKind<Payload, Encoded>
+const defineRunJob = (name: string) =>
+  defineJob({ queue: "tasks", name, payload: Schema.Struct({ runId: AgentRunId }), lane: "runs" })
 
 /** Executes the run of a schedule. */
-export const ScheduledTaskJob = kindOf("scheduled-task")
+export const ScheduledTaskJob = defineRunJob("scheduled-task")
 
 /** Executes a skill for an agent. */
-export const SkillExecutionJob = kindOf("skill-execution")
+export const SkillExecutionJob = defineRunJob("skill-execution")

@@ -1,13 +1,11 @@
 import { Schema } from "effect"
-import type { JobKind } from "../jobs/JobKind.ts"
+import { defineJob } from "../jobs/JobKind.ts"
 import { VerificationId } from "./Verification.ts"
 
-const Payload = Schema.Struct({ verificationId: VerificationId })
-
 /** Compares a verification with the chain. */
-export const CheckVerificationJob = {
+export const CheckVerificationJob = defineJob({
   queue: "tasks",
   name: "check-verification",
-  payload: Payload,
+  payload: Schema.Struct({ verificationId: VerificationId }),
   isCoalesced: true
-} as const satisfies JobKind<typeof Payload.Type, typeof Payload.Encoded>
+})

@@ -1,16 +1,13 @@
 import { Schema } from "effect"
 import { CustomerId } from "./CardProcessor.ts"
-import type { JobKind } from "../../jobs/JobKind.ts"
+import { defineJob } from "../../jobs/JobKind.ts"
 
 /**
  * Deletes the processor's customers of a deleted account. The payload names the customers, since the account no longer
  * exists.
  */
-export const RemoveCardCustomersJob = {
+export const RemoveCardCustomersJob = defineJob({
   queue: "tasks",
   name: "forget-card-customers",
   payload: Schema.Struct({ customerIds: Schema.Array(CustomerId) })
-} as const satisfies JobKind<
-  { readonly customerIds: ReadonlyArray<CustomerId> },
-  { readonly customerIds: ReadonlyArray<string> }
->
+})
