@@ -4,29 +4,16 @@ import {
   ModelsUnavailableBody,
   ProviderFailedBody
 } from "@berth/api/ai/AiErrorBodies"
-import { type ParameterUnsupported, ParameterUnsupportedBody } from "@berth/api/ai/OpenAiErrors"
-import type {
-  MessagesMissing,
-  ModelNotFound,
-  ModelsUnavailable,
-  ProviderFailed
-} from "@berth/domain/ai/models/ModelErrors"
-import type { HttpServerResponse } from "@effect/platform"
+import { ParameterUnsupportedBody } from "@berth/api/ai/OpenAiErrors"
+import { Schema } from "effect"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
 
-export type AiFailure = MessagesMissing | ModelNotFound | ModelsUnavailable | ParameterUnsupported | ProviderFailed
+const AiFailureBody = Schema.Union(
+  ModelNotFoundBody,
+  MessagesMissingBody,
+  ModelsUnavailableBody,
+  ParameterUnsupportedBody,
+  ProviderFailedBody
+)
 
-export const toAiErrorResponse = (failure: AiFailure): HttpServerResponse.HttpServerResponse => {
-  switch (failure._tag) {
-    case "MessagesMissing":
-      return makeErrorResponse(MessagesMissingBody, failure)
-    case "ModelNotFound":
-      return makeErrorResponse(ModelNotFoundBody, failure)
-    case "ModelsUnavailable":
-      return makeErrorResponse(ModelsUnavailableBody, failure)
-    case "ParameterUnsupported":
-      return makeErrorResponse(ParameterUnsupportedBody, failure)
-    case "ProviderFailed":
-      return makeErrorResponse(ProviderFailedBody, failure)
-  }
-}
+export const toAiErrorResponse = (failure: typeof AiFailureBody.Type) => makeErrorResponse(AiFailureBody, failure)

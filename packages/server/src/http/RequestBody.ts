@@ -1,15 +1,13 @@
 import {
   BodyMalformed,
   BodyMalformedBody,
-  BodyTooLarge,
   BodyTooLargeBody,
   MediaTypeUnsupported,
   MediaTypeUnsupportedBody,
-  RequestTimeout,
   RequestTimeoutBody
 } from "@berth/api/http/TransportErrors"
 import { Headers, HttpServerError, type HttpServerRequest, UrlParams } from "@effect/platform"
-import { Cause, Effect, Either, Option } from "effect"
+import { Cause, Effect, Either, Option, Schema } from "effect"
 import { IncomingMessage } from "node:http"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import { type BodyFailure, ListenerRequest, type ParsedBody, type RequestContent } from "./ListenerRequest.ts"
@@ -18,25 +16,12 @@ import type { KnownRoute } from "./RouteTable.ts"
 /** Limit of JSON bodies. */
 export const defaultBodyLimit = 1024 * 1024
 
-export const isBodyFailure = (value: unknown): value is BodyFailure =>
-  value instanceof BodyTooLarge ||
-  value instanceof BodyMalformed ||
-  value instanceof MediaTypeUnsupported ||
-  value instanceof RequestTimeout
+const BodyFailureBody = Schema.Union(BodyTooLargeBody, BodyMalformedBody, MediaTypeUnsupportedBody, RequestTimeoutBody)
+
+export const isBodyFailure = Schema.is(BodyFailureBody)
 
 /** Returns the response to a rejected body. */
-export const toBodyErrorResponse = (refusal: BodyFailure) => {
-  switch (refusal._tag) {
-    case "BodyTooLarge":
-      return makeErrorResponse(BodyTooLargeBody, refusal)
-    case "MediaTypeUnsupported":
-      return makeErrorResponse(MediaTypeUnsupportedBody, refusal)
-    case "RequestTimeout":
-      return makeErrorResponse(RequestTimeoutBody, refusal)
-    case "BodyMalformed":
-      return makeErrorResponse(BodyMalformedBody, refusal)
-  }
-}
+export const toBodyErrorResponse = (refusal: BodyFailure) => makeErrorResponse(BodyFailureBody, refusal)
 
 const methodsWithBody = new Set(["POST", "PUT", "PATCH", "DELETE"])
 

@@ -6,9 +6,8 @@ import { isPlainRuntimeRequest } from "@berth/api/runtime/RuntimeRequestFastPath
 import type { ChatError } from "@berth/domain/ai/calls/ModelChatCalls"
 import type { ChunkReader } from "@berth/domain/ai/streams/ChunkReader"
 import { Instances } from "@berth/domain/instances/Instances"
-import type { TurnBudgetExhausted, TurnNotInProgress } from "@berth/domain/interaction/turns/TurnErrors"
+import type { TurnNotInProgress } from "@berth/domain/interaction/turns/TurnErrors"
 import { type TurnModelEvent, TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
-import type { RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
 import { Caller } from "@berth/domain/sessions/Caller"
 import { useService } from "@berth/domain/shared/HotPath"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -20,7 +19,8 @@ import { readBearerToken } from "../http/InternalAuthHttp.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { respondEvents } from "../http/SseResponse.ts"
 
-type Refusal = RateLimitExceeded | TurnBudgetExhausted | TurnNotInProgress
+const RefusalBody = Schema.Union(RateLimitExceededBody, TurnBudgetExhaustedBody, TurnNotInProgressBody)
+type Refusal = typeof RefusalBody.Type
 
 const describeFailure = (failure: ChatError | TurnNotInProgress): string =>
   failure._tag === "TurnNotInProgress" ? "the turn has ended" : failure.message
@@ -70,17 +70,6 @@ export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers)
   })
 )
 
-const toRefusalResponse = (refusal: Refusal) => {
-  switch (refusal._tag) {
-    case "RateLimitExceeded":
-      return makeErrorResponse(RateLimitExceededBody, refusal)
-    case "TurnBudgetExhausted":
-      return makeErrorResponse(TurnBudgetExhaustedBody, refusal)
-    case "TurnNotInProgress":
-      return makeErrorResponse(TurnNotInProgressBody, refusal)
-  }
-}
-
 const readRequest = Schema.decodeUnknownOption(RuntimeModelRequest)
 
 /** Hot path: model calls bypass their contract, which handles only forbidden or invalid requests. */
@@ -90,7 +79,7 @@ export const makeRuntimeDirectRoutes = Effect.gen(function* () {
   const answerDirectly = (owner: UserId, payload: RuntimeModelRequest) =>
     Effect.zipRight(
       useService(Caller, ({ identify }) => identify(owner)),
-      Effect.catchAll(answer(owner, payload), (refusal) => Effect.succeed(toRefusalResponse(refusal)))
+      Effect.catchAll(answer(owner, payload), (refusal) => Effect.succeed(makeErrorResponse(RefusalBody, refusal)))
     )
   const direct = (contract: RequestHandler): RequestHandler =>
     useService(HttpServerRequest.HttpServerRequest, (request) =>
