@@ -323,28 +323,6 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("A call paid by card of the agent overspends nothing when fifty tasks cost more than they reserved", () =>
-    Effect.gen(function* () {
-      const { withBehavior } = yield* FakeAgentTasks
-      const as = yield* App.signInNewUser("starter")
-      yield* (yield* UnitLedger).reserve(as.user, Units(500), yield* uniqueName("before"))
-      const json = { ...helloRequest, plugin: "agent" }
-      const answers = yield* withBehavior({ run: agentAnswer(0.1) })(
-        Effect.all(
-          Array.makeBy(50, () => gatewayCall({ as, json })),
-          { concurrency: "unbounded" }
-        )
-      )
-      const paid = answers.filter(({ status }) => status === 200).length
-      assert.isAtLeast(paid, 8)
-      assert.isAtMost(paid, 20)
-      assert.strictEqual(answers.filter(({ status }) => status === 402).length, 50 - paid)
-      const used = yield* readUsedUnits(as)
-      assert.isAtMost(used, 600)
-      assert.isAbove(used, 595)
-    })
-  )
-
   it.effect("A card call of the agent that fails or is left costs the model calls so far", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* FakeAgentTasks

@@ -21,6 +21,8 @@ describe("parseJson", () => {
     if (Either.isLeft(result)) assert.strictEqual(result.left._tag, "BodyMalformed")
   })
 
+  it("parseJson returns an empty object for an empty body", () => assert.deepStrictEqual(read(" "), Either.right({})))
+
   it("parseJson rejects deep nesting", () => {
     assert.strictEqual(refusal(nested(64)), "none")
     assert.strictEqual(refusal(nested(65)), "is nested deeper than 64 levels")

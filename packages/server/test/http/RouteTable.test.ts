@@ -1,8 +1,7 @@
 import { WebApi } from "@berth/api/WebApi"
-import { parseJsonBody } from "@berth/server/http/RequestBody"
 import { listMethods, findRoute, listRoutes } from "@berth/server/http/RouteTable"
 import { assert, describe, it } from "@effect/vitest"
-import { Either, Option } from "effect"
+import { Option } from "effect"
 
 const table = listRoutes(WebApi)
 
@@ -26,17 +25,4 @@ describe("the route table of the web API", () => {
       new Set(Option.getOrThrow(findRoute(table, "POST", "/api/auth/callback/credentials")).bodyTypes),
       new Set(["application/json", "application/x-www-form-urlencoded"])
     ))
-})
-
-describe("parseJson", () => {
-  const parse = (text: string) => parseJsonBody(new TextEncoder().encode(text))
-  it("parseJson returns an empty object for an empty body", () => assert.deepStrictEqual(parse(" "), Either.right({})))
-  it("parseJson rejects malformed JSON", () => assert.isTrue(Either.isLeft(parse("{bad"))))
-  it("parseJson rejects bytes that are not UTF-8", () =>
-    assert.isTrue(Either.isLeft(parseJsonBody(Uint8Array.from([0x22, 0xff, 0x22])))))
-  it("parseJson rejects U+0000 and lone surrogates, also in keys, but not their escaped names", () => {
-    assert.isTrue(Either.isLeft(parse('{"a":["\\u0000"]}')))
-    assert.isTrue(Either.isLeft(parse('{"\\ud800":1}')))
-    assert.deepStrictEqual(parse('{"a":"\\\\u0000"}'), Either.right({ a: "\\u0000" }))
-  })
 })
