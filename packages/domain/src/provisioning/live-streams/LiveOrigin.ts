@@ -2,7 +2,6 @@ import { Cache, Clock, Duration, Effect, Fiber, Option, type Redacted, Ref, Sche
 import { AgentLog } from "../../instances/AgentLog.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Digests, hashSecret } from "../../secrets/Digests.ts"
-import { type ByteAllowance, refillAllowance } from "./ByteAllowance.ts"
 import { isPlaylistName, type LiveFileName, parseLiveFileName } from "./LiveFile.ts"
 import {
   parseLivePlaylist,
@@ -29,6 +28,7 @@ import {
   LiveStreamNotFound
 } from "./LiveStreamErrors.ts"
 import { type LiveFile, LiveStreamRepository, type LiveUpload } from "./LiveStreamRepository.ts"
+import { takeBandwidth, unusedBandwidth } from "./PlaybackBandwidth.ts"
 
 /** Maximum files cached by a process, for simultaneous viewers. */
 const cachedFiles = 24
@@ -38,8 +38,6 @@ const reloadPoll = Duration.millis(250)
 /** Multiples of the target duration (RFC 8216bis, section 6.2.5.2). */
 const reloadTargets = 3
 const longestReload = Duration.seconds(30)
-const totalAllowance = "total"
-const maximumAllowances = 1000
 
 /** Count per stream. */
 type Counts = ReadonlyMap<LiveStreamId, number>
@@ -53,7 +51,7 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
     const digests = yield* Digests
     const uploads = yield* Ref.make<Counts>(new Map())
     const reloads = yield* Ref.make<Counts>(new Map())
-    const allowances = yield* Ref.make<ReadonlyMap<string, ByteAllowance>>(new Map())
+    const bandwidth = yield* Ref.make(unusedBandwidth)
     const storage = yield* Effect.cachedWithTTL(repository.listStorage, Duration.seconds(1))
 
     /** Returns the stream of the key and the file name; a wrong key is rejected before the name is validated. */
@@ -178,44 +176,16 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
           : cachedPlaylistLifetime
     })
 
-    const allowanceOf = (all: ReadonlyMap<string, ByteAllowance>, name: string, rate: number, now: number) =>
-      refillAllowance(all.get(name) ?? { bytes: rate, at: now }, rate, now)
-
-    const rateOf = (name: string) =>
-      name === totalAllowance ? liveLimits.playbackBytesPerSecondInTotal : liveLimits.playbackBytesPerSecond
-
-    /** Drops refilled allowances, so that names of unknown streams displace none in use. */
-    const keepUsed = (all: ReadonlyMap<string, ByteAllowance>, now: number) =>
-      new Map([...all].filter(([name]) => allowanceOf(all, name, rateOf(name), now).bytes < rateOf(name)))
-
-    const rates = (id: LiveStreamId) => [id, totalAllowance].map((name) => [name, rateOf(name)] as const)
-
     /** Takes bytes from the bandwidths of the stream and of the process, unless either is exhausted. */
     const takeBytes = (id: LiveStreamId, bytes: number) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Ref.modify(allowances, (all) => {
-          const known = all.size < maximumAllowances ? all : keepUsed(all, now)
-          const refilled = rates(id).map(([name, rate]) => [name, allowanceOf(known, name, rate, now)] as const)
-          const [own, total] = refilled.map(([name, { bytes: left }]) => ({ left, rate: rateOf(name) }))
-          const isUsedUp =
-            own === undefined ||
-            total === undefined ||
-            own.left <= 0 ||
-            !mayTakeMore({
-              capacity: total.rate,
-              held: own.rate - own.left,
-              // Excludes the total.
-              holders: total.left > 0 ? 1 : keepUsed(known, now).size - 1,
-              total: total.rate - total.left
-            })
-          const taken = refilled.map(
-            ([name, { at, bytes: left }]) => [name, { at, bytes: isUsedUp ? left : left - bytes }] as const
-          )
-          return [isUsedUp, new Map([...known, ...taken])]
+        Ref.modify(bandwidth, (left) => {
+          const rest = takeBandwidth(left, id, bytes, now)
+          return [Option.isSome(rest), Option.getOrElse(rest, () => left)]
         })
       ).pipe(
         Effect.filterOrFail(
-          (isUsedUp) => !isUsedUp,
+          (isTaken) => isTaken,
           () => new LiveLimitReached({ limit: "playback", retryAfter: Duration.seconds(1) })
         ),
         Effect.asVoid

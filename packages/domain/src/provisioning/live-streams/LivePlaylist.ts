@@ -86,7 +86,7 @@ export const withholdMissingTail = (text: string, stored: ReadonlySet<string>): 
 }
 
 /** The last segment, and the number of available parts of the next segment. */
-export interface LivePosition {
+interface LivePosition {
   readonly lastSegment: number
   readonly parts: number
 }
@@ -103,7 +103,7 @@ const numberOf = (text: string, tag: string, fallback: number): number => {
 }
 
 /** Whether the encoder announces blocking reloads. */
-export const canBlockReload = (text: string): boolean => /^#EXT-X-SERVER-CONTROL:.*\bCAN-BLOCK-RELOAD=YES\b/m.test(text)
+const canBlockReload = (text: string): boolean => /^#EXT-X-SERVER-CONTROL:.*\bCAN-BLOCK-RELOAD=YES\b/m.test(text)
 
 /** Seconds. */
 export const findTargetDuration = (text: string): number => numberOf(text, "TARGETDURATION", 6)
@@ -118,7 +118,7 @@ export const findLivePosition = (text: string): LivePosition => {
   }
 }
 
-export type ReloadDecision = "respond" | "wait" | "reject"
+type ReloadDecision = "respond" | "wait" | "reject"
 
 /** Decides on a blocking reload (RFC 8216bis, section 6.2.5.2). */
 export const decideReload = (text: string, { part, segment }: ReloadTarget): ReloadDecision => {

@@ -34,12 +34,12 @@ export interface LiveUpload {
   readonly maximumBytes: number
 }
 
-export interface StoredUpload {
+interface StoredUpload {
   readonly hasStarted: boolean
   readonly hasEnded: boolean
 }
 
-export interface BroadcastChanges {
+interface BroadcastChanges {
   readonly started: ReadonlyArray<AgentId>
   readonly ended: ReadonlyArray<AgentId>
 }

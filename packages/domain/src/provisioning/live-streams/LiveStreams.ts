@@ -2,7 +2,7 @@ import { Context, type Effect, type Option, type Redacted } from "effect"
 import type { LiveStreamId, LiveStreamStatus } from "./LiveStream.ts"
 import type { LiveStreamsUnavailable } from "./LiveStreamErrors.ts"
 
-export interface StreamKey {
+interface StreamKey {
   /** Secret for the encoder. */
   readonly streamKey: Redacted.Redacted
   /** Hash of the key for uploads to the built-in origin; none at a provider that receives the stream. */

@@ -5,7 +5,7 @@ import {
   parseLivePlaylist,
   withholdMissingTail
 } from "@berth/domain/provisioning/live-streams/LivePlaylist"
-import { refillAllowance } from "@berth/domain/provisioning/live-streams/ByteAllowance"
+import { refillAllowance } from "@berth/domain/provisioning/live-streams/PlaybackBandwidth"
 import { decideLiveStreamStatus } from "@berth/domain/provisioning/live-streams/LiveStream"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Either, FastCheck as fc, Option } from "effect"
