@@ -1,7 +1,7 @@
 import { HttpApiBuilder, type HttpApi, type HttpApiGroup, HttpLayerRouter, type HttpRouter } from "@effect/platform"
 import { Context, Effect, Layer } from "effect"
 import { maxHeaderSize } from "node:http"
-import { type DirectRoutes, noDirectRoutes, type RequestHandler } from "./DirectRoutes.ts"
+import type { DirectRoutes, RequestHandler } from "./DirectRoutes.ts"
 import { addServices } from "./RequestSpan.ts"
 import { listRoutes } from "./RouteTable.ts"
 
@@ -56,9 +56,9 @@ interface ErrorEncoder {
 }
 
 /** Adds the endpoints of a contract; direct routes replace theirs. */
-export const addApi = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R, D = never>(
+export const addApi = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R, D>(
   api: HttpApi.HttpApi<Id, Groups, E, R>,
-  makeDirectRoutes: Effect.Effect<DirectRoutes, never, D> = noDirectRoutes
+  makeDirectRoutes: Effect.Effect<DirectRoutes, never, D>
 ) =>
   HttpApiBuilder.Router.unwrap(({ routes }) =>
     Layer.effectDiscard(
