@@ -21,32 +21,32 @@ import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import { AuthenticationErrors, sessionCookie } from "../sessions/SessionAuth.ts"
 
-export const A2aSenderNotOwnedBody = plainErrorBody(A2aSenderNotOwned, {
+const A2aSenderNotOwnedBody = plainErrorBody(A2aSenderNotOwned, {
   status: 403,
   error: "Not your agent",
   message: "`from` must be one of your agents."
 })
-export const A2aMessageInvalidBody = reasonErrorBody(A2aMessageInvalid, {
+const A2aMessageInvalidBody = reasonErrorBody(A2aMessageInvalid, {
   status: 400,
   error: "Invalid message",
   example: "message.parts: must have at least one part."
 })
-export const DelegationRefusedBody = reasonErrorBody(DelegationRefused, {
+const DelegationRefusedBody = reasonErrorBody(DelegationRefused, {
   status: 400,
   error: "Delegation refused",
   example: "The agent does not accept tasks of yours."
 })
-export const OfferedSkillNotFoundBody = reasonErrorBody(OfferedSkillNotFound, {
+const OfferedSkillNotFoundBody = reasonErrorBody(OfferedSkillNotFound, {
   status: 400,
   error: "Skill not offered",
   example: "The agent offers no skill `translate`."
 })
-export const A2aMessageConflictBody = plainErrorBody(A2aMessageConflict, {
+const A2aMessageConflictBody = plainErrorBody(A2aMessageConflict, {
   status: 409,
   error: "Message id taken",
   message: "`messageId`: the agent has sent another message under this id."
 })
-export const A2aQueueFullBody = plainErrorBody(A2aQueueFull, {
+const A2aQueueFullBody = plainErrorBody(A2aQueueFull, {
   status: 429,
   error: "Too many messages",
   message: "Too many messages of the sender, or to the receiver, are in progress. Wait for their replies."

@@ -19,7 +19,7 @@ import { BotCheck } from "./bot-detection/BotCheck.ts"
 import { PlanId } from "@berth/domain/shared/PlanId"
 import { UserId } from "@berth/domain/shared/UserId"
 
-export const RegisteredUser = Schema.Struct({ id: UserId, email: Schema.String, name: Schema.String }).annotations({
+const RegisteredUser = Schema.Struct({ id: UserId, email: Schema.String, name: Schema.String }).annotations({
   identifier: "Registered"
 })
 
@@ -31,7 +31,7 @@ const settingsFields = {
   credits: Schema.Number,
   twoFactorEnabled: Schema.Boolean
 }
-export const AccountSettings = Schema.Struct(settingsFields).annotations({ identifier: "Settings" })
+const AccountSettings = Schema.Struct(settingsFields).annotations({ identifier: "Settings" })
 export const AccountSettingsWithNotifications = Schema.Struct({
   ...settingsFields,
   notifications: NotificationPreferences

@@ -54,7 +54,7 @@ export const AdministeredUser = Schema.Struct({
   createdAt: Timestamp
 }).annotations({ identifier: "AdministeredUser" })
 
-export const AdministeredAccount = Schema.Struct({
+const AdministeredAccount = Schema.Struct({
   ...AdministeredUser.fields,
   subscription: Schema.NullOr(
     Schema.Struct({
@@ -200,7 +200,7 @@ const instanceAction = <const Name extends string, Path extends `/${string}`>(
     .annotate(OpenApi.Summary, summary)
     .annotate(OpenApi.Description, actionDescription)
 
-export const AuditEntryView = Schema.Struct({ ...ListedAuditEntry.fields, createdAt: Timestamp }).annotations({
+const AuditEntryView = Schema.Struct({ ...ListedAuditEntry.fields, createdAt: Timestamp }).annotations({
   identifier: "AuditEntry"
 })
 

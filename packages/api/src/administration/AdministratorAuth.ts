@@ -5,7 +5,7 @@ import { Schema } from "effect"
 import { plainErrorBody } from "../http/ErrorBody.ts"
 import { AuthenticationErrors, sessionCookie } from "../sessions/SessionAuth.ts"
 
-export const AdministratorRequiredBody = plainErrorBody(AdministratorRequired, {
+const AdministratorRequiredBody = plainErrorBody(AdministratorRequired, {
   status: 403,
   error: "Administrator required",
   message: "This route is for administrators: users whose verified email address is in `ADMIN_EMAILS`."

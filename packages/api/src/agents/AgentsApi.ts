@@ -33,9 +33,9 @@ const agentFields = {
 export const AgentListItem = Schema.Struct({ ...agentFields, updatedAt: Timestamp }).annotations({
   identifier: "AgentListItem"
 })
-export const ProvisionedAgent = Schema.Struct(agentFields).annotations({ identifier: "ProvisionedAgent" })
+const ProvisionedAgent = Schema.Struct(agentFields).annotations({ identifier: "ProvisionedAgent" })
 
-export const AgentDetail = Schema.Struct({
+const AgentDetail = Schema.Struct({
   id: AgentId,
   status: AgentStatus,
   startedAt: Schema.NullOr(Timestamp),

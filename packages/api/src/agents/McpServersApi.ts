@@ -10,7 +10,7 @@ import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import { AgentNotFoundBody } from "./AgentErrorBodies.ts"
 import { AgentOwner } from "./OwnedAgent.ts"
 
-export const McpServersInvalidBody = reasonErrorBody(McpServersInvalid, {
+const McpServersInvalidBody = reasonErrorBody(McpServersInvalid, {
   status: 400,
   error: "Invalid MCP servers",
   example: "`url` of weather must be an absolute URL."

@@ -11,12 +11,12 @@ import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 
-export const SkillInvalidBody = reasonErrorBody(SkillInvalid, {
+const SkillInvalidBody = reasonErrorBody(SkillInvalid, {
   status: 400,
   error: "Skill invalid",
   example: "SKILL.md: `name` is required."
 })
-export const UploadedSkillLimitReachedBody = reasonErrorBody(UploadedSkillLimitReached, {
+const UploadedSkillLimitReachedBody = reasonErrorBody(UploadedSkillLimitReached, {
   status: 429,
   error: "Skill limit reached",
   example: "An agent has at most 20 uploaded skills."

@@ -25,7 +25,7 @@ export const AiChatMessage = Schema.Union(
   Schema.Struct({ role: Schema.Literal("system"), content: TextContent })
 ).annotations({ identifier: "AiChatMessage" })
 
-export const AiHealthAnswer = Schema.Struct({
+const AiHealthAnswer = Schema.Struct({
   status: Schema.Literal("healthy", "degraded"),
   providers: Schema.Record({ key: Schema.String, value: Schema.Boolean }),
   timestamp: Timestamp
@@ -39,7 +39,7 @@ const ListedModel = Schema.Struct(Struct.omit(Model.fields, "takesTools", "maxOu
   identifier: "Model"
 })
 
-export const ModelsAnswer = Schema.Struct({
+const ModelsAnswer = Schema.Struct({
   models: Schema.Array(ListedModel),
   count: Schema.Int,
   providers: Schema.Record({ key: Schema.String, value: Schema.Int }).annotations({
@@ -50,7 +50,7 @@ export const ModelsAnswer = Schema.Struct({
 
 const models = HttpApiEndpoint.get("models", "/api/ai/models").addSuccess(ModelsAnswer)
 
-export const ProviderModelsAnswer = Schema.Struct({
+const ProviderModelsAnswer = Schema.Struct({
   provider: ProviderName,
   models: Schema.Array(ListedModel),
   count: Schema.Int,
@@ -62,7 +62,7 @@ const modelsOfProvider = HttpApiEndpoint.get("modelsOfProvider", "/api/ai/models
   .addSuccess(ProviderModelsAnswer)
   .addError(ProviderNotFoundBody)
 
-export const SelectedModel = Schema.Struct({
+const SelectedModel = Schema.Struct({
   model: Schema.Struct({ id: Schema.String, provider: ProviderName }),
   taskType: TaskType,
   timestamp: Timestamp
@@ -87,7 +87,7 @@ export const ChatPayload = payload({
   })
 }).annotations({ identifier: "AiChat" })
 
-export const TokenUsageBody = Schema.Struct({
+const TokenUsageBody = Schema.Struct({
   promptTokens: Schema.Int,
   completionTokens: Schema.Int,
   totalTokens: Schema.Int
@@ -111,7 +111,7 @@ const chat = HttpApiEndpoint.post("chat", "/api/ai/chat")
   .addError(ModelsUnavailableBody)
   .addError(ProviderFailedBody)
 
-export const CostAnswer = Schema.Struct({
+const CostAnswer = Schema.Struct({
   model: Schema.String,
   inputTokens: Schema.Number,
   outputTokens: Schema.Number,

@@ -17,7 +17,7 @@ import { InternalKeyRequiredBody } from "../http/InternalAuth.ts"
 /** The `Host` header is not an allowed host. */
 export class HostNotAllowed extends Data.TaggedError("HostNotAllowed")<object> {}
 
-export const HostNotAllowedBody = plainErrorBody(HostNotAllowed, {
+const HostNotAllowedBody = plainErrorBody(HostNotAllowed, {
   status: 403,
   error: "Host not allowed",
   message: "The Host header must name a loopback address or the host of BACKEND_URL or BACKEND_HOST."

@@ -22,7 +22,7 @@ export const TextPart = Schema.Struct({ type: Schema.Literal("text"), text: Sche
 })
 
 /** OpenAI's image part. */
-export const ImagePart = Schema.Struct({
+const ImagePart = Schema.Struct({
   type: Schema.Literal("image_url"),
   image_url: Schema.Struct({ url: ImageUrl, detail: optional(Schema.Literal("auto", "low", "high")) })
 }).annotations({ identifier: "ImagePart" })

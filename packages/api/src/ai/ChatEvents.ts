@@ -2,14 +2,14 @@ import { Schema } from "effect"
 import { encodeSseEvent } from "../http/Sse.ts"
 import { ChatAnswer } from "./AiApi.ts"
 
-export const ChatDeltaEvent = Schema.Struct({ text: Schema.String })
+const ChatDeltaEvent = Schema.Struct({ text: Schema.String })
 /** The last event: the complete answer and its cost. */
-export const ChatDoneEvent = Schema.Struct({
+const ChatDoneEvent = Schema.Struct({
   ...ChatAnswer.fields,
   costUsd: Schema.Number.annotations({ description: "US dollars, by catalog prices" })
 })
 /** The last event of a failed answer: the error body. */
-export const ChatErrorEvent = Schema.Struct({
+const ChatErrorEvent = Schema.Struct({
   error: Schema.String,
   message: Schema.String,
   code: Schema.String,

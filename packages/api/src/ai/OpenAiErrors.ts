@@ -27,7 +27,7 @@ export const ParameterUnsupportedBody = errorBody(ParameterUnsupported, {
 })
 
 /** OpenAI's error body. */
-export const OpenAiError = Schema.Struct({
+const OpenAiError = Schema.Struct({
   error: Schema.Struct({
     message: Schema.String,
     type: Schema.Literal("invalid_request_error", "rate_limit_error", "server_error"),
@@ -37,9 +37,9 @@ export const OpenAiError = Schema.Struct({
   }),
   traceId: Schema.optional(Schema.String)
 })
-export type OpenAiError = typeof OpenAiError.Type
+type OpenAiError = typeof OpenAiError.Type
 
-export interface OpenAiFailure {
+interface OpenAiFailure {
   readonly status: number
   readonly body: OpenAiError
 }

@@ -9,7 +9,7 @@ export interface ToolCallDelta {
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
-export interface CompletionDelta {
+interface CompletionDelta {
   readonly role?: "assistant"
   readonly content?: string
   readonly tool_calls?: ReadonlyArray<ToolCallDelta>

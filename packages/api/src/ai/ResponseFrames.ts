@@ -7,7 +7,7 @@ import type { ModelResponse, ResponseOutputItem, ResponsePayload } from "./Respo
 const withoutPrefix = (id: string) => id.slice(id.indexOf("_") + 1)
 
 /** Derives the id of the response from a completion or message. */
-export const makeResponseId = (id: string): string => `resp_${withoutPrefix(id)}`
+const makeResponseId = (id: string): string => `resp_${withoutPrefix(id)}`
 
 /** Derives the id of the response from an output item. */
 export const findResponseId = (itemId: string): string =>

@@ -49,7 +49,7 @@ export const ResponseItem = Schema.Union(
 export type ResponseItem = typeof ResponseItem.Type
 
 /** Reference to an item of an earlier answer. */
-export const ItemReference = Schema.Struct({ type: Schema.Literal("item_reference"), id: Schema.String })
+const ItemReference = Schema.Struct({ type: Schema.Literal("item_reference"), id: Schema.String })
 
 const Tool = Schema.Struct({
   type: Schema.Literal("function"),
@@ -132,7 +132,7 @@ export const ResponseOutputItem = Schema.Union(
 ).annotations({ identifier: "ResponseOutputItem" })
 export type ResponseOutputItem = typeof ResponseOutputItem.Type
 
-export const ResponseUsage = Schema.Struct({
+const ResponseUsage = Schema.Struct({
   input_tokens: Schema.Int,
   input_tokens_details: Schema.Struct({ cached_tokens: Schema.Int }),
   output_tokens: Schema.Int,

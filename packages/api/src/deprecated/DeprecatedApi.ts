@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { errorFields } from "../http/ErrorBody.ts"
 
 /** 410: the operation was removed; `successor`, also in the `Link` header, replaces it. */
-export const DeprecatedOperation = Schema.Struct({
+const DeprecatedOperation = Schema.Struct({
   ...errorFields("deprecated"),
   successor: Schema.String
 }).annotations({ identifier: "Deprecated" })

@@ -26,7 +26,7 @@ export const gatewayPath = "/api/v1/gateway"
 /** Route named in challenges. */
 export const gatewayRoute = `POST ${gatewayPath}`
 
-export const GatewayPayment = Schema.Struct({
+const GatewayPayment = Schema.Struct({
   method: Schema.Literal("card", "mpp"),
   receipt: Schema.NullOr(Schema.String).annotations({ description: "Hash of the paying transaction; null for card" })
 }).annotations({ identifier: "GatewayPayment" })

@@ -46,7 +46,7 @@ export const PaymentsUnavailableBody = plainErrorBody(PaymentsUnavailable, {
 /** Page that sells units and credits. */
 const pricingPath = "/pricing"
 
-export const CardCheckout = Schema.Struct({
+const CardCheckout = Schema.Struct({
   checkoutUrl: Schema.String,
   amount: Schema.Number.annotations({ description: "Price of this call in US dollars" }),
   currency: Schema.Literal("usd")
@@ -56,7 +56,7 @@ export const CardCheckout = Schema.Struct({
  * The unpaid call and its payment methods. The members from `mpp` on are the challenge, in the formats of the interface
  * specification and of RFC 9457.
  */
-export const PaymentRequiredFields = Schema.Struct({
+const PaymentRequiredFields = Schema.Struct({
   ...errorFields("payment_required"),
   cardProcessor: CardCheckout,
   mpp: Schema.optional(ChallengeTerms),
@@ -77,7 +77,7 @@ export const PaymentRequiredFields = Schema.Struct({
     }
   ]
 })
-export type PaymentRequiredFields = typeof PaymentRequiredFields.Type
+type PaymentRequiredFields = typeof PaymentRequiredFields.Type
 
 /** Encode-only; its status is that of the payment problem. */
 export class PaymentRequired extends Data.TaggedError("PaymentRequired")<{ readonly body: PaymentRequiredFields }> {}
@@ -103,7 +103,7 @@ const unpaidMessages = {
 
 const isPaymentFailure = (reason: CallUnpaid["reason"]): reason is PaymentFailure => !(reason in unpaidMessages)
 
-export interface PaymentRequiredMessage {
+interface PaymentRequiredMessage {
   readonly status: 400 | 402
   readonly headers: Readonly<Record<string, string>>
   readonly body: PaymentRequiredFields

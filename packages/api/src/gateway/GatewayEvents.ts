@@ -2,11 +2,11 @@ import { Schema } from "effect"
 import { encodeSseEvent } from "../http/Sse.ts"
 import { GatewayAnswer } from "./GatewayApi.ts"
 
-export const GatewayDeltaEvent = Schema.Struct({ text: Schema.String })
+const GatewayDeltaEvent = Schema.Struct({ text: Schema.String })
 /** The last event of a complete answer; its text is in the deltas. */
-export const GatewayDoneEvent = GatewayAnswer.omit("message")
+const GatewayDoneEvent = GatewayAnswer.omit("message")
 /** The last event of a failed answer: the error body. */
-export const GatewayErrorEvent = Schema.Struct({
+const GatewayErrorEvent = Schema.Struct({
   error: Schema.String,
   message: Schema.String,
   code: Schema.String,

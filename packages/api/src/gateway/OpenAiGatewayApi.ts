@@ -38,7 +38,7 @@ import { PaymentRequiredBody, PluginFailedBody } from "./GatewayErrorBodies.ts"
 import { TtsFields } from "./speech/SpeechFields.ts"
 
 export const completionsPath = "/v1/chat/completions"
-export const responsesPath = "/v1/responses"
+const responsesPath = "/v1/responses"
 export const audioTranscriptionsPath = "/v1/audio/transcriptions"
 
 const agentModelPrefix = "agent/"

@@ -8,7 +8,7 @@ import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { TokenGatingLimit } from "../limits/RateLimits.ts"
 
-export const GatingNotConfiguredBody = plainErrorBody(GatingNotConfigured, {
+const GatingNotConfiguredBody = plainErrorBody(GatingNotConfigured, {
   status: 500,
   error: "Token gating is not configured",
   message: "Set `GATING_TOKEN_ADDRESS` to enable token gating."
@@ -33,14 +33,14 @@ const gatingFields = {
   chain: Schema.Literal("base")
 }
 
-export const GatingCheckResult = Schema.Struct({
+const GatingCheckResult = Schema.Struct({
   fid: Schema.String,
   ...gatingFields,
   message: Schema.String,
   timestamp: Timestamp
 }).annotations({ identifier: "GatingCheckResult" })
 
-export const GatingLookupResult = Schema.Struct({
+const GatingLookupResult = Schema.Struct({
   ...gatingFields,
   contractAddress: WalletAddress,
   rpcEndpoint: Schema.String.annotations({ description: "Origin of the chain's RPC endpoint, without keys" })

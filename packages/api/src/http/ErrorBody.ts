@@ -13,7 +13,7 @@ export const errorFields = <Code extends string>(code: Code) => ({
 })
 
 /** Members that a group with a separate error format (lifecycle) adds to all of its error bodies. */
-export const lifecycleFields = { success: Schema.Literal(false), status: Schema.Literal("error") }
+const lifecycleFields = { success: Schema.Literal(false), status: Schema.Literal("error") }
 export const lifecycleMembers = { success: false, status: "error" } as const
 
 /** Annotates a group with members of every error body at its paths, including errors of other groups. */

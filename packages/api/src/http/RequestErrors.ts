@@ -65,7 +65,7 @@ const malformedBody = {
 } as const
 
 /** A body that cannot be parsed: 400. Encode-only. */
-export const MalformedBodyBody = Schema.transformOrFail(
+const MalformedBodyBody = Schema.transformOrFail(
   Schema.Struct(errorFields("body_malformed")).annotations({
     identifier: "MalformedBody",
     examples: [{ ...malformedBody, traceId: exampleTraceId }]

@@ -1,4 +1,4 @@
-export interface RequestIssue {
+interface RequestIssue {
   /** Dotted path of the field; empty for the whole request. */
   readonly path: string
   readonly message: string

@@ -3,7 +3,7 @@
  * import Effect: an answer has hundreds of deltas, and browser pages import this module.
  */
 
-export interface SseFields {
+interface SseFields {
   /** Without line breaks, like `id`. */
   readonly event?: string | undefined
   readonly id?: string | undefined
@@ -43,7 +43,7 @@ export interface SseEvent {
   readonly data: string
 }
 
-export interface SseParser {
+interface SseParser {
   /** Returns the events completed by the next text. */
   readonly push: (text: string) => ReadonlyArray<SseEvent>
   /** Whether an event exceeded the limit, after which the parser ignores all input. */

@@ -20,7 +20,7 @@ import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import { PrincipalAuth } from "../sessions/SessionAuth.ts"
 import { BackendUnavailableBody, InstanceUnavailableBody } from "./LifecycleErrorBodies.ts"
 
-export const deploymentsPath = "/api/deployments"
+const deploymentsPath = "/api/deployments"
 
 export const Deployment = Schema.Struct({
   id: Schema.String.annotations({ description: "The id of the agent's deployment, dep_…; always the same" }),

@@ -48,7 +48,7 @@ const instanceAction = <const Name extends string, Path extends `/${string}`, A,
     .addError(BackendUnavailableBody)
     .addError(InstanceUnavailableBody)
 
-export const InstanceView = Schema.Struct({
+const InstanceView = Schema.Struct({
   userId: UserId,
   status: AgentStatus,
   startedAt: Schema.NullOr(Timestamp),

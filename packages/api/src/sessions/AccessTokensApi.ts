@@ -14,7 +14,7 @@ const issue = HttpApiEndpoint.post("issue", "/api/auth/token")
   )
   .middleware(SessionAuth)
 
-export const JsonWebKey = Schema.Struct({
+const JsonWebKey = Schema.Struct({
   kty: Schema.Literal("OKP"),
   crv: Schema.Literal("Ed25519"),
   x: Schema.String,

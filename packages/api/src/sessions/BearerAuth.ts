@@ -7,7 +7,7 @@ import { ScopeMissingBody } from "./RequiredScope.ts"
 /** The request has no valid access token. */
 export class AccessTokenRequired extends Data.TaggedError("AccessTokenRequired")<object> {}
 
-export const AccessTokenRequiredBody = plainErrorBody(AccessTokenRequired, {
+const AccessTokenRequiredBody = plainErrorBody(AccessTokenRequired, {
   status: 401,
   error: "Unauthorized",
   message: "Send `Authorization: Bearer` with a valid token of POST /api/auth/token, or an API key."

@@ -7,13 +7,13 @@ import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SessionAuth } from "./SessionAuth.ts"
 
-export const SignInSessionNotFoundBody = plainErrorBody(SignInSessionNotFound, {
+const SignInSessionNotFoundBody = plainErrorBody(SignInSessionNotFound, {
   status: 404,
   error: "Session not found",
   message: "No session has this id. GET /api/auth/sessions lists yours."
 })
 
-export const SignInSession = Schema.Struct({
+const SignInSession = Schema.Struct({
   id: SessionId.annotations({ description: "Identifies the session; grants no access" }),
   createdAt: Timestamp,
   lastSeenAt: Timestamp.annotations({ description: "Precise to five minutes" }),

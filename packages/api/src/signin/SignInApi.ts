@@ -10,7 +10,7 @@ import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SignInLimit, RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
-export const CredentialsInvalidBody = plainErrorBody(CredentialsInvalid, {
+const CredentialsInvalidBody = plainErrorBody(CredentialsInvalid, {
   status: 401,
   error: "Invalid credentials",
   message: "Email or password is incorrect."

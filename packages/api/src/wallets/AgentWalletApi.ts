@@ -84,7 +84,7 @@ const listPayments = HttpApiEndpoint.get("listPayments", "/api/agents/:id/wallet
   )
   .annotate(OpenApi.Summary, "List the payments of an agent's wallet skill")
 
-export const SpendLimitExceededBody = errorBody(SpendLimitExceeded, {
+const SpendLimitExceededBody = errorBody(SpendLimitExceeded, {
   status: 400,
   error: "Spend limit exceeded",
   message: ({ limit }) => `The payment exceeds the limit ${limit}. Change it by PUT /api/agents/:id/wallet-limits.`,
@@ -92,12 +92,12 @@ export const SpendLimitExceededBody = errorBody(SpendLimitExceeded, {
   read: (message) =>
     new SpendLimitExceeded({ limit: /perDay|perAgent/.exec(message)?.[0] === "perDay" ? "perDay" : "perCall" })
 })
-export const WalletPaymentNotFoundBody = plainErrorBody(WalletPaymentNotFound, {
+const WalletPaymentNotFoundBody = plainErrorBody(WalletPaymentNotFound, {
   status: 404,
   error: "Payment not found",
   message: "The agent has no such payment. GET /api/agents/:id/wallet-payments lists its payments."
 })
-export const WalletPaymentNotPendingBody = plainErrorBody(WalletPaymentNotPending, {
+const WalletPaymentNotPendingBody = plainErrorBody(WalletPaymentNotPending, {
   status: 409,
   error: "Payment not pending",
   message: "The payment was decided before, or its 24 hours are over."

@@ -23,34 +23,34 @@ import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SessionAuth } from "../sessions/SessionAuth.ts"
 
-export const WebhookEndpointNotFoundBody = plainErrorBody(WebhookEndpointNotFound, {
+const WebhookEndpointNotFoundBody = plainErrorBody(WebhookEndpointNotFound, {
   status: 404,
   error: "Webhook endpoint not found",
   message: "No webhook endpoint has this id. GET /api/webhooks/endpoints lists yours."
 })
-export const WebhookDeliveryNotFoundBody = plainErrorBody(WebhookDeliveryNotFound, {
+const WebhookDeliveryNotFoundBody = plainErrorBody(WebhookDeliveryNotFound, {
   status: 404,
   error: "Delivery not found",
   message: "`deliveryId`: the endpoint has no such delivery. GET /api/webhooks/endpoints/:id/deliveries lists them."
 })
-export const WebhookReplayIncompleteBody = plainErrorBody(WebhookReplayIncomplete, {
+const WebhookReplayIncompleteBody = plainErrorBody(WebhookReplayIncomplete, {
   status: 400,
   error: "Nothing to replay",
   message: "Give `deliveryId`, or `since` for the events of a range."
 })
-export const WebhookEndpointLimitReachedBody = errorBody(WebhookEndpointLimitReached, {
+const WebhookEndpointLimitReachedBody = errorBody(WebhookEndpointLimitReached, {
   status: 429,
   error: "Too many webhook endpoints",
   message: ({ limit }) => `You have ${limit} webhook endpoints. Delete one that you no longer use.`,
   example: new WebhookEndpointLimitReached({ limit: maximumEndpointsPerUser }),
   read: () => new WebhookEndpointLimitReached({ limit: maximumEndpointsPerUser })
 })
-export const WebhookUrlInvalidBody = reasonErrorBody(WebhookUrlInvalid, {
+const WebhookUrlInvalidBody = reasonErrorBody(WebhookUrlInvalid, {
   status: 400,
   error: "Invalid URL",
   example: "`url` must begin with https://."
 })
-export const AccountEventsNotAllowedBody = plainErrorBody(AccountEventsNotAllowed, {
+const AccountEventsNotAllowedBody = plainErrorBody(AccountEventsNotAllowed, {
   status: 403,
   error: "Administrators only",
   message: "`events`: only administrators receive the events `user.*`."

@@ -15,7 +15,7 @@ export const sendingSkill = "a2a-send"
 const replyWait = "100 seconds"
 
 /** A message requested by a model. `to`: an id or a name. */
-export interface AgentMessageCall {
+interface AgentMessageCall {
   readonly to: string
   readonly mode: A2aMode
   readonly message: string

@@ -9,7 +9,7 @@ import { type A2aMessageId, DelegatedCall, formatForAgent, makeA2aTurnId, type S
 import { A2aRepository } from "./A2aRepository.ts"
 
 /** The receiver has too many messages in progress; the job repeats the delivery. */
-export class A2aReceiverBusy extends Data.TaggedError("A2aReceiverBusy")<object> {}
+class A2aReceiverBusy extends Data.TaggedError("A2aReceiverBusy")<object> {}
 
 const suffixOf = (id: string) => id.slice(id.indexOf("_") + 1)
 const decodeCall = Schema.decodeUnknown(DelegatedCall)

@@ -21,7 +21,7 @@ export interface A2aLimits {
 }
 
 /** An agent that another agent may message. */
-export interface ReachableAgent {
+interface ReachableAgent {
   readonly id: AgentId
   readonly name: string
   readonly isOwn: boolean
@@ -29,7 +29,7 @@ export interface ReachableAgent {
 }
 
 /** Unused budget of a message, returned to the turn that sent it. */
-export interface BudgetRest {
+interface BudgetRest {
   readonly parentTurn: string
   readonly units: Units
 }

@@ -2,7 +2,7 @@ import { Context, type DateTime, type Effect } from "effect"
 import type { ConfigurationNotApplied } from "./AgentErrors.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-export interface AgentInstanceDescription {
+interface AgentInstanceDescription {
   /** DNS label; set before the instance exists. */
   readonly subdomain: string
   /** Null while the instance is down. */

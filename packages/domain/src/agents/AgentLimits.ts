@@ -13,7 +13,7 @@ import { isUp } from "./AgentStatus.ts"
 const oldestFirst = (a: Agent, b: Agent) => a.createdAt.epochMillis - b.createdAt.epochMillis || (a.id < b.id ? -1 : 1)
 
 /** Returns the running or starting agents above the limit; the oldest keep running. */
-export const selectAgentsOverLimit = (agents: ReadonlyArray<Agent>, limit: number): ReadonlyArray<Agent> =>
+const selectAgentsOverLimit = (agents: ReadonlyArray<Agent>, limit: number): ReadonlyArray<Agent> =>
   agents
     .filter(({ status }) => isUp(status) || status === "provisioning")
     .toSorted(oldestFirst)

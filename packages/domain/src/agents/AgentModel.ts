@@ -6,7 +6,7 @@ export class ModelNotAllowed extends Data.TaggedError("ModelNotAllowed")<{
 }> {}
 export class CustomModelMissing extends Data.TaggedError("CustomModelMissing")<object> {}
 
-export interface ModelChoice {
+interface ModelChoice {
   readonly model: string
   readonly customModel: string | null
 }

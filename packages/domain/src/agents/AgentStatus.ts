@@ -8,7 +8,7 @@ export type AgentStatus = typeof AgentStatus.Type
 export type AgentLifecycleEvent =
   "deployed" | "deployment-failed" | "started" | "stopped" | "restarted" | "updated" | "repaired" | "instance-lost"
 
-export class StatusTransitionRejected extends Data.TaggedError("StatusTransitionRejected")<{
+class StatusTransitionRejected extends Data.TaggedError("StatusTransitionRejected")<{
   readonly from: AgentStatus
   readonly event: AgentLifecycleEvent
 }> {}

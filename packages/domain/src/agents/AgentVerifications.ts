@@ -6,7 +6,7 @@ import type { UserId } from "../shared/UserId.ts"
 export const VerificationType = Schema.Literal("eas", "coinbase", "ens", "webauthn")
 export type VerificationType = typeof VerificationType.Type
 
-export interface AgentVerification {
+interface AgentVerification {
   readonly type: VerificationType
   readonly attestationUid: string | null
   readonly verifiedAt: DateTime.Utc

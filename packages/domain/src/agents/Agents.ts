@@ -22,7 +22,7 @@ import type { UserId } from "../shared/UserId.ts"
 import { ProvisionAgentJob } from "./AgentJobs.ts"
 import { withExportedSpan } from "../shared/SpanExport.ts"
 
-export interface NewAgentRequest {
+interface NewAgentRequest {
   readonly name: string
   readonly model?: string | undefined
   readonly customModel?: string | null | undefined

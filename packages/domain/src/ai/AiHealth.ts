@@ -5,7 +5,7 @@ import { AiServiceUnavailable } from "./models/ModelErrors.ts"
 import { ModelProviders } from "./models/ModelProviders.ts"
 
 /** Reachability of each configured provider. */
-export type ProviderHealth = { readonly [name in ProviderName]?: boolean }
+type ProviderHealth = { readonly [name in ProviderName]?: boolean }
 
 export interface AiHealth {
   readonly status: "healthy" | "degraded"

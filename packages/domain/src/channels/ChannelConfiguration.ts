@@ -10,7 +10,7 @@ import { ChannelNotConnected } from "./ChannelErrors.ts"
 import { Channels } from "./Channels.ts"
 
 /** An owner's change of one channel; null removes it. Absent members remain unchanged. */
-export interface ChannelChange {
+interface ChannelChange {
   readonly token?: Redacted.Redacted | undefined
   readonly appSecret?: Redacted.Redacted | undefined
   readonly verifyToken?: Redacted.Redacted | undefined
@@ -19,7 +19,7 @@ export interface ChannelChange {
   readonly enabled?: boolean | undefined
   readonly answersBots?: boolean | undefined
 }
-export type ChannelChanges = { readonly [Platform in MessagingPlatform]?: ChannelChange | null | undefined }
+type ChannelChanges = { readonly [Platform in MessagingPlatform]?: ChannelChange | null | undefined }
 
 /** Owner's credential for connections without a token. */
 const vaultKeys = {
@@ -35,7 +35,7 @@ const changed = (changes: ChannelChanges) =>
   })
 
 /** Returns the configured channels after the changes. A token enables its channel. */
-export const selectChannels = (before: ReadonlyArray<Channel>, changes: ChannelChanges): ReadonlyArray<Channel> => {
+const selectChannels = (before: ReadonlyArray<Channel>, changes: ChannelChanges): ReadonlyArray<Channel> => {
   const next = new Set(before)
   for (const { change, platform } of changed(changes)) {
     const enabled = change === null ? false : (change.enabled ?? (change.token === undefined ? undefined : true))

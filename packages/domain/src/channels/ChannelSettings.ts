@@ -20,7 +20,7 @@ const isLocalName = (hostname: string): boolean =>
   /^\[(::1?|f[cd].*|fe80.*)\]$/i.test(hostname)
 
 /** Whether a platform can call this address: https on a public name. */
-export const isPublicOrigin = ({ hostname, protocol }: URL): boolean => protocol === "https:" && !isLocalName(hostname)
+const isPublicOrigin = ({ hostname, protocol }: URL): boolean => protocol === "https:" && !isLocalName(hostname)
 
 export const makeWebhookUrl = (appUrl: URL, { agentId, platform }: ChannelKey): URL =>
   new URL(`/api/webhooks/${platform}/${agentId}`, appUrl)

@@ -10,7 +10,7 @@ import { CheckChannelJob } from "./ChannelJobs.ts"
 import { ChannelPlatforms } from "./ChannelPlatform.ts"
 import { Chats } from "./Chats.ts"
 
-export interface NewConnection {
+interface NewConnection {
   readonly secrets: GivenSecrets
   readonly answersBots?: boolean | undefined
   /**

@@ -23,7 +23,7 @@ export interface FloodLimits {
 export type Reception = "stored" | "updated" | "known" | "flooded" | "looping"
 
 /** A claimed chat. Writes under a lost claim have no effect. */
-export interface ClaimedChat {
+interface ClaimedChat {
   readonly claimId: string
   readonly sessionId: ChatSessionId | null
   /** Whether the owner of the agent writes in the chat. */

@@ -15,7 +15,7 @@ const formatBytes = (bytes: number): string =>
   bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} kB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`
 
 /** Describes a file that the model does not receive, in one line. */
-export const describeFile = ({ bytes, kind, mediaType, name, seconds }: InboundFile): string => {
+const describeFile = ({ bytes, kind, mediaType, name, seconds }: InboundFile): string => {
   const facts = [
     name,
     mediaType,

@@ -19,7 +19,7 @@ import { Speech } from "./speech/Speech.ts"
 import { AgentTasks, type TaskFunding } from "./tasks/AgentTasks.ts"
 
 /** Payment of a run without own keys. */
-export interface PluginRunOptions extends Partial<TaskFunding> {
+interface PluginRunOptions extends Partial<TaskFunding> {
   /** Upper bound of the cost of fallback models, in US dollars. */
   readonly fallbackCostLimitUsd?: number
 }

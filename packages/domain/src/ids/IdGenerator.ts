@@ -1,7 +1,7 @@
 import { Context, type Effect, Schema } from "effect"
 
 /** The prefix names the kind; the UUIDv7 after it is ordered by creation time. */
-export type IdPrefix =
+type IdPrefix =
   | "usr"
   | "ses"
   | "agt"

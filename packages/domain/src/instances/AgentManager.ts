@@ -8,7 +8,7 @@ import type { BackendUnavailable, InstanceUnavailable, InstanceNotFound } from "
 import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-export interface RestartOutcome {
+interface RestartOutcome {
   readonly runtimeVersion: string
   /** Replaced retired models. */
   readonly healings: ReadonlyArray<ModelReplacement>

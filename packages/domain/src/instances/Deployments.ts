@@ -8,7 +8,7 @@ import type { User } from "../shared/User.ts"
 import { AgentManager } from "./AgentManager.ts"
 
 /** Id of an agent's only deployment: stable, without a row. */
-export const makeDeploymentId = (agentId: AgentId): string => agentId.replace(/^agt_/, "dep_")
+const makeDeploymentId = (agentId: AgentId): string => agentId.replace(/^agt_/, "dep_")
 
 /** Deploys an owner's agents and waits until they run. */
 export class Deployments extends Effect.Service<Deployments>()("@berth/Deployments", {

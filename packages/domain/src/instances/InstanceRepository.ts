@@ -3,7 +3,7 @@ import type { DesiredState, Instance } from "./Instance.ts"
 import type { UserId } from "../shared/UserId.ts"
 
 /** An instance with the address and name of its owner. */
-export interface ListedInstance {
+interface ListedInstance {
   readonly instance: Instance
   readonly ownerEmail: string
   readonly ownerName: string

@@ -4,7 +4,7 @@ import { InstanceDriver } from "./InstanceDriver.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-export const orphanScanInterval = Duration.minutes(10)
+const orphanScanInterval = Duration.minutes(10)
 
 /**
  * Removes the instances and files of deleted accounts. Keeps those with unknown ids: a backend started with the

@@ -47,7 +47,7 @@ export const isCountedLater = (name: LimitName): boolean =>
   name === "gateway" || name === "runtime-model" || name === "runtime-spans"
 
 /** The text of a limit is not `count/window`. */
-export class LimitMalformed extends Data.TaggedError("LimitMalformed")<{
+class LimitMalformed extends Data.TaggedError("LimitMalformed")<{
   readonly text: string
   readonly reason: string
 }> {}

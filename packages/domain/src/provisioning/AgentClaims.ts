@@ -18,7 +18,7 @@ import { ClaimCodeUnknown } from "./ProvisioningErrors.ts"
 import { UnclaimedAgents } from "./UnclaimedAgents.ts"
 
 /** Secrets that the previous holder still knows; only their platforms can replace them. */
-export interface SharedSecrets {
+interface SharedSecrets {
   readonly channels: ReadonlyArray<MessagingPlatform>
   /** Excludes providers for which the claimer has a key. */
   readonly modelKeys: ReadonlyArray<ModelCredentialKey>
@@ -40,7 +40,7 @@ const turnWait = Schedule.spaced("250 millis").pipe(Schedule.upTo("30 seconds"))
 const claimed = "Agent claimed, stream key replaced"
 
 /** Describes the claim for the agent's log. */
-export const describeClaim = ({ channels, modelKeys }: SharedSecrets): string => {
+const describeClaim = ({ channels, modelKeys }: SharedSecrets): string => {
   const names = [...channels.map((platform) => `the token of ${platform}`), ...modelKeys.map((key) => `the ${key} key`)]
   return names.length === 0
     ? claimed

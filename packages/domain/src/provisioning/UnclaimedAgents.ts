@@ -13,7 +13,7 @@ export class UnclaimedPolicy extends Context.Tag("@berth/UnclaimedPolicy")<
   }
 >() {}
 
-export interface UnclaimedAgent {
+interface UnclaimedAgent {
   readonly ownerId: UserId
   readonly agentId: AgentId
 }
@@ -32,7 +32,7 @@ export interface NewUnclaimedAgent extends UnclaimedAgent {
   readonly network: Option.Option<string>
 }
 
-export interface UnclaimedCount {
+interface UnclaimedCount {
   readonly total: number
   readonly ofNetwork: number
 }

@@ -12,8 +12,8 @@ export const OnMissed = Schema.Literal("once", "all", "skip").annotations({ iden
 export type OnMissed = typeof OnMissed.Type
 
 /** `heartbeat` mirrors the cron expression of the agent's configuration. */
-export const ScheduleKind = Schema.Literal("prompt", "skill", "heartbeat")
-export type ScheduleKind = typeof ScheduleKind.Type
+const ScheduleKind = Schema.Literal("prompt", "skill", "heartbeat")
+type ScheduleKind = typeof ScheduleKind.Type
 
 export const Schedule = Schema.Struct({
   id: ScheduleId,

@@ -11,7 +11,7 @@ import { maximumPromptLength, type Schedule, ScheduleId, scheduleLimits } from "
 import { HeartbeatNotChangeable, ScheduleInvalid, ScheduleLimitReached, ScheduleNotFound } from "./SchedulesErrors.ts"
 import { ScheduleRepository } from "./ScheduleRepository.ts"
 
-export type ScheduleFields = Pick<
+type ScheduleFields = Pick<
   Schedule,
   "cron" | "timezone" | "prompt" | "skillId" | "input" | "onMissed" | "enabled"
 >

@@ -9,7 +9,7 @@ export const maximumLateRuns = 10
 /** Maximum missed times recorded after an outage; older ones are not recorded. */
 const maximumRecorded = 50
 
-export interface TickSchedule {
+interface TickSchedule {
   readonly times: CronTimes
   readonly onMissed: OnMissed
   /** First undecided time. */

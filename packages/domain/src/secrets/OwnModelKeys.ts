@@ -10,7 +10,7 @@ export class OwnKeyProviderUnknown extends Data.TaggedError("OwnKeyProviderUnkno
 const aliases: Readonly<Record<string, ModelCredentialKey>> = { gemini: "google" }
 
 /** Parses a provider name case-insensitively. */
-export const parseOwnKeyProvider = (name: string): Either.Either<ModelCredentialKey, OwnKeyProviderUnknown> => {
+const parseOwnKeyProvider = (name: string): Either.Either<ModelCredentialKey, OwnKeyProviderUnknown> => {
   const lower = name.trim().toLowerCase()
   const found =
     modelCredentialKeys.find((key) => key === lower) ?? (Object.hasOwn(aliases, lower) ? aliases[lower] : undefined)

@@ -5,7 +5,7 @@ import type { Session } from "./Session.ts"
 export class RecentSignInRequired extends Data.TaggedError("RecentSignInRequired")<object> {}
 
 /** Time after a sign-in or password check during which the session may change or remove access methods. */
-export const recentSignInWindow = Duration.minutes(10)
+const recentSignInWindow = Duration.minutes(10)
 
 export const requireRecentSignIn = (
   { authenticatedAt }: Pick<Session, "authenticatedAt">,

@@ -135,7 +135,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
   })
 }) {}
 
-export const isDueForRenewal = (session: Session, now: DateTime.Utc): boolean =>
+const isDueForRenewal = (session: Session, now: DateTime.Utc): boolean =>
   Duration.greaterThan(
     Duration.subtract(sessionLifetime, DateTime.distanceDuration(session.expiresAt, now)),
     sessionRenewal

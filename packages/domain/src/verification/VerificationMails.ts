@@ -16,7 +16,7 @@ const sentences: Partial<Record<VerificationFault, string>> = {
 }
 
 /** Path of the verification page of an agent. */
-export const makeVerificationPath = (agentId: AgentId): string =>
+const makeVerificationPath = (agentId: AgentId): string =>
   `/dashboard/agents/${encodeURIComponent(agentId)}/verification`
 
 /** Names the agent by its id, since mails contain no text written by users. */

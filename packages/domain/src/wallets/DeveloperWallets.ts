@@ -6,7 +6,7 @@ export class DeveloperWalletsNotConfigured extends Data.TaggedError("DeveloperWa
 /** `reason` names the failure without the vendor's text. */
 export class DeveloperWalletFailed extends Data.TaggedError("DeveloperWalletFailed")<{ readonly reason: string }> {}
 
-export interface NewDeveloperWallet {
+interface NewDeveloperWallet {
   /** Unique in the project; a repeated creation returns the existing wallet. */
   readonly name: string
   /** UUID. */

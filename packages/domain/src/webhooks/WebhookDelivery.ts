@@ -73,7 +73,7 @@ export const findRetryPause = (failedAttempts: number, random: number): Duration
 /** Response of a receiver, or the reason for its absence. */
 export type DeliveryResponse = { readonly status: number } | { readonly failure: string }
 
-export type DeliveryOutcome =
+type DeliveryOutcome =
   | { readonly _tag: "Delivered"; readonly status: number }
   | {
       readonly _tag: "Failed"

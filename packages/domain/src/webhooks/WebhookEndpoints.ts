@@ -25,7 +25,7 @@ import {
   WebhookReplayIncomplete
 } from "./WebhookErrors.ts"
 
-export interface ReplayRequest {
+interface ReplayRequest {
   readonly deliveryId?: WebhookDeliveryId | undefined
   readonly since?: DateTime.Utc | undefined
   /** Default: now. */

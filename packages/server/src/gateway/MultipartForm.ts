@@ -2,7 +2,7 @@ import { BodyMalformed, BodyTooLarge } from "@berth/api/http/TransportErrors"
 import { maximumAudioBytes } from "@berth/domain/gateway/speech/SpeechLimits"
 import { Effect } from "effect"
 
-export interface FormFile {
+interface FormFile {
   /** File name sent by the client. */
   readonly filename: string
   readonly bytes: Uint8Array

@@ -9,15 +9,15 @@ import type { BodyFailure } from "../http/ListenerRequest.ts"
 import type { CallContent } from "./CallContent.ts"
 import type { MultipartForm } from "./MultipartForm.ts"
 
-export type RequestedText = Omit<SpeechInput, "userId" | "ownKeysOnly">
-export type RequestedRecording = Omit<Recording, "userId" | "ownKeysOnly">
+type RequestedText = Omit<SpeechInput, "userId" | "ownKeysOnly">
+type RequestedRecording = Omit<Recording, "userId" | "ownKeysOnly">
 
 export type SpeechRequest =
   | { readonly plugin: "tts"; readonly spoken: RequestedText }
   | { readonly plugin: "stt"; readonly recording: RequestedRecording }
 
 /** Errors of a speech request: body errors, invalid fields, or unsupported audio. */
-export type SpeechRequestFailure = BodyFailure | HttpApiError.HttpApiDecodeError | PluginInputInvalid
+type SpeechRequestFailure = BodyFailure | HttpApiError.HttpApiDecodeError | PluginInputInvalid
 
 const decoded = <A, I>(schema: Schema.Schema<A, I>) => {
   const decode = Schema.decodeUnknown(schema)

@@ -227,7 +227,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
 }) {}
 
 /** Handles a request. Repetitions receive the response passed to `keep`. */
-export type AnswerWithStore<E, R> = (
+type AnswerWithStore<E, R> = (
   keep: (response: HttpServerResponse.HttpServerResponse) => Effect.Effect<void>
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 

@@ -15,7 +15,7 @@ export class InstanceHost extends Context.Reference<InstanceHost>()("@berth/Inst
 }) {}
 
 /** Not a DNS label, so it belongs to no instance. */
-export const noSubdomain = "-"
+const noSubdomain = "-"
 
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 

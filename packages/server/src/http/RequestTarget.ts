@@ -8,7 +8,7 @@ const decodeUnreserved = (path: string): string =>
  * Returns the origin form of a request target (RFC 9112 3.2). Escapes `;` and `#`, at which the router ends a path but
  * the route table does not.
  */
-export const toOriginForm = (target: string): string => {
+const toOriginForm = (target: string): string => {
   const origin = absoluteForm.exec(target)?.[0] ?? ""
   const rest = target.slice(origin.length)
   if (origin === "" && !rest.startsWith("/")) return target

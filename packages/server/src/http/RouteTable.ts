@@ -96,7 +96,7 @@ const hasSameLiterals = (one: ReadonlyArray<string>, other: ReadonlyArray<string
  * Returns the best matching routes of a path for all methods. A parameter never matches a literal sibling, so that a
  * wrong method of that path is detected.
  */
-export const findRoutes = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<KnownRoute> => {
+const findRoutes = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<KnownRoute> => {
   const given = segmentsOf(path)
   const found = (indexOf(table).get(given.length) ?? []).filter(({ pattern }) => matches(pattern, given))
   const [best] = found

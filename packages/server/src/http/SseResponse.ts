@@ -105,7 +105,7 @@ export type EventSource<A, E = never> = Effect.Effect<ChunkReader<A, E>, never, 
 export type FrameSource = EventSource<string>
 
 /** An error after the response head becomes the last event. */
-export interface EventFormat<A, E = never> {
+interface EventFormat<A, E = never> {
   readonly encode: (event: A) => string
   readonly toLast: (failure: E) => Effect.Effect<A>
 }

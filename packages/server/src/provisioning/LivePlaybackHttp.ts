@@ -33,7 +33,7 @@ interface FileResponse {
 }
 
 /** Makes the response with a file, or with the requested part. */
-export const makeFileResponse = (
+const makeFileResponse = (
   { content, isPlaylist, name, uploadedAt }: PlayedFile,
   { headers: given, method }: Pick<HttpServerRequest.HttpServerRequest, "headers" | "method">
 ): Either.Either<FileResponse, LiveRangeUnsatisfiable> => {

@@ -18,7 +18,7 @@ import { WebSettings } from "../http/WebSettings.ts"
 type Body = typeof ProvisioningBody.Type
 
 /** Names the ignored fields. */
-export const makeRemovedFieldsWarning = (body: Body): Option.Option<string> => {
+const makeRemovedFieldsWarning = (body: Body): Option.Option<string> => {
   const given = removedFields.filter((field) => body[field] !== undefined)
   return given.length === 0
     ? Option.none()

@@ -132,7 +132,7 @@ const describe = (body: unknown) => {
 }
 
 /** Converts an error body to the HTTP+JSON binding, keeping its members. Total. */
-export const makeRestFailure = (status: number, body: unknown) => {
+const makeRestFailure = (status: number, body: unknown) => {
   const { given, info, isOfProtocol } = describe(body)
   const code = status === 415 ? 400 : status
   const name = isOfProtocol && failedPreconditions.has(info.reason) ? "FAILED_PRECONDITION" : statusNames[code]
@@ -144,7 +144,7 @@ export const makeRestFailure = (status: number, body: unknown) => {
  * Converts an error body to a JSON-RPC response without the request's id. Errors of the protocol have status 200 and
  * only the members of JSON-RPC. Total.
  */
-export const makeRpcFailure = (status: number, body: unknown) => {
+const makeRpcFailure = (status: number, body: unknown) => {
   const { given, info, isOfProtocol, rpc } = describe(body)
   const { message, traceId } = given
   const metadata = traceId === undefined || !isOfProtocol ? {} : { metadata: { traceId } }

@@ -39,11 +39,11 @@ export const AgentCard = Schema.Struct({
 }).annotations({ identifier: "A2aAgentCard" })
 export type AgentCard = typeof AgentCard.Type
 
-export const inputModes = ["text/plain", "application/json"]
+const inputModes = ["text/plain", "application/json"]
 export const outputModes = ["text/plain"]
 
 /** Returns the path of both bindings. */
-export const a2aPathOf = (id: string): string => `/agents/${id}/a2a`
+const a2aPathOf = (id: string): string => `/agents/${id}/a2a`
 
 /** Skill of every agent. */
 const conversation = {

@@ -16,24 +16,24 @@ import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import { RateLimitExceededBody } from "../../limits/RateLimits.ts"
 import { RecentSignInRequiredBody, SessionAuth } from "../../sessions/SessionAuth.ts"
 
-export const ApiKeyNotFoundBody = plainErrorBody(ApiKeyNotFound, {
+const ApiKeyNotFoundBody = plainErrorBody(ApiKeyNotFound, {
   status: 404,
   error: "API key not found",
   message: "No API key has this id. GET /api/keys lists yours."
 })
-export const ApiKeyLimitReachedBody = errorBody(ApiKeyLimitReached, {
+const ApiKeyLimitReachedBody = errorBody(ApiKeyLimitReached, {
   status: 429,
   error: "Too many API keys",
   message: ({ limit }) => `You have ${limit} API keys. Revoke one that you no longer use.`,
   example: new ApiKeyLimitReached({ limit: maximumApiKeysPerUser }),
   read: () => new ApiKeyLimitReached({ limit: maximumApiKeysPerUser })
 })
-export const ApiKeyExpiryInvalidBody = plainErrorBody(ApiKeyExpiryInvalid, {
+const ApiKeyExpiryInvalidBody = plainErrorBody(ApiKeyExpiryInvalid, {
   status: 400,
   error: "Invalid expiry",
   message: "`expiresAt` must be in the future. Omit it for a key that does not expire."
 })
-export const AdminScopeNotAllowedBody = plainErrorBody(AdminScopeNotAllowed, {
+const AdminScopeNotAllowedBody = plainErrorBody(AdminScopeNotAllowed, {
   status: 403,
   error: "Administrators only",
   message: "Only an administrator can create a key with the scope `admin`."
@@ -48,8 +48,8 @@ const keyFields = {
   expiresAt: Schema.NullOr(Timestamp),
   lastUsedAt: Schema.NullOr(Timestamp).annotations({ description: "Precise to a minute; null before the first use" })
 }
-export const ListedApiKey = Schema.Struct(keyFields).annotations({ identifier: "ApiKey" })
-export const CreatedApiKey = Schema.Struct({
+const ListedApiKey = Schema.Struct(keyFields).annotations({ identifier: "ApiKey" })
+const CreatedApiKey = Schema.Struct({
   ...keyFields,
   key: Schema.Redacted(Schema.String).annotations({ description: "For `Authorization: Bearer`; shown only once" })
 }).annotations({ identifier: "CreatedApiKey" })

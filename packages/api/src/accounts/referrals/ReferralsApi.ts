@@ -5,7 +5,7 @@ import { SessionAuth } from "../../sessions/SessionAuth.ts"
 
 const described = (description: string) => Schema.Number.annotations({ description })
 
-export const ReferralSummary = Schema.Struct({
+const ReferralSummary = Schema.Struct({
   code: Schema.String.annotations({ description: "Code with which new users register" }),
   credits: described("Credits of a referral for each user"),
   referrals: described("Users who registered with the code"),

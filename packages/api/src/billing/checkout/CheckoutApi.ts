@@ -23,7 +23,7 @@ const credits = HttpApiEndpoint.get("credits", "/api/cardProcessor/credits")
 export class StorageCheckoutFailed extends Data.TaggedError("StorageCheckoutFailed")<{
   readonly isConfigured: boolean
 }> {}
-export const StorageCheckoutFailedBody = errorBody(StorageCheckoutFailed, {
+const StorageCheckoutFailedBody = errorBody(StorageCheckoutFailed, {
   status: 500,
   error: "The checkout could not be made",
   message: ({ isConfigured }) =>

@@ -6,19 +6,19 @@ import { errorBody, plainErrorBody } from "../../http/ErrorBody.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 
 // The same body for every cause, so that it reveals nothing about the failed check.
-export const SignatureInvalidBody = errorBody(SignatureInvalid, {
+const SignatureInvalidBody = errorBody(SignatureInvalid, {
   status: 400,
   error: "Invalid signature",
   message:
     "The card processor has not signed this just now. The signature belongs in the header cardProcessor-signature.",
   read: () => new SignatureInvalid({ fault: "wrong" })
 })
-export const CardEventMalformedBody = plainErrorBody(CardEventMalformed, {
+const CardEventMalformedBody = plainErrorBody(CardEventMalformed, {
   status: 400,
   error: "Malformed event",
   message: "The body is no event of the card processor."
 })
-export const CardEventsNotConfiguredBody = plainErrorBody(CardEventsNotConfigured, {
+const CardEventsNotConfiguredBody = plainErrorBody(CardEventsNotConfigured, {
   status: 500,
   error: "Card events are not configured",
   message: "This service knows no secret of the card processor. Its operator sets one by STRIPE_WEBHOOK_SECRET."

@@ -95,7 +95,7 @@ export type ModelAnswerEvent = typeof ModelAnswerEvent.Type
 /** Responds with server-sent `ModelAnswerEvent`s. */
 const answer = HttpApiEndpoint.post("answer", modelAnswersPath).setPayload(ModelAnswerRequest).addSuccess(EventStream)
 
-export const ModelQuoteResult = Schema.Union(
+const ModelQuoteResult = Schema.Union(
   Schema.Struct({
     type: Schema.Literal("quoted"),
     costUsd: Schema.Number,
@@ -118,7 +118,7 @@ const quote = HttpApiEndpoint.post("quote", "/internal/gateway/quotes")
   .setPayload(ModelAnswerRequest)
   .addSuccess(ModelQuoteResult)
 
-export const EmbeddingResult = Schema.Union(
+const EmbeddingResult = Schema.Union(
   Schema.Struct({
     type: Schema.Literal("embedded"),
     vectors: Schema.Array(Schema.String),

@@ -10,7 +10,7 @@ import { Either, Option, ParseResult, Schema } from "effect"
 import { ModelName, optionalText, payload } from "../../http/Payload.ts"
 
 /** OpenAI's voices. */
-export const Voice = Schema.Literal(
+const Voice = Schema.Literal(
   "alloy",
   "ash",
   "ballad",
@@ -25,7 +25,7 @@ export const Voice = Schema.Literal(
 ).annotations({ identifier: "Voice" })
 
 /** Audio formats; opus is in Ogg, pcm is 16-bit samples without a header. */
-export const SpeechFormat = Schema.Literal("mp3", "opus", "aac", "flac", "wav", "pcm").annotations({
+const SpeechFormat = Schema.Literal("mp3", "opus", "aac", "flac", "wav", "pcm").annotations({
   identifier: "SpeechFormat"
 })
 

@@ -24,7 +24,7 @@ import {
   LiveStreamsUnavailableBody
 } from "./LiveStreamErrorBodies.ts"
 
-export const livePath = "/live/"
+const livePath = "/live/"
 export const ingestPath = `${livePath}ingest/`
 /** Header to which the listener moves the stream key of the path; the logged path has "-" instead. */
 export const streamKeyHeader = "x-stream-token"

@@ -10,26 +10,26 @@ import { payload, SecretText } from "../../http/Payload.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import { SignInLimit, RateLimitExceededBody } from "../../limits/RateLimits.ts"
 
-export const SocialTokenRejectedBody = errorBody(SocialTokenRejected, {
+const SocialTokenRejectedBody = errorBody(SocialTokenRejected, {
   status: 401,
   error: "Invalid ID token",
   message: "`fidToken` is missing, expired, for another audience, or not signed by the social identity network.",
   read: () => new SocialTokenRejected({ reason: "withheld" })
 })
-export const SocialIdentityUnavailableBody = errorBody(SocialIdentityUnavailable, {
+const SocialIdentityUnavailableBody = errorBody(SocialIdentityUnavailable, {
   status: 500,
   error: "Verification failed",
   message: "The keys of the social identity network are unavailable. Try again in a moment.",
   read: () => new SocialIdentityUnavailable({ reason: "withheld" })
 })
-export const RefreshTokenInvalidBody = plainErrorBody(RefreshTokenInvalid, {
+const RefreshTokenInvalidBody = plainErrorBody(RefreshTokenInvalid, {
   status: 401,
   error: "Invalid refresh token",
   message: "`refreshToken` is not a session token, has expired, or was exchanged before. Sign in again."
 })
 
 /** 403 with the required token and balance. */
-export const TokenBalanceInsufficientBody = extendedErrorBody(
+const TokenBalanceInsufficientBody = extendedErrorBody(
   TokenBalanceInsufficient,
   Schema.Struct({
     required: Schema.String.annotations({ description: "The gating token's symbol" }),
@@ -49,7 +49,7 @@ const SessionToken = Schema.Redacted(Schema.String).annotations({
   description: "Base64; for `Authorization: Bearer` instead of the session cookie, and for the refresh"
 })
 
-export const SocialSignedIn = Schema.Struct({
+const SocialSignedIn = Schema.Struct({
   success: Schema.Literal(true),
   sessionToken: SessionToken,
   address: Schema.NullOr(Schema.String).annotations({ description: "As given; null if absent" }),
@@ -58,7 +58,7 @@ export const SocialSignedIn = Schema.Struct({
   accessLevel: Schema.Literal("basic", "premium")
 }).annotations({ identifier: "SocialSignedIn" })
 
-export const SocialRefreshed = Schema.Struct({
+const SocialRefreshed = Schema.Struct({
   success: Schema.Literal(true),
   sessionToken: SessionToken,
   expiresIn: Schema.Int.annotations({ description: "Seconds" }),
@@ -66,7 +66,7 @@ export const SocialRefreshed = Schema.Struct({
 }).annotations({ identifier: "SocialRefreshed" })
 
 /** Description of an endpoint for human readers. */
-export const EndpointMetadata = Schema.Struct({
+const EndpointMetadata = Schema.Struct({
   endpoint: Schema.String,
   method: Schema.Literal("POST"),
   description: Schema.String,

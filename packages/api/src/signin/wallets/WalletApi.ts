@@ -54,7 +54,7 @@ const walletSignIn = HttpApiEndpoint.post("walletSignIn", "/api/auth/callback/wa
   .addError(RateLimitExceededBody)
   .middleware(SignInLimit)
 
-export const LinkedWallet = Schema.Struct({ address: WalletAddress, linkedAt: Timestamp }).annotations({
+const LinkedWallet = Schema.Struct({ address: WalletAddress, linkedAt: Timestamp }).annotations({
   identifier: "LinkedWallet"
 })
 

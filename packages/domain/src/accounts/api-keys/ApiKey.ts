@@ -14,7 +14,7 @@ export const maximumApiKeysPerUser = 50
 /** Minimum interval between two records of a key's use, so that most requests cost no write. */
 export const apiKeyUseInterval = Duration.minutes(1)
 
-export const maximumApiKeyNameLength = 64
+const maximumApiKeyNameLength = 64
 
 /** Trimmed; the characters are those of a display name. */
 export const ApiKeyName = Schema.Trim.pipe(

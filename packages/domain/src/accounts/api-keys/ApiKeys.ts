@@ -17,7 +17,7 @@ import { authorizeApiKey, validateApiKey } from "./ApiKeyAuthorization.ts"
 import { ApiKeyLimitReached, ApiKeyNotFound } from "./ApiKeyErrors.ts"
 import { ApiKeyRepository } from "./ApiKeyRepository.ts"
 
-export type ApiKeyDraft = Pick<ApiKey, "name" | "scopes" | "expiresAt">
+type ApiKeyDraft = Pick<ApiKey, "name" | "scopes" | "expiresAt">
 
 /** API keys: the client holds a random secret, the service its hash. */
 export class ApiKeys extends Effect.Service<ApiKeys>()("@berth/ApiKeys", {

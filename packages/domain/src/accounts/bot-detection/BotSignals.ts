@@ -1,6 +1,6 @@
 import type { Visitor } from "./BotDetection.ts"
 
-export type BotSignal =
+type BotSignal =
   | "no user agent"
   | "user agent of a program"
   | "headless browser"

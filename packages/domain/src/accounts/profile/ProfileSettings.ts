@@ -16,7 +16,7 @@ import { summarizeUser } from "../AccountSummary.ts"
 import { type UserChanges, UserRepository } from "../UserRepository.ts"
 import { validateDisplayName } from "./DisplayName.ts"
 
-export interface SettingsChange {
+interface SettingsChange {
   readonly name?: string | undefined
   readonly email?: string | undefined
   readonly notifications?: Partial<NotificationPreferences> | undefined

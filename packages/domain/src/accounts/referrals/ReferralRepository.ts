@@ -10,7 +10,7 @@ export interface ReferralReward {
   readonly referrerCredits: Credits
 }
 
-export interface ReferralTotals {
+interface ReferralTotals {
   readonly referrals: number
   /** Referrals whose reward waits for a verified address. */
   readonly pending: number

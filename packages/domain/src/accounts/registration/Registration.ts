@@ -19,7 +19,7 @@ import { UserRepository } from "../UserRepository.ts"
 import { summarizeUser } from "../AccountSummary.ts"
 import { UserId } from "../../shared/UserId.ts"
 
-export interface RegistrationRequest {
+interface RegistrationRequest {
   readonly email: string
   readonly password: Redacted.Redacted
   readonly name?: string | undefined

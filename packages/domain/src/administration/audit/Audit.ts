@@ -4,7 +4,7 @@ import type { UserId } from "../../shared/UserId.ts"
 import type { Actor, AuditAction, AuditFields } from "./AuditEntry.ts"
 import { AuditLog } from "./AuditLog.ts"
 
-export interface AuditDetails {
+interface AuditDetails {
   readonly reason?: string
   readonly before?: AuditFields
   readonly after?: AuditFields

@@ -2,8 +2,8 @@ import { Schema } from "effect"
 import { idSchema } from "../../ids/IdGenerator.ts"
 import { UserId } from "../../shared/UserId.ts"
 
-export const AuditEntryId = idSchema("AuditEntryId", "An entry of the audit log, aud_…")
-export type AuditEntryId = typeof AuditEntryId.Type
+const AuditEntryId = idSchema("AuditEntryId", "An entry of the audit log, aud_…")
+type AuditEntryId = typeof AuditEntryId.Type
 
 /** A user id, or `command:` and the operating system account that ran the command. */
 export const Actor = Schema.String.pipe(Schema.brand("Actor")).annotations({

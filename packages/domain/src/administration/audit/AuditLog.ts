@@ -2,7 +2,7 @@ import { Context, type Effect, type Option } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
 import type { Actor, AuditEntry, ListedAuditEntry } from "./AuditEntry.ts"
 
-export interface AuditQuery {
+interface AuditQuery {
   readonly userId: Option.Option<UserId>
   readonly actor: Option.Option<Actor>
   readonly limit: number

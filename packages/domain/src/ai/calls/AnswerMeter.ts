@@ -8,7 +8,7 @@ import type { ChatRequest } from "./ChatRequest.ts"
 import { countCall, countUsage, makeUsageAttributes, measureCall } from "./ModelTelemetry.ts"
 import type { ModelUsage } from "./ModelUsage.ts"
 
-export interface MeteredUsage {
+interface MeteredUsage {
   readonly usage: TokenUsage
   readonly usageIsEstimated: boolean
   /** US dollars, by the catalog's prices. */

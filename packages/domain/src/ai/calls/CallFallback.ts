@@ -13,14 +13,14 @@ import type { PlannedCall } from "./CallPlan.ts"
 import { type Restore, retryCall } from "./CallRetry.ts"
 import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
 
-export interface AnsweredCall extends SentCall, OpenedCall {
+interface AnsweredCall extends SentCall, OpenedCall {
   readonly attempts: ReadonlyArray<CallAttempt>
   /** All events up to the first text or tool call; not empty. */
   readonly first: ReadonlyArray<ModelEvent<ProviderEnding>>
   readonly meter: AnswerMeter
 }
 
-export interface CallsContext extends CallEnvironment {
+interface CallsContext extends CallEnvironment {
   readonly breakers: CircuitBreakers
   readonly activities: ProviderActivities
   readonly providers: ReadonlyMap<ProviderName, ModelProvider>

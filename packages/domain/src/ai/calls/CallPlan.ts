@@ -14,7 +14,7 @@ export interface CalledModel extends Pick<PlannedCall, "provider" | "keyId"> {
   readonly model: Pick<Model, "id">
 }
 
-export interface CallPlanInput {
+interface CallPlanInput {
   readonly models: ReadonlyArray<Model>
   readonly configured: ReadonlySet<ProviderName>
   /** The requested or selected model; called first, even if it does not fit. */

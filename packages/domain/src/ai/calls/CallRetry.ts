@@ -5,12 +5,12 @@ import { countCall } from "./ModelTelemetry.ts"
 import type { CalledModel } from "./CallPlan.ts"
 import { computeRetryDelay, type CallRetryPolicy } from "./CallRetryPolicy.ts"
 
-export interface RetriedCall<A> {
+interface RetriedCall<A> {
   readonly result: Either.Either<A, ProviderFailed>
   readonly tries: number
 }
 
-export interface CallRetryOptions {
+interface CallRetryOptions {
   readonly breakers: CircuitBreakers
   readonly call: CalledModel
   readonly clock: Clock.Clock

@@ -1,7 +1,7 @@
 import { Option } from "effect"
 
 /** The price of a speech or embedding model in US dollars: per million characters or tokens, or per minute. */
-export interface MediaPrice {
+interface MediaPrice {
   readonly kind: "tts" | "stt" | "embedding"
   readonly unit: "million-characters" | "minute" | "million-tokens"
   readonly usd: number

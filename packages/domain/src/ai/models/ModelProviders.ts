@@ -37,7 +37,7 @@ export interface ModelProvider {
 }
 
 /** A provider that is called with an owner's key. */
-export interface OwnProvider {
+interface OwnProvider {
   /** Distinguishes keys without revealing them. */
   readonly keyId: string
   readonly provider: ModelProvider

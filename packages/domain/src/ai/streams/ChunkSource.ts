@@ -25,7 +25,7 @@ export interface OpenedSource<A, E> extends ChunkSource<A, E> {
 }
 
 /** Suspends one fiber. It has no canceler, which would take ten operations per wait; a late wake is ignored. */
-export interface Wakeup {
+interface Wakeup {
   /** Ends at the next wake, or at once if values are available. */
   readonly wait: Effect.Effect<void>
   readonly wake: () => void

@@ -1,7 +1,7 @@
 import { Clock, Duration, Effect, type Scope } from "effect"
 import type { ChunkSource } from "./ChunkSource.ts"
 
-export interface IdleTimeoutOptions<E> {
+interface IdleTimeoutOptions<E> {
   /** Maximum time to the first chunk. */
   readonly first: Duration.Duration
   /** Maximum time between two chunks. */
@@ -12,7 +12,7 @@ export interface IdleTimeoutOptions<E> {
 }
 
 /** A source that fails if its reader waits too long. */
-export interface LimitedSource<A, E> extends ChunkSource<A, E> {
+interface LimitedSource<A, E> extends ChunkSource<A, E> {
   /** Forgets the timer. Idempotent. */
   readonly end: () => void
 }

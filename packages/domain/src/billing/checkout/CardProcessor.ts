@@ -44,10 +44,10 @@ export class PurchaseDeclined extends Data.TaggedError("PurchaseDeclined")<{
 /** The customer was deleted at the card processor or belongs to another account. */
 export class CardCustomerMissing extends Data.TaggedError("CardCustomerMissing")<{ readonly customerId: CustomerId }> {}
 
-export type CardProcessorError = CardProcessorNotConfigured | CardProcessorUnavailable
+type CardProcessorError = CardProcessorNotConfigured | CardProcessorUnavailable
 
 /** Writes with the same key have one effect within a day. */
-export interface IdempotentWrite {
+interface IdempotentWrite {
   readonly idempotencyKey: string
 }
 

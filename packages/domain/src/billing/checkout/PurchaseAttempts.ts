@@ -37,7 +37,7 @@ export interface NewPurchaseAttempt {
   readonly repeatWindow: Duration.Duration
 }
 
-export interface OpenCharge extends SavedCharge {
+interface OpenCharge extends SavedCharge {
   readonly id: PurchaseAttemptId
   readonly userId: UserId
   /** Time of the last request. */

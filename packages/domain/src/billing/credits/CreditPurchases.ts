@@ -4,7 +4,7 @@ import type { Reversal } from "../Reversal.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 /** `grant`: credits without payment. `subscription`: a paid month without credits, kept for the history. */
-export type CreditBookingKind = "purchase" | "grant" | "subscription"
+type CreditBookingKind = "purchase" | "grant" | "subscription"
 
 export interface CreditBooking {
   readonly userId: UserId

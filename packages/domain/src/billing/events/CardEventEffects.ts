@@ -20,7 +20,7 @@ import type { UserId } from "../../shared/UserId.ts"
 import { ApplyCardEventJob } from "./CardEventJobs.ts"
 
 /** Longer than the processor redelivers, with time for a customer to register. */
-export const cardEventLifetime = Duration.days(90)
+const cardEventLifetime = Duration.days(90)
 
 /** Jobs of events run within seconds; after this time a job counts as lost. */
 const overdueAfter = Duration.minutes(15)

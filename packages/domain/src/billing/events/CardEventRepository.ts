@@ -13,7 +13,7 @@ export const CardEventStatus = Schema.Literal("received", "applied", "unclear", 
 export type CardEventStatus = typeof CardEventStatus.Type
 
 /** Customer that an unmatched event waits for. */
-export interface AwaitedPayer {
+interface AwaitedPayer {
   readonly payer: string
   readonly email: Option.Option<Email>
 }

@@ -1,7 +1,7 @@
 import { Data, Duration, Either, Encoding, Redacted } from "effect"
 import type { Digests } from "../../secrets/Digests.ts"
 
-export type SignatureFault = "missing" | "malformed" | "wrong" | "too old" | "from the future"
+type SignatureFault = "missing" | "malformed" | "wrong" | "too old" | "from the future"
 
 /** The sender is not authenticated as the card processor. */
 export class SignatureInvalid extends Data.TaggedError("SignatureInvalid")<{ readonly fault: SignatureFault }> {}
@@ -16,7 +16,7 @@ interface SignatureHeader {
 }
 
 /** Parses `t=1492774577,v1=5257a8…,v1=…,v0=…`; members other than `t` and `v1` are ignored. */
-export const parseSignatureHeader = (header: string): Either.Either<SignatureHeader, SignatureInvalid> => {
+const parseSignatureHeader = (header: string): Either.Either<SignatureHeader, SignatureInvalid> => {
   const members = header.split(",").map((member) => member.trim())
   const valuesOf = (name: string) =>
     members.flatMap((member) => (member.startsWith(`${name}=`) ? [member.slice(name.length + 1)] : []))

@@ -20,7 +20,7 @@ export interface EventPrice {
   readonly currency: Option.Option<string>
 }
 
-export interface PurchaseEvidence {
+interface PurchaseEvidence {
   /** Metadata of Berth's checkouts: `kind`, `plan`, `credits`. */
   readonly metadata: Readonly<Record<string, string>>
   readonly prices: ReadonlyArray<EventPrice>

@@ -3,7 +3,7 @@ import type { Credits, Currency, Units } from "../../shared/Money.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-export type BillingHistoryKind = "usage" | "purchase" | "grant" | "refund" | "subscription"
+type BillingHistoryKind = "usage" | "purchase" | "grant" | "refund" | "subscription"
 
 export interface BillingHistoryEntry {
   readonly id: string
@@ -19,7 +19,7 @@ export interface BillingHistoryEntry {
   readonly createdAt: DateTime.Utc
 }
 
-export interface BillingHistoryPage {
+interface BillingHistoryPage {
   /** Newest first. */
   readonly entries: ReadonlyArray<BillingHistoryEntry>
   /** Count of all matches. */
@@ -27,7 +27,7 @@ export interface BillingHistoryPage {
 }
 
 /** Settled units of a period by day, agent and model. */
-export interface UsageSums {
+interface UsageSums {
   /** UTC days with usage, oldest first. */
   readonly days: ReadonlyArray<{ readonly day: string; readonly units: Units }>
   /** Most units first; null for calls without an agent and for deleted agents. */

@@ -1,7 +1,7 @@
 import { Units } from "../../shared/Money.ts"
 import type { PlanId } from "../../shared/PlanId.ts"
 
-export interface PlanEntitlements {
+interface PlanEntitlements {
   /** Maximum agents at a time, without failed ones. */
   readonly agents: number
   /** Units per UTC day. */

@@ -33,13 +33,13 @@ const awaitsConfirmation = (
 ) => plan === "free" && confirmedEmailRequired && emailVerifiedAt === null
 
 /** Returns the units that the payer can spend per UTC day. */
-export const findDailyUnits = (payer: UnitPayer, policy: Context.Tag.Service<UnitPolicy>): Units =>
+const findDailyUnits = (payer: UnitPayer, policy: Context.Tag.Service<UnitPolicy>): Units =>
   awaitsConfirmation(payer, policy) ? noUnits : findEntitlements(payer.plan).dailyUnits
 
 /**
  * Time by which reservations outlive the last renewal of their process: those of a killed process end within a minute.
  */
-export const reservationLease = Duration.seconds(45)
+const reservationLease = Duration.seconds(45)
 const renewalInterval = Duration.seconds(15)
 
 /** Concurrent reservations of a user per process. One at a time would cost a user with many calls a fourth of their rate. */
@@ -154,7 +154,7 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       user: User,
       units: Units,
       cause: string,
-      agentId: AgentId | null = null
+      agentId: AgentId | null
     ) {
       const request = describeReservation(user, units, agentId)
       if (Option.isNone(request)) return Option.none<ReservationId>()

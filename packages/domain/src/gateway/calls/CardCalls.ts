@@ -18,7 +18,7 @@ import type { CallResult, OpenedGatewayCall } from "./OpenedGatewayCall.ts"
 import { TurnSettings } from "../../interaction/turns/TurnPricing.ts"
 import { computePrice, computeTaskPrice, convertPriceToUnits } from "./PluginPrices.ts"
 
-export interface CardCall {
+interface CardCall {
   readonly user: User
   readonly input: PluginInput
   readonly quote: CallQuote

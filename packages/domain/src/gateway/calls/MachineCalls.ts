@@ -16,7 +16,7 @@ import { collectResult, mapEnd, type PluginError, type PluginResult } from "../p
 import { convertPriceToUnits } from "./PluginPrices.ts"
 import type { CallResult, OpenedGatewayCall } from "./OpenedGatewayCall.ts"
 
-export interface MachineCall {
+interface MachineCall {
   readonly caller: Option.Option<User>
   readonly input: PluginInput
   readonly credentials: ReadonlyArray<string>

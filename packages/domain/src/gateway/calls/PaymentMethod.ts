@@ -6,7 +6,7 @@ import type { User } from "../../shared/User.ts"
 /** By card (units and credits of the caller's account), or by a machine payment for one call. */
 export type PaymentMethod = "card" | "mpp"
 
-export class PaymentMethodUnknown extends Data.TaggedError("PaymentMethodUnknown")<object> {
+class PaymentMethodUnknown extends Data.TaggedError("PaymentMethodUnknown")<object> {
   override get message() {
     return `must be one of ${Object.keys(names).join(", ")}`
   }
@@ -23,7 +23,7 @@ const byName = new Map(Object.entries(names).map(([name, method]) => [name.toLow
 // RFC 9110: schemes are case-insensitive.
 const paymentScheme = /^\s*payment(?:\s|$)/i
 
-export interface ChosenPayment {
+interface ChosenPayment {
   readonly method: PaymentMethod
   /** Whether the caller named the method; otherwise every method is offered. */
   readonly isNamed: boolean

@@ -1,5 +1,5 @@
 /** A value that JSON can represent, which excludes non-finite numbers. */
-export type JsonValue =
+type JsonValue =
   string | number | boolean | null | ReadonlyArray<JsonValue> | { readonly [key: string]: JsonValue }
 
 /**

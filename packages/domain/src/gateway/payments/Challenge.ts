@@ -26,7 +26,7 @@ export const ChallengeId = Schema.String.pipe(Schema.brand("ChallengeId"))
 export type ChallengeId = typeof ChallengeId.Type
 
 /** Parts covered by the HMAC, named as in the "Payment" HTTP authentication draft. */
-export interface ChallengeParts {
+interface ChallengeParts {
   readonly realm: string
   readonly method: string
   readonly intent: string
@@ -64,7 +64,7 @@ export interface ChallengeSeed {
 }
 
 /** Parts of an id after the HMAC. They include the price, since prices may change before the payment arrives. */
-export interface ParsedChallengeId extends ChallengeSeed {
+interface ParsedChallengeId extends ChallengeSeed {
   readonly amount: bigint
 }
 

@@ -13,7 +13,7 @@ export type PaymentProof = Data.TaggedEnum<{
 export const PaymentProof = Data.taggedEnum<PaymentProof>()
 
 /** A challenge as returned by a client; unverified. */
-export const EchoedChallenge = Schema.Struct({
+const EchoedChallenge = Schema.Struct({
   id: Schema.String,
   realm: Schema.String,
   method: Schema.String,
@@ -24,7 +24,7 @@ export const EchoedChallenge = Schema.Struct({
   opaque: Schema.optional(Schema.String),
   header: Schema.optional(Schema.String)
 })
-export type EchoedChallenge = typeof EchoedChallenge.Type
+type EchoedChallenge = typeof EchoedChallenge.Type
 
 /** Credential of the "Payment" HTTP authentication draft. */
 const DraftCredential = Schema.Struct({ challenge: EchoedChallenge, payload: Schema.Unknown })

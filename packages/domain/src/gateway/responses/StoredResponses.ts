@@ -17,7 +17,7 @@ export interface StoredOutput {
   readonly output: Items
 }
 
-export interface StoredModelResponse extends StoredOutput {
+interface StoredModelResponse extends StoredOutput {
   /** The response that this one continues. */
   readonly previousId: string | null
   readonly input: Items

@@ -14,7 +14,7 @@ export interface SpeechModel {
   readonly name: string
 }
 
-export const sandboxSpeechModel: SpeechModel = { provider: "sandbox", name: "speech" }
+const sandboxSpeechModel: SpeechModel = { provider: "sandbox", name: "speech" }
 
 export const formatSpeechModelId = ({ name, provider }: SpeechModel): string => `${provider}/${name}`
 
@@ -47,13 +47,13 @@ export const resolveSpeechModel = (
   )
 }
 
-export interface SpeechRoute {
+interface SpeechRoute {
   readonly model: SpeechModel
   /** Whether the caller's own key is used. */
   readonly own: boolean
 }
 
-export interface SpeechAvailability {
+interface SpeechAvailability {
   /** Providers with own keys of the caller, and providers configured by the platform. */
   readonly own: ReadonlySet<ProviderName>
   readonly configured: ReadonlySet<SpeechProviderName>

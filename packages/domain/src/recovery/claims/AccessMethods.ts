@@ -1,7 +1,7 @@
 import { Context, type DateTime, Effect } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
 
-export interface AccessMethod {
+interface AccessMethod {
   readonly name: string
   /** Revokes credentials added at `since` or later. Joins the running transaction. */
   readonly revoke: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>

@@ -6,7 +6,7 @@ import { ClaimNoticeRepository } from "./ClaimNoticeRepository.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 /** The unverified address replaced a verified one within the last seven days. */
-export class EmailChangePending extends Data.TaggedError("EmailChangePending")<object> {}
+class EmailChangePending extends Data.TaggedError("EmailChangePending")<object> {}
 
 /** Accounts with an unverified address, claimed by the address's owner (pre-hijack defense). */
 export class AccountClaims extends Effect.Service<AccountClaims>()("@berth/AccountClaims", {

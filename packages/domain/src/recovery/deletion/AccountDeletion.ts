@@ -16,7 +16,7 @@ export class AccountDeletionUnconfirmed extends Data.TaggedError("AccountDeletio
 export class DeletionPasswordIncorrect extends Data.TaggedError("DeletionPasswordIncorrect")<object> {}
 
 /** A password takes precedence; without one, `isConfirmed` is valid within ten minutes after a sign-in. */
-export interface DeletionConfirmation {
+interface DeletionConfirmation {
   readonly password: Option.Option<Redacted.Redacted>
   readonly isConfirmed: boolean
 }

@@ -6,7 +6,7 @@ import type { ScheduleId } from "../Schedule.ts"
 import type { AgentRun, AgentRunId, AgentRunState, SkillInput } from "./AgentRun.ts"
 
 /** A prompt, or a skill with its input. */
-export interface RunWork {
+interface RunWork {
   readonly prompt: string | null
   readonly skillId: string | null
   readonly input: SkillInput | null

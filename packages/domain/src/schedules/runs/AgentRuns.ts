@@ -7,7 +7,7 @@ import type { AgentRunId } from "./AgentRun.ts"
 import { AgentRunRepository, type RunEnd, type StartedRun } from "./AgentRunRepository.ts"
 
 /** The agent has too many messages in progress; the job repeats the run. */
-export class AgentBusy extends Data.TaggedError("AgentBusy")<object> {
+class AgentBusy extends Data.TaggedError("AgentBusy")<object> {
   override get message() {
     return "The agent has too many messages in progress."
   }

@@ -21,7 +21,7 @@ export class OAuthStateInvalid extends Data.TaggedError("OAuthStateInvalid")<obj
 /** The user denied access at the provider. */
 export class OAuthAccessDenied extends Data.TaggedError("OAuthAccessDenied")<object> {}
 
-export interface OAuthCallback {
+interface OAuthCallback {
   readonly provider: OAuthProviderName
   /** Query of the callback. */
   readonly query: Redacted.Redacted<URLSearchParams>

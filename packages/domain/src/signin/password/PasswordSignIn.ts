@@ -6,7 +6,7 @@ import { Transaction } from "../../persistence/Transaction.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { takeSuccess } from "../SignInLimit.ts"
 
-export interface PasswordSignInRequest {
+interface PasswordSignInRequest {
   readonly email: string
   readonly password: Redacted.Redacted
   /** Limit key of the client's address. */

@@ -23,7 +23,7 @@ export class TokenBalanceInsufficient extends Data.TaggedError("TokenBalanceInsu
   readonly minBalance: bigint
 }> {}
 
-export interface SocialSignInRequest {
+interface SocialSignInRequest {
   readonly token: Redacted.Redacted
   /** Not validated; a malformed address is ignored. */
   readonly address: Option.Option<string>

@@ -8,7 +8,7 @@ import { takeSuccess } from "../SignInLimit.ts"
 import { type WalletProofRequest, WalletProofs } from "./WalletProofs.ts"
 import { Wallets } from "./Wallets.ts"
 
-export interface WalletLinkRequest extends WalletProofRequest {
+interface WalletLinkRequest extends WalletProofRequest {
   /** Limit key of the client's address. */
   readonly from: string
 }

@@ -19,7 +19,7 @@ export interface WalletProofRequest {
 }
 
 /** Valid only after `consume`, which succeeds at most once. */
-export interface WalletProof {
+interface WalletProof {
   readonly address: WalletAddress
   readonly nonceHashes: ReadonlyArray<string>
 }

@@ -9,7 +9,7 @@ import { takeSuccess } from "../SignInLimit.ts"
 /** The same error for every cause, since details would help an attacker. */
 export class WalletSignInRejected extends Data.TaggedError("WalletSignInRejected")<object> {}
 
-export interface WalletSignInRequest extends WalletProofRequest {
+interface WalletSignInRequest extends WalletProofRequest {
   /** Limit key of the client's address. */
   readonly from: string
   /** Current session of the client; a sign-in replaces it. */

@@ -12,7 +12,7 @@ export interface Tool<in Who> {
   readonly run: (argumentsText: string, who: Who) => Effect.Effect<string, ToolFailed>
 }
 
-export interface ToolOptions<A, I, Who> {
+interface ToolOptions<A, I, Who> {
   /** Letters, digits and underscores, as named by `allowed-tools`. */
   readonly name: string
   readonly description: string

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 
 /** The subset of JSON Schema for arguments of uploaded tools. */
-export type ArgumentSchema =
+type ArgumentSchema =
   | {
       readonly type: "string"
       readonly description?: string
@@ -43,7 +43,7 @@ export const ObjectArgumentSchema: Schema.Schema<ObjectArgumentSchema> = Schema.
   arbitrary: () => (fc) => fc.constant({ type: "object", properties: {} })
 })
 
-export const ArgumentSchema: Schema.Schema<ArgumentSchema> = Schema.Union(
+const ArgumentSchema: Schema.Schema<ArgumentSchema> = Schema.Union(
   Schema.Struct({
     type: Schema.Literal("string"),
     description,

@@ -32,9 +32,9 @@ export interface ToolRounds<Who, End, E, Report = never> {
 }
 
 /** Maximum model calls with tools; the next call must produce the answer. */
-export const maximumToolRounds = 8
+const maximumToolRounds = 8
 /** Maximum tools to run per model call, and their concurrency. */
-export const maximumToolCalls = 16
+const maximumToolCalls = 16
 const toolConcurrency = 8
 /** Maximum tool calls to read per model call. */
 const maximumReadCalls = 32
