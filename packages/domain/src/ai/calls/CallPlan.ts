@@ -34,13 +34,7 @@ const ownCalls = ({ configured, first, maxCalls }: CallPlanInput): ReadonlyArray
     .slice(0, maxCalls)
     .map((provider) => ({ model: first, provider }))
 
-/**
- * Lists the calls in order: the model at each of its providers, then the best fitting others, first at new providers,
- * then of new vendors. If all belong to one vendor, which may have retired the model, other models of that vendor
- * follow.
- */
-export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
-  const own = ownCalls(input)
+const planFallbacks = (input: CallPlanInput, own: ReadonlyArray<PlannedCall>): ReadonlyArray<PlannedCall> => {
   const plan = [...own]
   const ranked = rankModels(input.models, input.taskType)
   const others = input.withTools === true ? preferToolModels(ranked) : ranked
@@ -63,14 +57,18 @@ export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
   if (![...input.configured].every(isCalled)) add((_, provider) => !isCalled(provider))
   add((model) => plan.every((call) => parseModelVendor(call.model.id) !== parseModelVendor(model.id)))
   if (plan.length === own.length) add((model) => plan.every((call) => call.model.id !== model.id))
-  return plan.slice(0, input.maxCalls)
+  return plan.slice(own.length, input.maxCalls)
 }
 
-/** The same plan, computed lazily: nearly all answers come from the first call. */
-export const planCallsLazily = (input: CallPlanInput): Iterable<PlannedCall> => ({
+/**
+ * Lists the calls in order: the model at each of its providers, then the best fitting others, first at new providers,
+ * then of new vendors. If all belong to one vendor, which may have retired the model, other models of that vendor
+ * follow. Lazy: nearly all answers come from the first call.
+ */
+export const planCalls = (input: CallPlanInput): Iterable<PlannedCall> => ({
   *[Symbol.iterator]() {
     const own = ownCalls(input)
     yield* own
-    yield* planCalls(input).slice(own.length)
+    yield* planFallbacks(input, own)
   }
 })

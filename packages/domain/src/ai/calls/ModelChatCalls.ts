@@ -17,7 +17,7 @@ import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
 import { AiSettings } from "./AiSettings.ts"
 import { meterAnswer, recordAbandonedCall } from "./AnswerMeter.ts"
 import { callUntilAnswered } from "./CallFallback.ts"
-import { planCallsLazily, type PlannedCall } from "./CallPlan.ts"
+import { planCalls, type PlannedCall } from "./CallPlan.ts"
 import type { Restore } from "./CallRetry.ts"
 import type { ChatCompletion, ChatOpening, ChatRequest } from "./ChatRequest.ts"
 import { makeCircuitBreakers } from "./CircuitBreakers.ts"
@@ -125,7 +125,7 @@ export const makeModelChat = ({
     const listCalls = (reachable: ReachableModels, request: ChatRequest, first: Model) => {
       const isOwn = reachable.own.size > 0 && findModelRoutes(first, reachable.own).length > 0
       if (!isOwn && request.ownKeysOnly === true) return { isOwn, calls: [] }
-      const calls = planCallsLazily({
+      const calls = planCalls({
         models: isOwn ? reachable.models : limitFallbacks(reachable.listed, request),
         configured: isOwn ? reachable.own : configuredNames,
         first,

@@ -63,7 +63,7 @@ export interface ModelResolution {
 export const resolveModel = (
   models: ReadonlyArray<Model>,
   asked: string,
-  substitutes: ReadonlyArray<Model>
+  substitutes: ReadonlyArray<Model> = models
 ): Either.Either<ModelResolution, ModelsUnavailable> => {
   const named = findServed(models, asked)
   return Option.isSome(named)
