@@ -35,7 +35,6 @@ const post = (as: OwnerWithAgent, to: string, json: unknown) =>
 const send = (from: OwnerWithAgent, to: OwnerWithAgent, changes: Readonly<Record<string, unknown>> = {}) =>
   post(from, to.agent.id, envelope(from, to, changes))
 
-/** Sends a message and awaits its reply while a worker delivers. */
 const converse = (from: OwnerWithAgent, to: OwnerWithAgent, changes: Readonly<Record<string, unknown>>) =>
   Effect.gen(function* () {
     const sending = yield* Effect.fork(send(from, to, changes))
@@ -157,7 +156,6 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       const [entry] = yield* A2aWorker.takeMessages
       if (entry === undefined) return assert.fail("no job")
       const run = a2aMessageHandler.handle({ ...entry, attempt: 5, isLastAttempt: true })
-      /** A worker with the message in progress until the scope closes. */
       const begin = Effect.gen(function* () {
         const worker = yield* Layer.build(BackgroundJobs.layer({ handOver: "1 milli" }))
         for (let runs = 0; runs < 2; runs++)

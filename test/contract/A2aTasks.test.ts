@@ -31,7 +31,6 @@ type Binding = (typeof bindings)[number]
 
 const cardPath = ({ agent }: OwnerWithAgent) => `/agents/${agent.id}/.well-known/agent-card.json`
 
-/** The official client of an agent, with the API key of a caller. */
 const connect = (binding: Binding, to: OwnerWithAgent, as: OwnerWithAgent = to) =>
   Effect.gen(function* () {
     const { webUrl } = yield* App.TestApp
@@ -88,7 +87,6 @@ const send = (client: Client, request: SendMessageRequest): Effect.Effect<Task> 
   })
 const get = (client: Client, id: string) => Effect.promise(() => client.getTask({ tenant: "", id }))
 
-/** The protocol's error name of a call. */
 const failure = (call: () => Promise<unknown>) =>
   Effect.map(Effect.flip(Effect.tryPromise({ try: call, catch: (error) => error })), (error) =>
     error instanceof Error ? error.name : String(error)
@@ -99,7 +97,6 @@ const textOf = ({ artifacts }: Pick<Task, "artifacts">) =>
     .flatMap(({ parts }) => parts.map(({ content }) => (content?.$case === "text" ? content.value : "")))
     .join("")
 
-/** The text that a client assembles from a stream. */
 const readText = (events: ReadonlyArray<StreamResponse>) =>
   events.reduce((text, { payload }) => {
     if (payload?.$case !== "artifactUpdate" || payload.value.artifact === undefined) return text
@@ -188,7 +185,6 @@ const toReceiver = (post: WebhookReceiver["Type"]["post"]) => Layer.succeed(Webh
 const dispatchTo = (post: WebhookReceiver["Type"]["post"]) =>
   Effect.provide(PushDispatch, Layer.provide(PushDispatch.Default, toReceiver(post)))
 
-/** Attempts all due notifications. */
 const deliverPushes = (post: WebhookReceiver["Type"]["post"]) =>
   Effect.flatMap(dispatchTo(post), ({ attempt, claim }) => Effect.flatMap(claim(100), Effect.forEach(attempt)))
 

@@ -20,7 +20,6 @@ const nextPassword = "another horse battery"
 
 const post = (path: string, json: unknown, cookie = "") => App.web({ method: "POST", path, json, headers: { cookie } })
 
-/** A signed-in user with a password and an unverified address. */
 const unverifiedUser = Effect.gen(function* () {
   const email = `${yield* uniqueName("notice")}@example.com`
   const { body } = yield* post("/api/register", { email, password })
@@ -28,7 +27,6 @@ const unverifiedUser = Effect.gen(function* () {
   return { ...(yield* App.openSession(user)), email }
 })
 
-/** The same with a verified address. */
 const verifiedUser = Effect.tap(unverifiedUser, ({ user }) =>
   Effect.flatMap(UserRepository, ({ markEmailVerified }) => markEmailVerified(user.id))
 )
@@ -49,7 +47,6 @@ const signInByProvider = (email: string) =>
     { subject: email }
   )
 
-/** The notices mailed to an address, oldest first. */
 const noticesTo = (email: string) =>
   Effect.map(readMailsTo(email), (mails) =>
     mails.filter(({ subject }) => subject === "A new way to sign in to your account").map(({ text }) => text)

@@ -16,7 +16,6 @@ import { RemoveAccountJob } from "@berth/domain/recovery/deletion/AccountDeletio
 const password = "correct horse battery"
 const path = "/api/settings"
 
-/** A signed-in user with a password. */
 const member = Effect.gen(function* () {
   const json = { email: `${yield* uniqueName("member")}@example.com`, password }
   const { body } = yield* App.web({ method: "POST", path: "/api/register", json })
@@ -36,7 +35,6 @@ const remove = (cookie: string, json?: unknown) =>
 const statusOf = (cookie: string) =>
   Effect.map(App.web({ method: "GET", path, headers: { cookie } }), ({ status }) => status)
 
-/** Backdates the user's sign-ins by an interval. */
 const signedInBefore = (id: string, interval: string) =>
   sql`
       update sessions set created_at = created_at - ${interval}::interval,
@@ -46,7 +44,6 @@ const signedInBefore = (id: string, interval: string) =>
 const jobsFor = (id: string) =>
   sql`select queue, name from outbox where name = ${RemoveAccountJob.name} and payload ->> 'userId' = ${id}`
 
-/** Waits until this number of statements wait for a lock. */
 const untilLocked = (number: number) =>
   eventually(
     Effect.zipRight(
@@ -268,7 +265,6 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
             (call) =>
               Effect.gen(function* () {
                 const statuses: Array<readonly [string, number]> = []
-                // Until the account is deleted.
                 while (statuses.at(-1)?.[1] !== 401) {
                   const answer = yield* App.web({ method: "GET", path, ...call, as: owner })
                   statuses.push([`${call.method} ${call.path} ${answer.text}`, answer.status])

@@ -6,7 +6,6 @@ import { UserId } from "@berth/domain/shared/UserId"
 import { Effect, Option } from "effect"
 import * as App from "../support/TestApp.ts"
 
-/** A session of the administrator of the application. */
 export const signInAdministrator = Effect.gen(function* () {
   const users = yield* UserRepository
   const email = Email.make(App.testAdminEmail)
@@ -23,7 +22,6 @@ export const asAdministrator = (call: App.AppCall) =>
     return yield* App.web({ ...call, as: yield* signInAdministrator })
   })
 
-/** The audit entries of a user, newest first. */
 export const auditOf = (userId: UserId) =>
   Effect.flatMap(AuditLog, ({ list }) =>
     Effect.map(list({ userId: Option.some(userId), actor: Option.none(), limit: 50, offset: 0 }), ({ entries }) =>

@@ -14,7 +14,6 @@ layer(App.layer(), { excludeTestServices: true })("AgentConfiguration", (it) => 
   const read = (owner: OwnerWithAgent) =>
     App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/config`, as: owner })
 
-  /** Processes the outbox of an owner; returns the number of entries. */
   const workOff = (owner: OwnerWithAgent) =>
     Effect.gen(function* () {
       const done = yield* Ref.make(0)

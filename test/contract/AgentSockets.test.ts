@@ -54,7 +54,6 @@ const ofType = (type: string) => (frame: SocketFrame) => frame["type"] === type
 const accepted = (id: string) => (frame: SocketFrame) => frame["type"] === "accepted" && frame["id"] === id
 const of = (messageId: unknown) => (frame: SocketFrame) => String(frame["id"]).startsWith(`${String(messageId)}:`)
 
-/** Sends a message and waits for the end of the answer; returns its frames. */
 const chat = (client: SocketClient, message: string, more: object = {}) =>
   Effect.gen(function* () {
     const id = `mine-${client.frames.length}`

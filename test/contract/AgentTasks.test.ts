@@ -45,7 +45,6 @@ const run = (task: Omit<AgentTask, "messages"> & { readonly messages?: ReadonlyA
   Effect.flatMap(AgentTasks, (tasks) =>
     Effect.map(Stream.runCollect(tasks.run({ messages: [user("hello")], ...task })), Chunk.toReadonlyArray)
   )
-/** Runs a task of an owner. */
 const by = (owner: App.SignedIn, task: Omit<Partial<AgentTask>, "caller"> = {}) =>
   run({ caller: Option.some(owner.user), ...task })
 
@@ -61,7 +60,6 @@ const says = (...texts: ReadonlyArray<string>): Stream.Stream<TurnEvent> =>
     { type: "done", reply: texts.join(""), model: "m", provider: "p" }
   ])
 
-/** Runs an effect while instances behave as given. */
 const during = <A, E, R>(
   chat: (owner: string, turn: Turn) => Stream.Stream<TurnEvent, BackendUnavailable | InstanceUnavailable | TurnFailed>,
   effect: Effect.Effect<A, E, R>

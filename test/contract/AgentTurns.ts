@@ -28,7 +28,6 @@ export const callInTurn = (owner: OwnerWithAgent, messageId: string, call: Reado
     return typeof answer === "string" ? answer : typeof message === "string" ? message : text
   })
 
-/** A function from a turn to the agent's reply. */
 export type AgentScript<R> = (turn: Turn, traceId: string) => Effect.Effect<string, never, R>
 
 /** Runs an effect while agents answer by their scripts; those without one echo. */
@@ -57,10 +56,8 @@ export const withScripts =
       )
     })
 
-/** An owner with an agent that may send. */
 export const createSender = Effect.tap(createOwnerWithAgent(), enableSending)
 
-/** Another agent of the owner that may send. */
 export const addAgent = (owner: OwnerWithAgent, name: string) =>
   Effect.map(insertAgent(owner.user.id, { name }), (agent) => ({ ...owner, agent })).pipe(Effect.tap(enableSending))
 

@@ -103,7 +103,6 @@ type OwnerWithWallet = Effect.Effect.Success<typeof ownerWithWallet>
 const signWith = (key: { readonly signMessage: (input: { message: string }) => Promise<Hex> }, message: string) =>
   Effect.promise(() => key.signMessage({ message }))
 
-/** Registers a new authenticator for the owner's agent. */
 const registerAuthenticator = (owner: OwnerWithAgent, changes: ResponseChanges = {}) =>
   Effect.gen(function* () {
     const { appUrl } = yield* App.TestApp
@@ -310,7 +309,6 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
     })
   )
 
-  /** Claims the name for the key's wallet by a signed challenge. */
   const claimName = (owner: OwnerWithAgent, key = makePrivateKey()) =>
     Effect.gen(function* () {
       const signature = yield* signWith(key, yield* openChallenge(owner, "ens"))
@@ -544,7 +542,6 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
     )
   )
 
-  /** Verifies the owner's agent by an attestation of a linked wallet. */
   const verifyByAttestation = (owner: OwnerWithWallet, changes: AttestationChanges = {}) =>
     Effect.gen(function* () {
       const uid = yield* (yield* Chains).base.attest(owner.wallet.address, changes)
@@ -656,7 +653,6 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
     }).pipe(Effect.provide(checks))
   )
 
-  /** A check with the given result of reading attestations. */
   const checkWith = (id: VerificationId, find: AttestationRegistry["Type"]["find"]) =>
     Effect.flatMap(VerificationChecks, ({ check }) => check(id)).pipe(
       Effect.provide(Layer.provide(checks, Layer.mock(AttestationRegistry, { find })))

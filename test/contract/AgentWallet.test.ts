@@ -27,7 +27,6 @@ const Payments = Schema.Struct({
 const listPayments = (owner: OwnerWithAgent) =>
   Effect.flatMap(readPayments(owner), ({ body }) => Schema.decodeUnknown(Payments)(body))
 
-/** An owner whose wallet has 50 USDC. */
 const createPayer = (given: unknown = limits) =>
   Effect.gen(function* () {
     const owner = yield* createOwnerWithAgent()

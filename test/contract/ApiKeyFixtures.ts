@@ -12,7 +12,6 @@ export interface CreatedKey {
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** Creates an API key by the session of its owner. */
 export const createApiKey = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
   Effect.gen(function* () {
     const created = yield* App.web({ method: "POST", path: "/api/keys", as, json: { name: "test", scopes } })

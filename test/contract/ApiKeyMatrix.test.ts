@@ -97,7 +97,6 @@ const scheduleOf = (owner: OwnerWithAgent) =>
     return decodeSchedule(body).schedule.id
   })
 
-/** A run of the skill `calculator`, which is enabled. */
 const runOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
     const path = `/api/agents/${owner.agent.id}`
@@ -107,7 +106,6 @@ const runOf = (owner: OwnerWithAgent) =>
     return decodeRun(body).id
   })
 
-/** A skill that the owner has uploaded. */
 const uploadedSkillOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
     const json = { files: [{ path: "SKILL.md", content: "---\nname: uploaded\ndescription: Counts.\n---\n" }] }
@@ -115,7 +113,6 @@ const uploadedSkillOf = (owner: OwnerWithAgent) =>
     return "uploaded"
   })
 
-/** A text file that the owner has uploaded. */
 const attachmentOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
     const path = `/api/agents/${owner.agent.id}/attachments?name=a.txt`
@@ -124,14 +121,12 @@ const attachmentOf = (owner: OwnerWithAgent) =>
       .attachment.id
   })
 
-/** A response that is stored for the owner. */
 const responseOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
     const json = { model: "openai/gpt-4", input: "hello" }
     return String((yield* App.web({ method: "POST", path: "/v1/responses", as: owner, json })).body["id"])
   })
 
-/** The path of a route with the owner's ids. */
 const pathFor = ({ method, path }: CheckedRoute, owner: OwnerWithAgent) =>
   Effect.gen(function* () {
     const isUpload = method === "DELETE" && path.endsWith("/skills/:skillId")

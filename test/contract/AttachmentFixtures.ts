@@ -6,7 +6,6 @@ import type { OwnerWithAgent } from "./OwnerFixtures.ts"
 import { sql } from "../support/Sql.ts"
 import { doneEvent } from "./TurnFixtures.ts"
 
-/** Every model accepts images. */
 export const withVision = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(ModelProvidersTest, ({ withBehavior }) =>
     withBehavior({
@@ -14,7 +13,6 @@ export const withVision = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     })(effect)
   )
 
-/** Runs an effect and returns the turns that the agent received. */
 export const receivedTurns = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const turns: Array<Turn> = []

@@ -22,7 +22,6 @@ import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 import * as s from "./ResponseShapes.ts"
 
 class Processor extends Context.Tag("@berth/test/Processor")<Processor, FakeStripe>() {}
-/** A second server over the same database. */
 class Second extends Context.Tag("@berth/test/Second")<Second, Context.Tag.Service<App.TestApp>>() {}
 
 const adapter = ({ secretKey, url }: FakeStripe) =>
@@ -63,7 +62,6 @@ const tokenAt = ({ web }: Context.Tag.Service<App.TestApp>, as: App.SignedIn) =>
 
 const tokenOf = (as: App.SignedIn) => Effect.flatMap(App.TestApp, (app) => tokenAt(app, as))
 
-/** A newcomer with an access token. */
 const buyer = Effect.gen(function* () {
   const signedIn = yield* App.signInNewUser()
   return { ...signedIn, token: yield* tokenOf(signedIn) }
@@ -92,7 +90,6 @@ const chargesOf = ({ books }: FakeStripe, userId: string) =>
 const sessionsOf = ({ books }: FakeStripe, userId: string) =>
   [...books.sessions.values()].flatMap(({ object }) => (object.client_reference_id === userId ? [object] : []))
 
-/** A buyer with a saved card, after one payment. */
 const buyerWithCard = Effect.gen(function* () {
   const fake = yield* Processor
   const one = yield* buyer
@@ -103,7 +100,6 @@ const buyerWithCard = Effect.gen(function* () {
   return { ...one, customerId }
 })
 
-/** Queries the charges without an outcome. */
 const settleOpen = (fake: FakeStripe) => {
   const cards = adapter(fake)
   const purchases = Layer.provide(
@@ -157,7 +153,6 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       yield* sql`update reservations set agent_id = null, model = null where user_id = ${owner.user.id} and cause like 'msg_%'`
       yield* sql.unsafe(migrations.find(({ file }) => file.endsWith("charged_models.ts"))?.sql ?? "")
       assert.deepStrictEqual((yield* read("")).body, usage)
-      // Charges keep their agent and model after the conversation is deleted.
       const path = `/api/agent/sessions/${owner.conversation}`
       assert.strictEqual((yield* App.web({ method: "DELETE", path, as: owner })).status, 204)
       const { body: afterwards } = yield* read("")

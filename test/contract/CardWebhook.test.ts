@@ -14,7 +14,6 @@ import { ApplyCardEventJob } from "@berth/domain/billing/events/CardEventJobs"
 
 const failed = () => makeCardEvent("invoice.payment_failed", { id: "in_1", subscription: "sub_1", customer: "cus_1" })
 
-/** The stored event and the number of its jobs. */
 const recordOf = (id: string) =>
   Effect.gen(function* () {
     const events = yield* sql`select type, status, payload from card_events where id = ${id}`

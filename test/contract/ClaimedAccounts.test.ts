@@ -71,7 +71,6 @@ const openSocial = (userId: UserId) =>
 const linkIdentity = (userId: UserId, identity: ExternalIdentity) =>
   Effect.flatMap(LinkedIdentities, ({ link }) => link(userId, identity)).pipe(Effect.provide(LinkedIdentities.Default))
 
-/** The session that a response sets, if any. */
 const cookiesIn = (answer: HttpCallResponse) =>
   [...parseSetCookies(answer)].flatMap(([name, value]) =>
     name.startsWith("berth_session") && value !== "" ? [`${name}=${value}`] : []
@@ -84,7 +83,6 @@ const owner = (email: string) =>
     { subject: email }
   )
 
-/** An account with an unverified address and every access method. */
 const accountByUnverifiedEmail = Effect.gen(function* () {
   const email = `${yield* uniqueName("victim")}@example.com`
   yield* post("/api/register", { email, password })
@@ -135,7 +133,6 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
       const kept = yield* Effect.flatten((yield* UserRepository).find(user.id))
       assert.isNotNull(kept.emailVerifiedAt)
 
-      // Other accounts keep their access methods.
       for (const cookie of bystander.cookies)
         assert.strictEqual((yield* findSessionUser(cookie))?.id, bystander.user.id)
       assert.strictEqual((yield* byPassword(bystander.email)).status, 200)
@@ -352,7 +349,6 @@ const contentsOf = ({ agent, user }: Effect.Effect.Success<typeof preparedAccoun
     }
   })
 
-/** Runs the jobs that reset contents. */
 const runContentResets = Effect.gen(function* () {
   const outbox = yield* Outbox
   const { reset } = yield* ClaimedContents

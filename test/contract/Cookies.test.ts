@@ -58,7 +58,6 @@ const signIns = [
 const statusOf = (cookie: string) =>
   Effect.map(App.web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
 
-/** Expected cookie names and attributes by APP_URL. */
 const sites: ReadonlyArray<{
   readonly appUrl: string
   readonly session: string

@@ -70,7 +70,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
     })
   )
 
-  it.effect("A deployment accepts API keys with the scope agents, and reports agents that stopped meanwhile", () =>
+  it.effect("A deployment accepts API keys with the scope agents, and reports agents that stop during the call", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       const json = { agentId: owner.agent.id }
@@ -82,7 +82,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
     })
   )
 
-  it.effect("A deployment of an agent that is deleted meanwhile is 404", () =>
+  it.effect("A deployment of an agent that is deleted during the call is 404", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       const { remove } = yield* AgentRepository

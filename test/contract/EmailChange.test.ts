@@ -20,7 +20,6 @@ const freshEmail = Effect.map(uniqueName("mail"), (local) => `${local}@example.c
 
 const register = (email: string) => App.web({ method: "POST", path: "/api/register", json: { email, password } })
 
-/** A user with a verified address. */
 const verifiedUser = Effect.gen(function* () {
   const email = yield* freshEmail
   const { body } = yield* register(email)

@@ -32,5 +32,4 @@ export const assertError = (answer: HttpCallResponse, expected: { readonly statu
   assert.notMatch(answer.text, innards)
 }
 
-/** The text of a response without its trace id. */
 export const withoutTraceId = ({ text }: HttpCallResponse) => text.replace(/"traceId":"[0-9a-f]{32}"/, '"traceId":"…"')

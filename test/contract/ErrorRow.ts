@@ -28,9 +28,7 @@ export class ErrorRowFixtures extends Context.Tag("@berth/test/ErrorRowFixtures"
     readonly spent: OwnerWithAgent
     /** Registered by email with `registeredPassword`. */
     readonly registered: SignedIn
-    /** A valid password reset token of `registered`. */
     readonly resetToken: string
-    /** The agent is stopped. */
     readonly idle: OwnerWithAgent
   }
 >() {}
@@ -79,7 +77,6 @@ export const errorRowFixturesLayer = Layer.effect(
 
 export type ErrorRowFixturesService = Context.Tag.Service<ErrorRowFixtures>
 
-/** Conditions of a call, for example a failing dependency. */
 export type CallCondition = <A, E, R>(
   effect: Effect.Effect<A, E, R>
 ) => Effect.Effect<A, E, R | AgentManagerTest | ModelProvidersTest | SpeechTest | FakeAgentTasks | SqlClient>
@@ -102,7 +99,6 @@ export interface ErrorRow {
   readonly fields?: ReadonlyArray<string>
 }
 
-/** The call of a row. */
 export const makeRowCall = (row: ErrorRow, scene: ErrorRowFixturesService): AppCall => {
   const [method = "", path = ""] = row.route.split(" ")
   return { method, path, ...row.call?.(scene) }

@@ -13,7 +13,6 @@ import * as App from "../support/TestApp.ts"
 export const helloRequest = { messages: [{ role: "user", content: "hello" }], max_tokens: 100 }
 export const machinePaymentHeaders = { "x-payment-method": "mpp" }
 
-/** A gateway call. Default: a short text. */
 export const gatewayCall = (call: Partial<App.AppCall> = {}) =>
   App.web({ method: "POST", path: gatewayPath, ...(call.body === undefined ? { json: helloRequest } : {}), ...call })
 
@@ -42,11 +41,9 @@ export const payChallenge = (terms: { readonly nonce: string; readonly recipient
 /** The same for a call that has not been made yet. */
 export const payForCall = (call: Partial<App.AppCall> = {}) => Effect.flatMap(requestChallenge(call), payChallenge)
 
-/** The user's settled and reserved units of today. */
 export const readUsedUnits = ({ user }: App.SignedIn) =>
   Effect.flatMap(UnitLedger, (charging) => Effect.map(charging.findUsage(user), ({ used }) => used))
 
-/** An answer with this number of tokens. */
 export const textAnswer = (text: string, totalTokens = 10): Stream.Stream<ModelEvent<ProviderEnding>> =>
   Stream.make(
     { type: "delta" as const, text },

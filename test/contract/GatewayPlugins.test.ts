@@ -28,7 +28,6 @@ const lastSpeechCall = Effect.flatMap(SpeechTest, ({ calls }) => Effect.map(call
 
 const openingFields = ["id", "model", "provider", "ownKey", "attempts", "overheadMs"]
 
-/** A multipart form as `curl -F` sends it. */
 const form = (parts: Readonly<Record<string, string | Blob>>) =>
   Effect.promise(async () => {
     const data = new FormData()

@@ -20,7 +20,6 @@ import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 const domain = "agents.localhost"
 const hostOf = ({ user }: App.SignedIn) => `${makeSubdomain(user.id)}.${domain}`
 
-/** A call to an instance's subdomain. */
 const at = (
   host: string,
   call: Omit<App.AppCall, "headers"> & { readonly headers?: Readonly<Record<string, string>> }
@@ -38,7 +37,6 @@ const html = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" }
 const cookiesOf = ({ headers }: HttpCallResponse) =>
   (headers["set-cookie"] ?? []).map((cookie) => cookie.split(";")[0] ?? "").filter((cookie) => !cookie.endsWith("="))
 
-/** The path and the host of a redirect. */
 const locationOf = ({ headers }: HttpCallResponse) => new URL(headers.location ?? "", "http://none.example")
 
 /** Follows the redirects of a browser with a session from the subdomain to the web API and back. */
@@ -65,7 +63,6 @@ const signInAtInstance = (owner: App.SignedIn) =>
     return { cookie: cookiesOf(yield* redeem(browser)).join("; ") }
   })
 
-/** The observable parts of a response. */
 const seen = (answer: HttpCallResponse) => {
   const { date: _date, "x-request-id": _id, ...headers } = answer.headers
   return JSON.stringify([answer.status, headers, withoutTraceId(answer)])

@@ -16,7 +16,6 @@ const secret = "Bearer sk-of-the-owner"
 const put = (owner: OwnerWithAgent, ...servers: ReadonlyArray<unknown>) =>
   App.web({ method: "PUT", path: `/api/agents/${owner.agent.id}/mcp-servers`, as: owner, json: { servers } })
 
-/** Calls the runtime route in a turn. */
 const callInTurn = (owner: OwnerWithAgent, call: unknown) =>
   inTaskTurn(owner, (messageId) => callWith(owner, messageId, call))
 

@@ -38,7 +38,6 @@ const say = (owner: OwnerWithAgent, message: string, sessionId: unknown = owner.
     return turn ?? assert.fail("no turn")
   })
 
-/** A request of the owner's runtime to the backend. */
 const callBackend = (owner: OwnerWithAgent, path: string, json: unknown) =>
   Effect.gen(function* () {
     const token = yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id)
@@ -195,7 +194,6 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
       assert.strictEqual((yield* say(owner, "nine")).summary, "They counted to five.")
       const { sessionId } = yield* newSession(owner)
       assert.strictEqual((yield* say(owner, "ten", sessionId)).summary, null)
-      // The record remains complete.
       const path = `/api/agent?action=session&sessionId=${owner.conversation}`
       const { text } = yield* (yield* App.TestApp).web({ method: "GET", path, as: owner })
       for (const message of ["one", "two", "nine"]) assert.include(text, `"${message}"`)
@@ -267,7 +265,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
       })
   )
 
-  it.effect("An agent's memory is hidden from a channel's turn whose conversation was deleted meanwhile", () =>
+  it.effect("An agent's memory is hidden from a channel's turn whose conversation is deleted during the turn", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const chat = yield* (yield* IdGenerator).next("chs")

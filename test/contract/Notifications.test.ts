@@ -8,7 +8,6 @@ const path = "/api/settings"
 
 const patch = (as: App.SignedIn, json: unknown) => App.web({ method: "PATCH", path, as, json })
 
-/** The stored preferences, by an empty change. */
 const stored = (as: App.SignedIn) => Effect.map(patch(as, {}), ({ body }) => body["notifications"])
 
 const members = ["email", "product", "security", "agentStatus"] as const

@@ -107,25 +107,27 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     ["oauthA", "ada", "ada@example.com", "Ada Lovelace"],
     ["oauthB", "solo", "solo@example.com", "Solo"]
   ] as const)
-    it.effect(`${provider}: creates an account with a verified email and no password, and finds it again`, () =>
-      Effect.gen(function* () {
-        const first = yield* signInWithProvider(provider, account)
-        assert.strictEqual(leadsTo(first), "302 /dashboard")
-        const cookie = yield* sessionCookieOf(first)
-        const who = yield* findSessionUser(cookie)
-        assert.deepInclude(who, { email, name })
-        const user = (yield* userOf(email)) ?? assert.fail("no account")
-        assert.isNotNull(user.emailVerifiedAt)
-        assert.isTrue(Option.isNone(yield* (yield* UserRepository).findPasswordHash(user.id)))
-        // The client has a new session after every sign-in.
-        const second = yield* signInWithProvider(provider, account, { cookie })
-        assert.deepStrictEqual(yield* findSessionUser(yield* sessionCookieOf(second)), who)
-        assert.isNull(yield* findSessionUser(cookie))
-        const users = yield* UserRepository
-        yield* users.setSuspendedAt(user.id, yield* DateTime.now)
-        assert.strictEqual(leadsTo(yield* signInWithProvider(provider, account)), failed("account_suspended"))
-        yield* users.setSuspendedAt(user.id, null)
-      })
+    it.effect(
+      `OAuth sign-in at ${provider} creates an account with a verified email and no password, and finds it again`,
+      () =>
+        Effect.gen(function* () {
+          const first = yield* signInWithProvider(provider, account)
+          assert.strictEqual(leadsTo(first), "302 /dashboard")
+          const cookie = yield* sessionCookieOf(first)
+          const who = yield* findSessionUser(cookie)
+          assert.deepInclude(who, { email, name })
+          const user = (yield* userOf(email)) ?? assert.fail("no account")
+          assert.isNotNull(user.emailVerifiedAt)
+          assert.isTrue(Option.isNone(yield* (yield* UserRepository).findPasswordHash(user.id)))
+          // The client has a new session after every sign-in.
+          const second = yield* signInWithProvider(provider, account, { cookie })
+          assert.deepStrictEqual(yield* findSessionUser(yield* sessionCookieOf(second)), who)
+          assert.isNull(yield* findSessionUser(cookie))
+          const users = yield* UserRepository
+          yield* users.setSuspendedAt(user.id, yield* DateTime.now)
+          assert.strictEqual(leadsTo(yield* signInWithProvider(provider, account)), failed("account_suspended"))
+          yield* users.setSuspendedAt(user.id, null)
+        })
     )
 
   it.effect("OAuth sign-in sends PKCE, state and nonce, and keeps them in an HttpOnly cookie", () =>
@@ -307,25 +309,27 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     ["oauthA", "many"],
     ["oauthB", "solo"]
   ] as const)
-    it.effect(`${provider}: a state replayed twenty times concurrently opens exactly one session`, () =>
-      Effect.gen(function* () {
-        const begun = yield* startSignIn(provider)
-        const back = yield* authorizeAtProvider(begun.location, account)
-        const sessions = Effect.map(sql`select count(*)::int as n from sessions`, ([row]) => Number(row?.["n"]))
-        const before = yield* sessions
-        const answers = yield* Effect.replicateEffect(followCallback(back, begun.cookie), 20, {
-          concurrency: "unbounded"
+    it.effect(
+      `OAuth sign-in at ${provider} opens one session for a state that is replayed twenty times concurrently`,
+      () =>
+        Effect.gen(function* () {
+          const begun = yield* startSignIn(provider)
+          const back = yield* authorizeAtProvider(begun.location, account)
+          const sessions = Effect.map(sql`select count(*)::int as n from sessions`, ([row]) => Number(row?.["n"]))
+          const before = yield* sessions
+          const answers = yield* Effect.replicateEffect(followCallback(back, begun.cookie), 20, {
+            concurrency: "unbounded"
+          })
+          assert.deepStrictEqual(
+            answers.map(leadsTo).toSorted(),
+            ["302 /dashboard", ...Array.from({ length: 19 }, () => failed("oauth_state"))].toSorted()
+          )
+          assert.strictEqual(leadsTo(yield* followCallback(back, begun.cookie)), failed("oauth_state"))
+          assert.strictEqual(yield* sessions, before + 1)
         })
-        assert.deepStrictEqual(
-          answers.map(leadsTo).toSorted(),
-          ["302 /dashboard", ...Array.from({ length: 19 }, () => failed("oauth_state"))].toSorted()
-        )
-        assert.strictEqual(leadsTo(yield* followCallback(back, begun.cookie)), failed("oauth_state"))
-        assert.strictEqual(yield* sessions, before + 1)
-      })
     )
 
-  it.effect("OAuth sign-in concurrent first sign-ins of one person at both providers create one account", () =>
+  it.effect("OAuth sign-in creates one account for concurrent first sign-ins of one person at both providers", () =>
     Effect.gen(function* () {
       const attempts = yield* Effect.forEach(
         Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? ("oauthA" as const) : ("oauthB" as const))),

@@ -30,7 +30,6 @@ const refusal = <A>(run: () => PromiseLike<A>) => Effect.map(Effect.flip(call(ru
 
 const repeats = (name: string) => ({ headers: { "idempotency-key": name } })
 
-/** OpenAI's client of the public listener. */
 const clientOf = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
   Effect.gen(function* () {
     const { webUrl } = yield* App.TestApp

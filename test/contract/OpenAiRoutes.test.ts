@@ -23,7 +23,6 @@ const failing = (kind: ProviderFailed["kind"], retryAfter?: Duration.Duration) =
 const ask = (json: object, headers: Record<string, string> = {}) =>
   App.backend({ method: "POST", path, json: { model, messages, ...json }, headers })
 
-/** The part of a request that a provider receives. */
 const reaching = (json: object) =>
   Effect.gen(function* () {
     const reached: Array<{ readonly messages: ReadonlyArray<ChatMessage>; readonly options: ChatOptions }> = []

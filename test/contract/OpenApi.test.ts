@@ -69,7 +69,6 @@ const Webhook = Schema.Struct({
   })
 })
 
-/** The part of OpenAPI 3.1 that the documents use. */
 const Document = Schema.Struct({
   openapi: Schema.Literal("3.1.0"),
   info: Schema.Struct({ title: Schema.NonEmptyString, version: Schema.NonEmptyString }),
@@ -100,7 +99,6 @@ const isOffered = ({ method, path }: KnownRoute) => !new Set<string>(removed).ha
 
 const apis = { web: listRoutes(WebApi).filter(isOffered), backend: listRoutes(BackendApi) } as const
 
-/** The contracts and the paths of both listeners. */
 const documented = { web: [...apis.web, ...healthPaths], backend: [...apis.backend, ...healthPaths] } as const
 
 const documentOf = (listener: keyof typeof apis) =>
@@ -125,7 +123,6 @@ const operationOf = (document: Document, { method, path }: Pick<KnownRoute, "met
 /** True for routes whose errors have the shape of A2A or OpenAI, which does not list codes. */
 const isOfOtherProtocol = ({ path }: KnownRoute) => /^(\/v1\/|\/agents\/:id\/a2a(\/|$))/.test(path)
 
-/** The examples of a status's errors. */
 const errorExamplesOf = (document: Document, { responses }: Operation, status: string): ReadonlyArray<unknown> => {
   const { example, examples = {} } = responses[status]?.content?.["application/json"] ?? {}
   return [

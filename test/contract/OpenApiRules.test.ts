@@ -26,7 +26,6 @@ const RedoclyReport = Schema.parseJson(
   })
 )
 
-/** Writes the document of a listener to a file. */
 const writeDocument = (listener: "web" | "backend") =>
   Effect.gen(function* () {
     const app = yield* App.TestApp

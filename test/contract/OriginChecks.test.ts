@@ -76,7 +76,6 @@ const sites: ReadonlyArray<Site> = [
 // The public port can differ from the listener's.
 const port = 4_711
 
-/** A user of the site, who is signed in. */
 class Visitor extends Context.Tag("Visitor")<Visitor, App.SignedIn>() {}
 
 for (const site of sites)

@@ -9,7 +9,6 @@ import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
-/** The proxy in front of the database. */
 class DatabaseProxy extends Context.Tag("@berth/test/DatabaseProxy")<
   DatabaseProxy,
   Effect.Effect.Success<ReturnType<typeof makeTcpProxy>>
@@ -22,7 +21,6 @@ const Live = Layer.unwrapScoped(
   })
 )
 
-/** With the limits of the server program. */
 const LiveWithShortStatements = Layer.unwrapScoped(
   Effect.gen(function* () {
     const proxy = yield* makeTcpProxy(yield* migratedDatabase)

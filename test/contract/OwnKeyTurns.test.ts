@@ -18,7 +18,6 @@ import {
   sendMessage
 } from "./TurnFixtures.ts"
 
-/** Runs an effect while all owners have an OpenAI key. */
 const withOwnKeys = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(ModelProvidersTest, ({ withBehavior }) =>
     withBehavior({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) })(effect)

@@ -37,13 +37,11 @@ export const createOwnerWithAgent = (plan: PlanId = "pro", status: AgentStatus =
   })
 export type OwnerWithAgent = Effect.Effect.Success<ReturnType<typeof createOwnerWithAgent>>
 
-/** Leaves the user without units today. */
 export const exhaustUnits = ({ user }: SignedIn) =>
   Effect.gen(function* () {
     yield* (yield* UnitLedger).reserve(user, findEntitlements(user.plan).dailyUnits, yield* uniqueName("all"))
   })
 
-/** Runs an effect while a table is missing. */
 export const withTableHidden =
   (table: "agents" | "outbox" | "social_tokens" | "users") =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -67,7 +65,6 @@ export const withVanishingUsers = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     () => Effect.orDie(sql`drop function vanish cascade`)
   )
 
-/** Ends the user's subscription. */
 export const lapseSubscription = ({ user }: SignedIn, status: SubscriptionStatus = "past_due") =>
   Effect.flatMap(SubscriptionRepository, ({ save }) => save({ userId: user.id, plan: user.plan, status }))
 

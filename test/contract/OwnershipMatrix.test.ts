@@ -20,7 +20,6 @@ interface Kind {
 const agent: Kind = { of: ({ agent: { id } }) => id, guessed: "agt_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
 const instance: Kind = { of: ({ user: { id } }) => id, guessed: "usr_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 403 }
 
-/** A message that an owner has sent. */
 const messageOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
     const { body } = yield* App.web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } })
@@ -55,7 +54,6 @@ const conversation: Kind = {
   refusal: 404
 }
 
-/** A stored response of a model to an owner. */
 const responseOf = (as: OwnerWithAgent) =>
   Effect.gen(function* () {
     const json = { model: "openai/gpt-4", input: "hello" }
@@ -75,7 +73,6 @@ const kinds: ReadonlyArray<readonly [RegExp, Kind]> = [
   [/^\/api\/instance\/:userId(\/|$)/, instance]
 ]
 
-/** Malformed ids of a path. */
 const malformed = [
   "0",
   "%20",

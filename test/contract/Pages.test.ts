@@ -64,7 +64,6 @@ const paths = [...pageRoutes, ...consoleRoutes].flatMap(({ method, path }) =>
 const referrerPolicyOf = (path: string) =>
   ["/reset-password", "/undo-email-change"].includes(path) ? "no-referrer" : "same-origin"
 
-/** The nonce of the console's document; none on other pages. */
 const nonceOf = ({ text }: HttpCallResponse) => {
   const settings = parse(text).elements.find(([, { name }]) => name === "berth-console")?.[1]["content"] ?? ""
   return /"nonce":"([\w-]{43})"/.exec(settings)?.[1]
@@ -575,7 +574,6 @@ layer(App.shared, { excludeTestServices: true })("Page forms", (it) => {
       headers: { ...form, ...more.headers }
     })
 
-  /** The marked fields with their messages and values. */
   const markedFields = (page: HttpCallResponse) => {
     const elements = assertPage(page, page.status)
     return elements.flatMap(([, attributes]) => {

@@ -67,7 +67,6 @@ const lockMessages = ({ user }: OwnerWithAgent) =>
     (sql) => sql`select pg_advisory_xact_lock(hashtextextended(${`messages of ${user.id}`}, 0))`
   )
 
-/** Connections that wait for such locks. */
 const waitingForLocks = Effect.gen(function* () {
   const sql = yield* SqlClient
   const waiting = yield* sql`
@@ -76,7 +75,6 @@ const waitingForLocks = Effect.gen(function* () {
   return waiting.length
 })
 
-/** Connections that wait for locks of rows. */
 const waitingForRows = Effect.gen(function* () {
   const sql = yield* SqlClient
   const waiting = yield* sql`
@@ -85,7 +83,6 @@ const waitingForRows = Effect.gen(function* () {
   return waiting.length
 })
 
-/** Counts completed calls. */
 const counter = Effect.map(Ref.make(0), (count) => ({
   answered: Ref.get(count),
   counted: Effect.tap(Ref.update(count, (before) => before + 1))
@@ -429,7 +426,6 @@ layer(WithConversations, { excludeTestServices: true })("Messages in transaction
       const release = yield* after(mayRelease, ledger.release(yield* reservation))
       const deletion = yield* after(mayDelete, removeSession(owner.user.id, deleted.id))
       const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      /** Waits until each forked call waits for a lock or has ended. */
       const awaitStarted = (fibers: ReadonlyArray<Fiber.RuntimeFiber<unknown>>) =>
         eventually(
           Effect.zipWith(

@@ -17,7 +17,6 @@ const signIn = (email: string, given: string) =>
 const settingsBy = (cookie: string) =>
   Effect.map(App.web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body }) => body)
 
-/** The settings of the user of a password. */
 const settingsOf = (email: string, given = password) =>
   Effect.gen(function* () {
     const { headers, status } = yield* signIn(email, given)

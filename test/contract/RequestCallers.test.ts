@@ -8,7 +8,6 @@ const Line = Schema.parseJson(
   Schema.Struct({ annotations: Schema.Record({ key: Schema.String, value: Schema.Unknown }) })
 )
 
-/** Annotations of the request's log line. */
 const lineOf = (requestId: string) =>
   Effect.gen(function* () {
     const { logLines } = yield* App.TestApp

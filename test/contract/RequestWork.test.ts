@@ -111,7 +111,6 @@ const app = Layer.unwrapScoped(
 
 const noMcpServers = Layer.succeed(McpBackend, { call: () => Effect.dieMessage("No MCP server") })
 
-/** The program of an instance, in this process. */
 const startRuntime = (backend: BackendAccess, server: Server) =>
   RuntimeHttp.layer({ server, token: backend.token, runtimeVersion: "1", startedAt: 0, agentsDirectory: "" }).pipe(
     Layer.provide(TurnExecution.Default),

@@ -64,7 +64,6 @@ const stop = (owner: App.SignedIn, messageId: string) =>
 
 const messageIdOf = (event: ParsedServerSentEvent | undefined) => MessageId.make(event?.id?.split(":")[0] ?? "")
 
-/** Streams an answer to its end. */
 const streamWholeAnswer = (owner: App.SignedIn, path: string) =>
   Effect.gen(function* () {
     const { withBehavior } = yield* AgentManagerTest

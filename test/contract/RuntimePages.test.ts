@@ -11,7 +11,6 @@ import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 import { inTaskTurn } from "./TurnFixtures.ts"
 
-/** Requests a page with an owner's runtime token. */
 const askFor = (owner: OwnerWithAgent, messageId: string, url: string, agentId: string = owner.agent.id) =>
   Effect.gen(function* () {
     const token = yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id)
@@ -95,32 +94,34 @@ layer(App.layer({ limits: { "runtime-page": { count: 6, window: Duration.hours(1
     })
   )
 
-  it.effect("The page route of runtimes opens four pages of one owner at a time, and meanwhile those of others", () =>
-    Effect.gen(function* () {
-      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
-      const { calls, withBehavior } = yield* WebPagesTest
-      const isOpen = yield* Deferred.make<void>()
-      const before = (yield* calls).length
-      const opened = Effect.map(calls, (all) => all.slice(before).length)
-      yield* withBehavior({
-        open: () =>
-          Effect.as(Deferred.await(isOpen), { url: new URL(page), contentType: "text/plain", body: Stream.empty })
-      })(
-        Effect.gen(function* () {
-          const many = yield* Effect.fork(
-            Effect.all(
-              Array.from({ length: 6 }, () => open(owner, page)),
-              { concurrency: "unbounded" }
+  it.effect(
+    "The page route of runtimes opens four pages of one owner at a time, and those of others without delay",
+    () =>
+      Effect.gen(function* () {
+        const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+        const { calls, withBehavior } = yield* WebPagesTest
+        const isOpen = yield* Deferred.make<void>()
+        const before = (yield* calls).length
+        const opened = Effect.map(calls, (all) => all.slice(before).length)
+        yield* withBehavior({
+          open: () =>
+            Effect.as(Deferred.await(isOpen), { url: new URL(page), contentType: "text/plain", body: Stream.empty })
+        })(
+          Effect.gen(function* () {
+            const many = yield* Effect.fork(
+              Effect.all(
+                Array.from({ length: 6 }, () => open(owner, page)),
+                { concurrency: "unbounded" }
+              )
             )
-          )
-          yield* eventually(opened, (count) => count === 4)
-          const other = yield* Effect.fork(open(stranger, page))
-          yield* eventually(opened, (count) => count === 5)
-          yield* Deferred.succeed(isOpen, undefined)
-          for (const { status } of yield* Fiber.join(many)) assert.strictEqual(status, 200)
-          assert.strictEqual((yield* Fiber.join(other)).status, 200)
-        })
-      )
-    })
+            yield* eventually(opened, (count) => count === 4)
+            const other = yield* Effect.fork(open(stranger, page))
+            yield* eventually(opened, (count) => count === 5)
+            yield* Deferred.succeed(isOpen, undefined)
+            for (const { status } of yield* Fiber.join(many)) assert.strictEqual(status, 200)
+            assert.strictEqual((yield* Fiber.join(other)).status, 200)
+          })
+        )
+      })
   )
 })

@@ -55,11 +55,9 @@ const makeDue = (id: string, ago = "1 second") =>
         next_due_at = ${due}, planned_at = ${due}
       where id = ${id}`
   })
-/** A due schedule of an enterprise owner. */
 const createDue = (owner: OwnerWithAgent, json: unknown = daily) =>
   Effect.tap(create(owner, json), ({ id }) => makeDue(id))
 
-/** The published job of a schedule's only run. */
 const jobOf = (owner: OwnerWithAgent, id: string) =>
   Effect.gen(function* () {
     const entries = yield* ScheduleWorker.relayJobs

@@ -6,7 +6,6 @@ export interface ParsedServerSentEvent {
   readonly data: unknown
 }
 
-/** The events of a stream: name, id and data. */
 export const parseEvents = ({ text }: Pick<HttpCallResponse, "text">): ReadonlyArray<ParsedServerSentEvent> =>
   text
     .split("\n\n")

@@ -22,7 +22,6 @@ interface Client {
   readonly userAgent?: string
 }
 
-/** Signs in as a client; returns the `Cookie` header. */
 const signIn = (email: string, { from, userAgent }: Client) =>
   Effect.gen(function* () {
     const answer = yield* App.web({

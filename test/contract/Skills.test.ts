@@ -24,7 +24,6 @@ const configOf = (owner: OwnerWithAgent) =>
 const healthOf = (owner: App.SignedIn) => Effect.map(get("/api/agent?action=health", owner), ({ body }) => body)
 const Endpoints = Schema.Record({ key: Schema.String, value: Schema.NonEmptyString })
 const Enabled = Schema.Array(Schema.Struct({ id: Schema.String, enabled: Schema.Boolean }))
-/** Each skill's id, and whether it works. */
 const skillsOf = (owner: App.SignedIn, query = "") =>
   Effect.map(get(`/api/agent?action=skills${query}`, owner), ({ body: { skills } }) =>
     Object.fromEntries(Schema.decodeUnknownSync(Enabled)(skills).map(({ enabled, id }) => [id, enabled]))

@@ -33,7 +33,6 @@ const audience = "localhost:7320"
 
 class Network extends Context.Tag("@berth/test/Network")<Network, FakeIssuer>() {}
 
-/** Sets the responses of the chain's node. */
 class Chain extends Context.Tag("@berth/test/Chain")<Chain, Ref.Ref<ChainNodeBehavior>>() {}
 
 const word = (value: bigint) => respondRpcResult(`0x${value.toString(16).padStart(64, "0")}`)
@@ -267,7 +266,6 @@ layer(app(), { excludeTestServices: true })("A social identity network without a
       }
       issuer.setFault("/jwks", null)
       assert.strictEqual((yield* verify(token)).status, 200)
-      // The keys are cached.
       issuer.setFault("/jwks", "fails")
       assert.strictEqual((yield* Effect.flatMap(tokenOf(newFid()), verify)).status, 200)
     })

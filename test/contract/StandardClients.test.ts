@@ -155,7 +155,6 @@ const makeTerminal = Effect.gen(function* () {
   return { run, store: (access: StoredAccess) => Ref.set(stored, Option.some(access)) }
 })
 
-/** The official client of the Model Context Protocol, until the scope ends. */
 const connectMcp = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
   Effect.gen(function* () {
     const { apiKey, webUrl } = yield* accessOf(as, ...scopes)

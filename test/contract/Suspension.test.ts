@@ -82,11 +82,9 @@ layer(App.shared, { excludeTestServices: true })("A suspension", (it) => {
   )
 })
 
-/** Agents whose answers stop after their first delta. */
 const holdAnswers = (): Stream.Stream<TurnEvent> =>
   Stream.concat(Stream.make<[TurnEvent]>({ type: "delta", text: "Once " }), Stream.never)
 
-/** Every credential of an owner with the status of its response. */
 const presentCredentials = Effect.gen(function* () {
   const { appUrl } = yield* App.TestApp
   const owner = yield* createOwnerWithAgent()

@@ -22,7 +22,6 @@ export const newChat = () => {
 }
 export type Chat = ReturnType<typeof newChat>
 
-/** A message as Telegram describes it. */
 export const messageIn = (chat: Chat, text: string, more: Readonly<Record<string, unknown>> = {}) => {
   messageIds += 1
   return {
@@ -75,7 +74,6 @@ export const readLogs = (owner: OwnerWithAgent) =>
 
 let updateIds = 100
 
-/** Delivers an update to the webhook as Telegram does. */
 export const deliver = (
   owner: { readonly agent: { readonly id: AgentId } },
   update: Readonly<Record<string, unknown>>,
@@ -102,7 +100,6 @@ export const sentTo = (chat: Chat) =>
 /** Runs the waiting jobs; returns the sent texts of a chat. */
 export const sentAfterJobs = (chat: Chat) => Effect.zipRight(runChannelJobs, sentTo(chat))
 
-/** The messages that agents received after a number of calls. */
 export const askedAfter = (before: number) =>
   Effect.gen(function* () {
     const { calls } = yield* AgentManagerTest
@@ -115,7 +112,6 @@ export const countCalls = Effect.flatMap(AgentManagerTest, ({ calls }) => Effect
 export const unready = { chat: () => Stream.fail(new InstanceUnavailable({ reason: "it starts" })) }
 export const freeCall = { own: false, promptMicros: noUsdMicros, answerMicros: noUsdMicros }
 
-/** Runs the jobs of a chat after its pause. */
 export const runResumed = (chat: Chat) =>
   Effect.gen(function* () {
     yield* sql`update channel_chats set paused_until = null where chat_id = ${String(chat.id)}`

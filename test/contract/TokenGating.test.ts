@@ -111,7 +111,6 @@ layer(
   )
 })
 
-/** Sets the behavior of the node. */
 class NodeBehavior extends Context.Tag("@berth/test/ModelBehavior")<
   NodeBehavior,
   { readonly now: Ref.Ref<ChainNodeBehavior>; readonly asked: Effect.Effect<ReadonlyArray<unknown>> }

@@ -19,7 +19,6 @@ import { Units } from "@berth/domain/shared/Money"
 export const ownModel = "openai/gpt-4"
 export const platformModel = "anthropic/claude-opus-4-6"
 
-/** Delivers a message of a chat on platformA to the owner's agent. */
 export const deliverChannelMessage = (
   { agent, user }: OwnerWithAgent,
   content: {
@@ -46,7 +45,6 @@ export interface RuntimeCall {
   readonly maxTokens?: number
 }
 
-/** Runs an effect in a turn of a task of the agent. */
 export const inTaskTurn = <A, E, R>(
   { user, agent }: { readonly user: Pick<User, "id">; readonly agent: Pick<Agent, "id"> },
   use: (messageId: string) => Effect.Effect<A, E, R>
@@ -63,7 +61,6 @@ export const inTaskTurn = <A, E, R>(
     )
   })
 
-/** Calls models with the runtime token of an owner's instance. */
 export const makeRuntimeCalls = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
     const instances = yield* InstanceRepository
@@ -98,7 +95,6 @@ export const findUsedUnits = ({ user }: Pick<OwnerWithAgent, "user">) =>
 export const sendMessage = (owner: OwnerWithAgent, message = "hello", agentId: string = owner.agent.id) =>
   App.web({ method: "POST", path: "/api/agent", as: owner, json: { message, agentId } })
 
-/** Leaves the user `units` of today. */
 export const leaveUnits = (owner: Pick<OwnerWithAgent, "user">, units: number) =>
   Effect.gen(function* () {
     const { findUsage, reserve } = yield* UnitLedger

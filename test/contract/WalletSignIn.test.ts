@@ -23,7 +23,6 @@ import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
 const path = "/api/auth/callback/wallet"
 const refused = { status: 401, code: "wallet_sign_in_rejected" }
 
-/** A signer with a new private key. */
 const newSigner = (): MessageSigner => {
   const key = makePrivateKey()
   return { address: key.address, sign: (message) => key.signMessage({ message }) }
@@ -490,7 +489,6 @@ layer(App.shared, { excludeTestServices: true })("The wallets of an account", (i
   const unlink = (as: App.SignedIn, address: string) =>
     App.web({ method: "DELETE", path: `${settings}?address=${address}`, as })
 
-  /** A user who registered by wallet, and the wallet. */
   const comer = Effect.gen(function* () {
     const signer = newSigner()
     const answer = yield* signIn(yield* proof(signer))

@@ -7,7 +7,6 @@ import { Deferred, Effect, Redacted, Stream } from "effect"
 import * as App from "../support/TestApp.ts"
 import type { OwnerWithAgent } from "./OwnerFixtures.ts"
 
-/** A wallet call of this owner's runtime. */
 export const callWallet = (owner: OwnerWithAgent, messageId: string, call: unknown) =>
   Effect.gen(function* () {
     const token = Redacted.value(yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id))
@@ -19,7 +18,6 @@ export const callWallet = (owner: OwnerWithAgent, messageId: string, call: unkno
     })
   })
 
-/** Runs an effect in a turn of the owner's message to the agent. */
 export const inOwnerTurn = <A, E, R>(owner: OwnerWithAgent, use: (messageId: string) => Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const { withBehavior } = yield* AgentManagerTest

@@ -45,7 +45,6 @@ const event = (type: CardEventType, created: number, object: object): CardEvent 
 
 const handled = (events: ReadonlyArray<CardEventEnvelope>) => events.filter(isCardEvent)
 
-/** The events of a customer's subscription. */
 const subscribed = (id: string, userId: string | null, customer = `cus_of_${id}`) => {
   const of = (plan: string) => ({ metadata: { kind: "plan", plan, ...(userId === null ? {} : { userId }) } })
   return {
@@ -79,7 +78,6 @@ const subscribed = (id: string, userId: string | null, customer = `cus_of_${id}`
   }
 }
 
-/** Several workers on a new database. */
 const makeFixtures = (options: { readonly workers?: number; readonly verifiedEmailsOnly?: boolean } = {}) =>
   Effect.gen(function* () {
     const url = yield* migratedDatabase

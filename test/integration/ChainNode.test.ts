@@ -23,7 +23,6 @@ import {
 const address = WalletAddress.make(`0x${"ab".repeat(20)}`)
 const bytes32 = `0x${"ab".repeat(32)}`
 
-/** Runs every query of a node; returns the failures and the log. */
 const askAll = (url: string, timeout: Duration.DurationInput = "300 millis") =>
   Effect.gen(function* () {
     const { layer: logger, lines } = recordLogs()

@@ -27,11 +27,9 @@ import { sql } from "../support/Sql.ts"
 const until = <E, R>(condition: Effect.Effect<boolean, E, R>, what = "the condition") =>
   eventually(condition, (met) => met, { description: what })
 
-/** Fails with a description before the test's timeout. */
 const inTime = <A, E, R>(work: Effect.Effect<A, E, R>, what: string) =>
   Effect.timeoutFail(work, { duration: "30 seconds", onTimeout: () => `not ${what}` })
 
-/** An owner with an agent and an instance that was never started. */
 const owner = Effect.gen(function* () {
   const { id } = yield* insertUser()
   yield* (yield* InstanceRepository).ensure(id, makeSubdomain(id))
@@ -159,7 +157,6 @@ describe.concurrent("An InstanceReconciler that crashes", () => {
   for (const verb of ["deploy", "failDeployment", "sleep", ...verbs] as const)
     test(`reaches the desired state after a crash at any step of ${verb}`, ({ host, open }) =>
       Effect.gen(function* () {
-        /** Prepares an owner for the verb. */
         const before = (first: ReconcilerProcess) =>
           Effect.gen(function* () {
             const person = yield* owner

@@ -33,10 +33,8 @@ const makeFixtures = Effect.gen(function* () {
         yield* TestClock.adjust("250 millis")
       return yield* Fiber.join(redeeming)
     })
-  /** Redeems; returns the label of the result. */
   const outcome = (credential: ReadonlyArray<string>, request: PaidRequest = paidRequest) =>
     Effect.map(redeem(credential, request), redemptionLabel)
-  /** Redeems a payment that must succeed. */
   const paid = (credential: ReadonlyArray<string>, request: PaidRequest = paidRequest) =>
     Effect.flatMap(redeem(credential, request), (redeemed) =>
       redeemed._tag === "Paid" ? Effect.succeed(redeemed) : Effect.dieMessage(`was ${redemptionLabel(redeemed)}`)

@@ -9,13 +9,11 @@ import { listenLocally } from "../support/LocalServer.ts"
 import { assertMatches } from "../support/Matching.ts"
 import { recordLogs } from "../support/RecordedTelemetry.ts"
 
-/** Log entries of an effect, with their annotations. */
 const logging = <A, E, R>(effect: (lines: ReadonlyArray<string>) => Effect.Effect<A, E, R>) => {
   const { layer, lines } = recordLogs()
   return Effect.provide(effect(lines), layer)
 }
 
-/** A server that responds to every request with `answer`. */
 const serving = (answer: (response: ServerResponse) => void): Effect.Effect<string, never, Scope.Scope> =>
   Effect.map(listenLocally(createServer((_, response) => answer(response))), ({ origin }) => origin)
 
@@ -76,7 +74,7 @@ describe("ModelCatalog", () => {
     )
   )
 
-  it.scopedLive("ModelCatalog rejects an endless list and uses the shipped one meanwhile", () =>
+  it.scopedLive("ModelCatalog rejects an endless list and uses the shipped one", () =>
     logging((lines) =>
       Effect.gen(function* () {
         const url = yield* serving((response) => {

@@ -20,7 +20,6 @@ import { insertAgent, insertUser } from "../support/Samples.ts"
 import { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
-/** An owner with an instance and an agent in provisioning. */
 const owner = Effect.gen(function* () {
   const { id } = yield* insertUser()
   yield* (yield* InstanceRepository).ensure(id, makeSubdomain(id))
@@ -59,7 +58,6 @@ const runJobs = ({ orphanCleanup }: ReconcilerProcess, userId: UserId) => {
     )
 }
 
-/** Whether the host has an instance or files of the owner. */
 const hasInstance = (host: FakeInstanceHost, userId: UserId) =>
   host.instances.has(userId) || host.storedVersions.has(userId)
 const waitUntilRemoved = (host: FakeInstanceHost, userId: UserId) =>
@@ -68,7 +66,6 @@ const waitUntilRemoved = (host: FakeInstanceHost, userId: UserId) =>
     (there) => !there
   )
 
-/** The number of requests for an owner's lock. */
 const countLockRequests = ({ steps }: ReconcilerProcess) =>
   steps.filter((step) => step === "the owner's lock is requested").length
 

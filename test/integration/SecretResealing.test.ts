@@ -39,7 +39,6 @@ const program = (databaseUrl: Redacted.Redacted, first: Key, ...rest: ReadonlyAr
     verifiedEmailsOnly: false
   }).pipe(Layer.orDie)
 
-/** Stores a value in every sealed column. */
 const storeSecrets = Effect.gen(function* () {
   const { id } = yield* insertUser()
   const credentials = yield* CredentialRepository
@@ -101,7 +100,6 @@ const storeSecrets = Effect.gen(function* () {
 })
 type Stored = Effect.Effect.Success<typeof storeSecrets>
 
-/** Reads each value through its adapter. */
 const assertReadable = ({ channel, gateway, id, key, runtime, taskId, wallet }: Stored) =>
   Effect.gen(function* () {
     const notification = yield* Effect.flatten((yield* PushNotificationRepository).find(taskId, "one"))

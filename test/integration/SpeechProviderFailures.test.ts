@@ -15,7 +15,6 @@ import { type AudioBehavior, makeFakeOpenAiAudio } from "../fakes/models/FakeOpe
 
 const sound = new TextEncoder().encode("OggS\0\x02SAID:Good day")
 
-/** Speech by a fake vendor. */
 const behaving = (behaviors: ReadonlyArray<AudioBehavior>, options: LocalSpeechOptions = {}) =>
   Effect.gen(function* () {
     const fake = yield* makeFakeOpenAiAudio

@@ -12,7 +12,6 @@ import { makeFakeOtelCollector } from "../fakes/FakeOtelCollector.ts"
 import { eventually } from "../support/Eventually.ts"
 import { recordLogs } from "../support/RecordedTelemetry.ts"
 
-/** The checked part of a metrics export. */
 const Exported = Schema.parseJson(
   Schema.Struct({
     resourceMetrics: Schema.Array(

@@ -82,7 +82,6 @@ const runUpTo = (step: (typeof steps)[number]) =>
   })
 
 const expected = {
-  // Nothing was sent.
   accepted: { units: 0, state: "failed" },
   // The prompt of a call in progress: 10,400 micros with margin.
   called: { units: 2, state: "failed" },

@@ -7,7 +7,6 @@ import { Effect, Option, Redacted } from "effect"
 import { makeFakeChainNode, respondRpcResult } from "../fakes/chain/FakeChainNode.ts"
 import { startAnvil } from "../support/chain/Anvil.ts"
 
-/** The first account of every anvil. */
 const rich = WalletAddress.make("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
 
 const onChain = <A, E>(url: string, use: (chain: WalletChain["Type"]) => Effect.Effect<A, E>) =>

@@ -57,7 +57,6 @@ const countOutcome = (outcome: "paid" | "refused") =>
 const payee = WalletAddress.make(`0x${"ab".repeat(20)}`)
 const wide: SpendLimits = { perCall: 100n, perDay: 1_000n, perAgent: 1_000n, confirmAbove: 100n }
 
-/** A user with a funded wallet and an agent with limits. */
 const createPayer = (limits: SpendLimits) =>
   Effect.gen(function* () {
     const user = yield* insertUser()

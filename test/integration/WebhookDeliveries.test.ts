@@ -87,7 +87,6 @@ const respondWith =
   (_request, response) =>
     void response.writeHead(status, headers).end()
 
-/** A receiver with changeable behavior. */
 const openReceiver = (first: Responder = respondWith(200)) =>
   Effect.gen(function* () {
     const receipts: Array<Receipt> = []
@@ -136,7 +135,6 @@ const subscribe = (user: User, url: URL, isOrdered = false) =>
     endpoints.create(user, { url: url.href, kinds: ["agent.status"], isOrdered })
   )
 
-/** Runs work as of a later time. */
 const later = <A, E, R>(offset: Duration.DurationInput, work: Effect.Effect<A, E, R>) => {
   const live = Clock.make()
   const millis = () => live.unsafeCurrentTimeMillis() + Duration.toMillis(offset)
@@ -150,7 +148,6 @@ const later = <A, E, R>(offset: Duration.DurationInput, work: Effect.Effect<A, E
   })
 }
 
-/** Attempts all due deliveries. */
 const deliverDue = Effect.gen(function* () {
   const { attempt, claim } = yield* WebhookDispatch
   yield* Effect.repeat(

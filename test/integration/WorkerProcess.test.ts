@@ -101,7 +101,6 @@ const works = (redisUrl: Effect.Effect<Record<string, string>>) => () => {
         verifiedEmailsOnly: false
       })
     )
-    /** Starts a worker and waits until it is ready. */
     const worker = Effect.gen(function* () {
       const port = yield* freePort
       const child = yield* startProgram(join(root, "dist/worker.mjs"), {

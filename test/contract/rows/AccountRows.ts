@@ -1,7 +1,6 @@
 import { type ErrorRow, registeredPassword } from "../ErrorRow.ts"
 import { withVanishingUsers, withTableHidden } from "../OwnerFixtures.ts"
 
-/** Bodies that a public route rejects. */
 const refusedBy =
   (route: ErrorRow["route"]) =>
   (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
@@ -136,7 +135,6 @@ const settingsRows: ReadonlyArray<ErrorRow> = [
   settings("PATCH", "the user is gone", { name: "New" }, 404, "user_not_found", { during: withVanishingUsers })
 ]
 
-/** Rows of a route that takes JSON from a signed-in user. */
 const signedIn =
   (route: ErrorRow["route"]) =>
   (when: string, json: unknown, status: number, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({

@@ -5,7 +5,6 @@ import type { AppCall } from "../../support/TestApp.ts"
 import type { CallCondition, ErrorRow } from "../ErrorRow.ts"
 import { withTableHidden } from "../OwnerFixtures.ts"
 
-/** The errors that every route of one agent has. */
 export const ofOneAgent = (route: ErrorRow["route"], more: Partial<AppCall> = {}): ReadonlyArray<ErrorRow> => {
   const at = (id: string) => (route.split(" ")[1] ?? "").replace(":id", id)
   return [

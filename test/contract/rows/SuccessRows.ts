@@ -4,7 +4,6 @@ import type * as App from "../../support/TestApp.ts"
 import type { ErrorRowFixturesService } from "../ErrorRow.ts"
 import * as s from "../ResponseShapes.ts"
 
-/** A successful call and the exact fields of its response. */
 export interface SuccessRow {
   readonly what: string
   readonly listener?: "backend"

@@ -7,7 +7,6 @@ const readAll = (pieces: ReadonlyArray<string>) => {
   return pieces.flatMap((piece) => parser.push(piece))
 }
 
-/** Splits a text at these positions. */
 const cut = (text: string, places: ReadonlyArray<number>) => {
   const at = [0, ...places.map((place) => place % (text.length + 1)), text.length].toSorted((a, b) => a - b)
   return at.slice(1).map((end, index) => text.slice(at[index], end))

@@ -49,7 +49,6 @@ const fails = (provider: ProviderName, kind: ProviderFailed["kind"], retryAfter?
 
 type Script = (modelId: string, call: number) => Stream.Stream<ModelEvent<ProviderEnding>, ProviderFailed>
 
-/** A provider that answers by a script, and records the ids of its calls. */
 const provider = (name: ProviderName, script: Script, healthy: Effect.Effect<boolean> = Effect.succeed(true)) => {
   const calls: Array<string> = []
   const port: ModelProvider = {

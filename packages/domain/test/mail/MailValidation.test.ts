@@ -14,14 +14,14 @@ const mail = (changes: Partial<Mail>): Mail => ({
 
 const isFit = (changes: Partial<Mail>) => Either.isRight(validateMail(mail(changes)))
 
-describe("judgeMail", () => {
-  it("judgeMail accepts valid mails", () => {
+describe("validateMail", () => {
+  it("validateMail accepts valid mails", () => {
     for (const subject of ["Hello", "Größe 大きさ 😀", "x".repeat(998), "a\u200bb"])
       assert.isTrue(isFit({ subject }), subject)
     assert.isTrue(isFit({ text: "any\r\ntext\u0000" }))
   })
 
-  it.prop("judgeMail rejects line breaks in headers", [FastCheck.string(), FastCheck.string()], ([a, b]) => {
+  it.prop("validateMail rejects line breaks in headers", [FastCheck.string(), FastCheck.string()], ([a, b]) => {
     for (const end of ["\r\n", "\n", "\r", "\u2028", "\u2029", "\u0085", "\u0000", "\u000b", "\u000c"]) {
       assert.isFalse(isFit({ subject: `${a}${end}${b}` }))
       assert.isFalse(isFit({ to: Email.make(`ada${a}${end}${b}@example.com`) }))
@@ -29,7 +29,7 @@ describe("judgeMail", () => {
     }
   })
 
-  it.prop("judgeMail accepts exactly one plain address", [FastCheck.string()], ([text]) => {
+  it.prop("validateMail accepts exactly one plain address", [FastCheck.string()], ([text]) => {
     if (isFit({ to: Email.make(text) })) assert.match(text, /^[^\s<>,;:"()[\]\\]+@[^\s<>,;:"()[\]\\@]+$/)
   })
 })

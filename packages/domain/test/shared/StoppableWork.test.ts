@@ -2,7 +2,6 @@ import { runStoppable } from "@berth/domain/shared/StoppableWork"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Option } from "effect"
 
-/** Subscribers of a test. */
 const makeStops = () => {
   const stops = new Set<() => void>()
   return {

@@ -8,10 +8,8 @@ import { Effect, FastCheck } from "effect"
 const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value))
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
 
-/** A sound with content. */
 const ogg = (rest: Uint8Array = new Uint8Array()) => Uint8Array.from([...new TextEncoder().encode("OggS"), ...rest])
 
-/** A form in Node's encoding. */
 const formOf = (
   fields: ReadonlyArray<readonly [string, string]>,
   file?: { readonly name: string; readonly bytes: Uint8Array; readonly type?: string; readonly field?: string }
@@ -32,7 +30,6 @@ const readBytes = (plugin: "tts" | "stt", type: string, body: Uint8Array) =>
 const read = (plugin: "tts" | "stt", value: unknown) => readBytes(plugin, "application/json", json(value))
 const readStt = ({ body, type }: { readonly type: string; readonly body: Uint8Array }) => readBytes("stt", type, body)
 
-/** The fields that an error names. */
 const named = (failure: { readonly _tag: string }) =>
   "issues" in failure && Array.isArray(failure.issues)
     ? [...new Set(failure.issues.map((issue: { readonly path: ReadonlyArray<string> }) => issue.path.join(".")))]
@@ -154,7 +151,6 @@ describe("readSpeechRequest for stt", () => {
   )
 })
 
-/** Parts of forms. */
 const pieces = [
   "--b",
   "--b--",

@@ -10,24 +10,24 @@ const group = { success: false, status: "error" }
 const bodyOf = (response: HttpServerResponse.HttpServerResponse): unknown =>
   response.body._tag === "Uint8Array" ? JSON.parse(new TextDecoder().decode(response.body.body)) : undefined
 
-describe("inEnvelope", () => {
+describe("wrapErrorBody", () => {
   const error = HttpServerResponse.unsafeJson({ error: "x", status: "own" }, { status: 404, headers: { a: "b" } })
 
-  it("inEnvelope adds the trace and the group's members, and keeps existing members", () => {
+  it("wrapErrorBody adds the trace and the group's members, and keeps existing members", () => {
     const response = wrapErrorBody(error, group, trace)
     assert.deepStrictEqual(bodyOf(response), { success: false, status: "own", error: "x", traceId })
     assert.deepStrictEqual([response.status, response.headers["a"]], [404, "b"])
     assert.strictEqual(response.body.contentLength, JSON.stringify(bodyOf(response)).length)
   })
 
-  it("inEnvelope adds the group's members where there is no trace", () =>
+  it("wrapErrorBody adds the group's members where there is no trace", () =>
     assert.deepStrictEqual(bodyOf(wrapErrorBody(error, group, Option.none())), {
       success: false,
       status: "own",
       error: "x"
     }))
 
-  it("inEnvelope changes no success, no other JSON and no empty body", () => {
+  it("wrapErrorBody changes no success, no other JSON and no empty body", () => {
     const others = [
       HttpServerResponse.unsafeJson({ error: "x" }, { status: 200 }),
       HttpServerResponse.unsafeJson(["x"], { status: 500 }),

@@ -20,7 +20,6 @@ const listener = (arrival: { readonly headers: Duration.Duration; readonly whole
     Layer.provide(UuidIdGenerator.layer)
   )
 
-/** A pipeline without middleware. */
 const serve = (
   answer: (
     request: ListenerRequest
@@ -157,7 +156,6 @@ const serving = (drain: Duration.DurationInput = "30 seconds") =>
     }
   })
 
-/** A connection for the scope; `text` is the received text. */
 const openConnection = (port: number, bytes: string) =>
   Effect.acquireRelease(
     Effect.sync(() => {

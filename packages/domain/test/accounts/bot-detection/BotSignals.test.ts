@@ -10,8 +10,8 @@ const browser = {
 const signs = (headers: Readonly<Record<string, string | undefined>>) =>
   detectBotSignals(headers, (userAgent) => userAgent.startsWith("Program"))
 
-describe("botSigns", () => {
-  it("botSigns returns none for a browser's request from a page of the service", () => {
+describe("detectBotSignals", () => {
+  it("detectBotSignals returns none for a browser's request from a page of the service", () => {
     assert.deepStrictEqual(signs(browser), [])
     assert.deepStrictEqual(signs({ ...browser, "accept-language": "*" }), [])
     assert.deepStrictEqual(signs({ ...browser, "sec-fetch-site": undefined, origin: "https://berth.example" }), [])
@@ -31,11 +31,11 @@ describe("botSigns", () => {
     ["sent by another site's page", { "sec-fetch-site": "none" }]
   ] as const
   for (const [sign, change] of changes)
-    it(`botSigns returns "${sign}" for ${JSON.stringify(change)}`, () => {
+    it(`detectBotSignals returns "${sign}" for ${JSON.stringify(change)}`, () => {
       assert.deepStrictEqual(signs({ ...browser, ...change }), [sign])
     })
 
-  it("botSigns returns all signs for a request without headers", () => {
+  it("detectBotSignals returns all signs for a request without headers", () => {
     assert.deepStrictEqual(signs({}), [
       "no user agent",
       "no accept header",

@@ -52,7 +52,6 @@ const scene = (around: <A>(read: Effect.Effect<A>) => Effect.Effect<A> = (read) 
       Effect.flatMap(CredentialVault, (vault) => vault.remove(userId, modelCredentialKeys)).pipe(
         Effect.provide(context)
       )
-    /** A write by another process. */
     const setElsewhere = (userId: UserId, key: StoredCredentialKey, value: string) =>
       Effect.flatMap(CredentialRepository, (stored) => stored.set(userId, key, Redacted.make(value))).pipe(
         Effect.provide(context)

@@ -38,13 +38,13 @@ describe("findModel", () => {
 
 describe("resolveModel", () => {
   it("resolveModel marks an answer of another model as a fallback", () => {
-    assert.deepStrictEqual(Either.getOrThrow(resolveModel(catalog, "gpt-4", catalog)), {
+    assert.deepStrictEqual(Either.getOrThrow(resolveModel(catalog, "gpt-4")), {
       asked: "gpt-4",
       model: gpt4,
       isFallback: false
     })
     const away = [{ ...opus, available: false }, sandbox]
-    assert.deepStrictEqual(Either.getOrThrow(resolveModel(away, "claude-opus-4-6", away)), {
+    assert.deepStrictEqual(Either.getOrThrow(resolveModel(away, "claude-opus-4-6")), {
       asked: "claude-opus-4-6",
       model: sandbox,
       isFallback: true
@@ -55,7 +55,7 @@ describe("resolveModel", () => {
     "resolveModel returns an available model, or none",
     [modelsArbitrary, FastCheck.string()],
     ([models, asked]) => {
-      const resolution = resolveModel(models, asked, models)
+      const resolution = resolveModel(models, asked)
       if (Either.isLeft(resolution)) {
         assert.isTrue(models.every((model) => !model.available))
         return

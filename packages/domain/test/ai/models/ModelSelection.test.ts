@@ -5,8 +5,8 @@ import { makeModel, modelsArbitrary, taskTypes } from "../ModelSamples.ts"
 
 const selected = (...args: Parameters<typeof selectModel>) => Either.getOrThrow(selectModel(...args)).id
 
-describe("taskTypeOf", () => {
-  it("taskTypeOf returns general for an unknown or missing type", () => {
+describe("parseTaskType", () => {
+  it("parseTaskType returns general for an unknown or missing type", () => {
     assert.strictEqual(parseTaskType("coding"), "coding")
     assert.strictEqual(parseTaskType("poetry"), "general")
     assert.strictEqual(parseTaskType(undefined), "general")

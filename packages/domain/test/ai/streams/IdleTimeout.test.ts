@@ -15,7 +15,6 @@ interface Failure {
   readonly reason: string
 }
 
-/** Limits a stream as a source. */
 const limitStream = <A>(stream: Stream.Stream<A>, deadline?: number) =>
   Effect.zipWith(makeIdleTimeouts, makeChunkSource(stream), (timeouts, source) =>
     limitSource(timeouts, source, deadline)
@@ -33,7 +32,6 @@ const failureOf = <A, E>(wait: Effect.Effect<A, E>) =>
     return yield* Fiber.join(fiber)
   })
 
-/** Waits once for a source. */
 const awaitMore = ({ awaitMore: wait, poll }: ChunkSource<unknown, Failure>) => {
   const failOn = (failure: Failure | undefined) => (failure === undefined ? Effect.void : Effect.fail(failure))
   return Effect.suspend(() => {

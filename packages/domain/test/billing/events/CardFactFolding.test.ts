@@ -27,7 +27,7 @@ const factsOf = (events: ReadonlyArray<CardEvent>): ReadonlyArray<SubscriptionFa
   )
 
 describe("The result of card events", () => {
-  it("foldCardFacts returns the same state for any order and repetition of events", () => {
+  it("Card events have the same result in any order and repetition", () => {
     FastCheck.assert(
       FastCheck.property(cardEventArrival, ({ arrived, history }) => {
         assert.deepStrictEqual(stateAfter(arrived), stateAfter(history))
@@ -36,7 +36,7 @@ describe("The result of card events", () => {
     )
   })
 
-  it("foldCardFacts returns the same state when all events are repeated", () => {
+  it("Card events have the same result when all are repeated", () => {
     FastCheck.assert(
       FastCheck.property(cardEventArrival, ({ arrived, history }) => {
         assert.deepStrictEqual(stateAfter([...arrived, ...history, ...arrived]), stateAfter(arrived))
@@ -45,7 +45,7 @@ describe("The result of card events", () => {
     )
   })
 
-  it("foldCardFacts never revives an ended subscription", () => {
+  it("Card events never revive an ended subscription", () => {
     FastCheck.assert(
       FastCheck.property(cardEventArrival, ({ arrived }) => {
         const over = arrived.flatMap(({ data, type }) =>
@@ -58,7 +58,7 @@ describe("The result of card events", () => {
     )
   })
 
-  it("foldCardFacts is associative", () => {
+  it("mergeSubscriptionFacts is associative", () => {
     FastCheck.assert(
       FastCheck.property(cardEventHistory, FastCheck.nat(), FastCheck.nat(), FastCheck.nat(), (events, i, j, k) => {
         const facts = factsOf(events)
@@ -75,7 +75,7 @@ describe("The result of card events", () => {
     )
   })
 
-  it("foldCardFacts orders events totally, by their id last", () => {
+  it("eventMomentOrder orders events totally, by their id last", () => {
     const moment = { strength: 2, created: 5, weight: 10, id: "evt_1" }
     assert.strictEqual(eventMomentOrder(moment, { ...moment, id: "evt_2" }), -1)
     assert.strictEqual(eventMomentOrder({ ...moment, weight: 11 }, { ...moment, id: "evt_2" }), 1)

@@ -9,7 +9,7 @@ const userId = UserId.make("usr_1")
 const on = (plan: PlanId, status: "active" | "past_due" | "canceled" = "active") =>
   computeAllowance(false, Option.some({ userId, plan, status }), "included")
 
-describe("allowanceOf", () => {
+describe("computeAllowance", () => {
   const agents: Record<PlanId, number> = {
     free: 1,
     starter: 1,
@@ -35,22 +35,22 @@ describe("allowanceOf", () => {
   for (const plan of plans)
     it(`${plan} allows ${agents[plan]} agents`, () => assert.strictEqual(on(plan).agents, agents[plan]))
 
-  it("allowanceOf requires an active subscription", () => {
+  it("computeAllowance requires an active subscription", () => {
     assert.isTrue(on("pro").mayProvision)
     assert.isFalse(on("pro", "past_due").mayProvision)
     assert.isFalse(on("pro", "canceled").mayProvision)
     assert.isFalse(computeAllowance(false, Option.none(), "included").mayProvision)
   })
-  it("allowanceOf returns the free allowance for an unpaid plan", () =>
+  it("computeAllowance returns the free allowance for an unpaid plan", () =>
     assert.strictEqual(on("enterprise", "canceled").agents, 1))
-  it("allowanceOf includes purchased storage on any plan", () => {
+  it("computeAllowance includes purchased storage on any plan", () => {
     for (const plan of plans) {
       const purchased = computeAllowance(false, Option.some({ userId, plan, status: "active" }), "upgraded")
       assert.deepStrictEqual(purchased, { ...on(plan), storageMb: 51_200 })
     }
     assert.strictEqual(computeAllowance(true, Option.none(), "upgraded").storageMb, 51_200)
   })
-  it("allowanceOf requires no subscription of administrators", () =>
+  it("computeAllowance requires no subscription of administrators", () =>
     assert.deepStrictEqual(computeAllowance(true, Option.none(), "included"), {
       plan: "free",
       mayProvision: true,

@@ -31,7 +31,6 @@ const quote = {
   seesImages: false
 }
 
-/** Tasks of callers without an agent. */
 const makeTasks = (answers: Partial<ModelAnswers["Type"]>, keys: ModelKeys = {}) =>
   Effect.provide(
     AgentTasks,

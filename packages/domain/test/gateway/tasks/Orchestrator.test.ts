@@ -54,7 +54,6 @@ interface RunOptions {
   readonly ownKeys?: (at: number) => boolean
 }
 
-/** The events of a run, its model requests, and its reported cost. */
 const run = (
   script: Script,
   about: TaskText = task,

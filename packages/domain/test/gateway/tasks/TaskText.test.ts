@@ -10,7 +10,7 @@ const message = FastCheck.oneof(
 )
 
 it.prop(
-  "readTaskText returns the instructions, the history and the request in order",
+  "parseTaskText returns the instructions, the history and the request in order",
   [FastCheck.array<ChatMessage>(message, { maxLength: 8 })],
   ([messages]) => {
     const said = messages.filter(({ role }) => role !== "system")

@@ -2,9 +2,9 @@ import { validateSummary, maximumSummaryLength } from "@berth/domain/interaction
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Option } from "effect"
 
-describe("acceptSummary", () => {
+describe("validateSummary", () => {
   it.prop(
-    "acceptSummary rejects an empty summary and one that covers the current message",
+    "validateSummary rejects an empty summary and one that covers the current message",
     [FastCheck.integer({ min: 1, max: 100 }), FastCheck.integer(), FastCheck.string({ maxLength: 20 })],
     ([seq, upToSeq, summary]) =>
       Option.match(validateSummary({ seq }, { summary, upToSeq }), {
@@ -14,7 +14,7 @@ describe("acceptSummary", () => {
       })
   )
 
-  it("acceptSummary truncates a long summary", () => {
+  it("validateSummary truncates a long summary", () => {
     const kept = validateSummary({ seq: 9 }, { summary: "x".repeat(maximumSummaryLength + 1), upToSeq: 4 })
     assert.strictEqual(Option.getOrThrow(kept).text.length, maximumSummaryLength)
   })

@@ -24,9 +24,9 @@ const words = FastCheck.array(FastCheck.constantFrom("lighthouse", "fog", "是",
 }).map((parts) => parts.join(" "))
 const texts = FastCheck.oneof(text, words)
 
-describe("excerptOf", () => {
+describe("makeExcerpt", () => {
   it.prop(
-    "excerptOf is a part of the text, no longer than allowed, without half characters",
+    "makeExcerpt is a part of the text, no longer than allowed, without half characters",
     [words, words],
     ([whole, question]) => {
       const excerpt = makeExcerpt(whole, question)
@@ -39,18 +39,22 @@ describe("excerptOf", () => {
     }
   )
 
-  it.prop("excerptOf accepts any text", [text, text], ([whole, question]) => makeExcerpt(whole, question).length <= 500)
+  it.prop(
+    "makeExcerpt accepts any text",
+    [text, text],
+    ([whole, question]) => makeExcerpt(whole, question).length <= 500
+  )
 
   it.prop(
-    "excerptOf shows the first matching word of the question",
+    "makeExcerpt shows the first matching word of the question",
     [FastCheck.nat(3_000), FastCheck.nat(3_000)],
     ([before, after]) =>
       makeExcerpt(`${"x ".repeat(before)}Lighthouse${" y".repeat(after)}`, "the lighthouse?").includes("Lighthouse")
   )
 })
 
-describe("wordsOf", () => {
-  it("wordsOf names the author of a message", () => {
+describe("formatRecollection", () => {
+  it("formatRecollection names the author of a message", () => {
     assert.strictEqual(formatRecollection(said("Hello."), "hello"), "User: Hello.")
     assert.strictEqual(formatRecollection(said("Hello.", "agent"), "hello"), "Agent: Hello.")
     assert.strictEqual(formatRecollection(note("Likes tea."), "tea"), "Likes tea.")
@@ -58,8 +62,8 @@ describe("wordsOf", () => {
   })
 })
 
-describe("memoriesOf", () => {
-  it("memoriesOf alternates notes and messages, each once", () => {
+describe("selectMemories", () => {
+  it("selectMemories alternates notes and messages, each once", () => {
     assert.deepStrictEqual(selectMemories([note("a"), note("b"), note("c")], [said("x"), said("b")], ""), [
       "a",
       "In an earlier conversation, on 2026-05-17. User: x",
@@ -69,7 +73,7 @@ describe("memoriesOf", () => {
   })
 
   it.prop(
-    "memoriesOf stays within the budget and omits only what does not fit",
+    "selectMemories stays within the budget and omits only what does not fit",
     [FastCheck.array(texts.map(note)), FastCheck.array(texts.map((content) => said(content))), FastCheck.nat(4_000)],
     ([notes, others, budget]) => {
       const total = (memories: ReadonlyArray<string>) => memories.reduce((sum, { length }) => sum + length, 0)

@@ -9,7 +9,6 @@ const Live = Layer.provide(
   Layer.succeed(AgentOverviewRepository, { listMarks: () => Effect.succeed([]), list: () => Effect.succeed([]) })
 )
 
-/** A reader of a started stream. */
 const open = (owner: UserId) =>
   Effect.gen(function* () {
     const { watch } = yield* AgentOverviews

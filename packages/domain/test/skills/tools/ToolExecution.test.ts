@@ -23,7 +23,6 @@ const tools = [
   tool("flood", () => Effect.succeed("x".repeat(1_000_000)))
 ]
 
-/** Result and log of a call. */
 const use = (name: string, args: string) =>
   Effect.gen(function* () {
     const lines: Array<unknown> = []
