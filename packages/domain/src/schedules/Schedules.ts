@@ -11,10 +11,7 @@ import { maximumPromptLength, type Schedule, ScheduleId, scheduleLimits } from "
 import { HeartbeatNotChangeable, ScheduleInvalid, ScheduleLimitReached, ScheduleNotFound } from "./SchedulesErrors.ts"
 import { ScheduleRepository } from "./ScheduleRepository.ts"
 
-type ScheduleFields = Pick<
-  Schedule,
-  "cron" | "timezone" | "prompt" | "skillId" | "input" | "onMissed" | "enabled"
->
+type ScheduleFields = Pick<Schedule, "cron" | "timezone" | "prompt" | "skillId" | "input" | "onMissed" | "enabled">
 
 const nextRunsShown = 5
 

@@ -48,7 +48,7 @@ const channelJobHandler = <A extends ChannelKey, I, E, R>(
     )
   )
 
-const agentRunHandler = (kind: typeof ScheduledTaskJob | typeof SkillExecutionJob) =>
+const agentRunHandler = (kind: typeof ScheduledTaskJob) =>
   backgroundJobHandler(kind, ({ runId }, { isLastAttempt }) =>
     Effect.flatMap(AgentRuns, (runs) => runs.execute(runId, isLastAttempt))
   )

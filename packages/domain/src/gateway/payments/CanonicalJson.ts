@@ -1,6 +1,5 @@
 /** A value that JSON can represent, which excludes non-finite numbers. */
-type JsonValue =
-  string | number | boolean | null | ReadonlyArray<JsonValue> | { readonly [key: string]: JsonValue }
+type JsonValue = string | number | boolean | null | ReadonlyArray<JsonValue> | { readonly [key: string]: JsonValue }
 
 /**
  * Returns the canonical JSON of a value by RFC 8785: members ordered by the UTF-16 units of their names, without
