@@ -32,6 +32,31 @@ const events = { accept: "text/event-stream" }
 const speechModel = { model: "openai/tts-1", provider: "openai" }
 const key = (name: string) => ({ "idempotency-key": name })
 
+/** Locks the units of a user until `begin` waits for them in four connections; meanwhile other users are served. */
+const whileUnitsAreLocked = <A, E, R>(as: App.SignedIn, begin: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const other = yield* App.signInNewUser("pro")
+    // Those that wait for this transaction, and those that wait behind them.
+    const waiting = Effect.map(
+      sql`
+        select from pg_locks where not granted and (transactionid = pg_current_xact_id()::xid or (relation = 'unit_days'::regclass
+          and database = (select oid from pg_database where datname = current_database())))`,
+      (connections) => connections.length
+    )
+    return yield* sql.withTransaction(
+      Effect.gen(function* () {
+        yield* sql`select from unit_days where user_id = ${as.user.id} for update`
+        const begun = yield* begin
+        yield* eventually(waiting, (count) => count === 4)
+        const { status, text } = yield* App.web({ method: "GET", path: "/api/settings", as: other })
+        assert.strictEqual(status, 200, text)
+        assert.strictEqual(yield* waiting, 4)
+        return begun
+      })
+    )
+  })
+
 layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid by card", (it) => {
   it.effect("A call paid by card costs the flat price or the cost with margin, also above the reservation", () =>
     Effect.gen(function* () {
@@ -208,28 +233,44 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     "Concurrent calls by card of one user wait for units in four connections, while calls of other users run",
     () =>
       Effect.gen(function* () {
-        const [as, other] = [yield* App.signInNewUser("pro"), yield* App.signInNewUser("pro")]
-        const sql = yield* SqlClient
-        // Those that wait for this transaction, and those that wait behind them.
-        const waiting = Effect.map(
-          sql`
-          select from pg_locks where not granted and (transactionid = pg_current_xact_id()::xid or (relation = 'unit_days'::regclass
-            and database = (select oid from pg_database where datname = current_database())))`,
-          (connections) => connections.length
-        )
+        const as = yield* App.signInNewUser("pro")
         assert.strictEqual((yield* gatewayCall({ as })).status, 200)
-        const sent = yield* sql.withTransaction(
-          Effect.gen(function* () {
-            yield* sql`select from unit_days where user_id = ${as.user.id} for update`
-            const begun = yield* Effect.replicateEffect(Effect.forkDaemon(gatewayCall({ as })), 24)
-            yield* eventually(waiting, (count) => count === 4)
-            assert.strictEqual((yield* gatewayCall({ as: other })).status, 200)
-            assert.strictEqual(yield* waiting, 4)
-            return begun
-          })
-        )
+        const sent = yield* whileUnitsAreLocked(as, Effect.replicateEffect(Effect.forkDaemon(gatewayCall({ as })), 24))
         for (const { status, text } of yield* Effect.forEach(sent, Fiber.join)) assert.strictEqual(status, 200, text)
         assert.strictEqual(yield* readUsedUnits(as), 25)
+      })
+  )
+
+  it.effect(
+    "Concurrent settlements and releases of one user wait for units in four connections, while requests of other users run",
+    () =>
+      Effect.gen(function* () {
+        const { withBehavior } = yield* ModelProvidersTest
+        const failure = Stream.fail(new ProviderFailed({ provider: "openai", kind: "refused", reason: "no model" }))
+        const ends = [
+          { json: long, end: textAnswer("done."), status: 200, units: 24 },
+          { json: helloRequest, end: failure, status: 500, units: 0 }
+        ]
+        for (const { end, json, status, units } of ends) {
+          const as = yield* App.signInNewUser("pro")
+          const go = yield* Deferred.make<void>()
+          let calls = 0
+          const chat = () => {
+            calls += 1
+            return Stream.concat(Stream.execute(Deferred.await(go)), end)
+          }
+          const answers = yield* Effect.gen(function* () {
+            const sent = yield* Effect.replicateEffect(Effect.forkDaemon(gatewayCall({ as, json })), 24)
+            yield* eventually(
+              Effect.sync(() => calls),
+              (count) => count === 24
+            )
+            yield* whileUnitsAreLocked(as, Deferred.succeed(go, undefined))
+            return yield* Effect.forEach(sent, Fiber.join)
+          }).pipe(withBehavior({ chat }))
+          for (const answer of answers) assert.strictEqual(answer.status, status, answer.text)
+          assert.strictEqual(yield* readUsedUnits(as), units)
+        }
       })
   )
 

@@ -607,8 +607,8 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       const taken = yield* reserveIn("taken over")
       const continued = yield* reserveIn("continued")
       yield* repository.recordDeliveries([{ id: undelivered, units: Units(5) }])
-      yield* ledger.close(streamed, Units(3))
-      for (const id of [undelivered, taken, continued]) yield* ledger.close(id, Units(0))
+      yield* ledger.close(user.id, streamed, Units(3))
+      for (const id of [undelivered, taken, continued]) yield* ledger.close(user.id, id, Units(0))
       assert.deepInclude(yield* balanceOf(user), { used: Units(40) })
 
       assert.strictEqual(yield* reserved(user, 10, "taken over"), taken)

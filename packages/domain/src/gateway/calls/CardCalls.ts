@@ -50,8 +50,8 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         : computePrice(settings, input.plugin, result)
     }
 
-    const settle = ({ quote }: CardCall, id: ReservationId, units: Units, model: string | undefined) =>
-      ledger.settle(id, units, quote.units, model)
+    const settle = ({ quote, user }: CardCall, id: ReservationId, units: Units, model: string | undefined) =>
+      ledger.limitPerUser(user.id, ledger.settle(id, units, quote.units, model))
 
     const countOpenUnits = ({ input, quote }: CardCall, spentUsd: number, text: string) =>
       input.plugin === "agent"
@@ -68,7 +68,13 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
       model: string | undefined
     ) => {
       const freeUnits = spentUsd === 0 ? noUnits : convertPriceToUnits(spentUsd * settings.priceMargin)
-      return ledger.close(id, isFree ? freeUnits : countOpenUnits(call, spentUsd, text), call.quote.units, model)
+      return ledger.close(
+        call.user.id,
+        id,
+        isFree ? freeUnits : countOpenUnits(call, spentUsd, text),
+        call.quote.units,
+        model
+      )
     }
 
     /** A run that settles before its `done`, at the latest when the scope closes. */
@@ -142,7 +148,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         Effect.scoped,
         Effect.tap(Effect.flatten(RequestCharge)),
         Effect.tap((result) => settle(call, id, countUsedUnits(call, result), result.answeredBy?.model)),
-        Effect.onError(() => ledger.close(id, noUnits)),
+        Effect.onError(() => ledger.close(call.user.id, id, noUnits)),
         Effect.interruptible,
         Effect.forkIn(scope),
         Effect.flatMap(Fiber.join),
