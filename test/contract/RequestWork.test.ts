@@ -190,13 +190,13 @@ const prepare = Effect.gen(function* () {
       [
         "POST /api/v1/gateway by card",
         plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),
-        412,
+        388,
         3
       ],
       ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 136, 0],
       ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 139, 0],
       ["POST /v1/chat/completions, streamed", () => completion(1), 244, 0],
-      ["POST /api/agent, streamed", () => turn(1), 1475, 8]
+      ["POST /api/agent, streamed", () => turn(1), 1439, 8]
     ] as const,
     /** With the limits of a further delta that arrives alone: operations, and bytes of the whole process. */
     streams: [
