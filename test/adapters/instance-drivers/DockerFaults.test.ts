@@ -3,6 +3,7 @@ import { installationLabels } from "@berth/infra/instance-drivers/docker/Contain
 import * as DockerEngine from "@berth/infra/instance-drivers/docker/DockerEngine"
 import * as DockerInstanceDriver from "@berth/infra/instance-drivers/docker/DockerInstanceDriver"
 import { EngineAddress } from "@berth/infra/instance-drivers/docker/EngineAddress"
+import { EngineRequestRejected } from "@berth/infra/instance-drivers/docker/EngineErrors"
 import { ensureNetwork } from "@berth/infra/instance-drivers/docker/InstanceNetwork"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
@@ -137,6 +138,30 @@ describeWithTool(dockerEngine, "DockerInstanceDriver after a fault", () => {
       assert.deepStrictEqual(yield* driver.listRunning, [ada])
       const next = yield* driverOf(directory)
       assert.strictEqual((yield* next.start(makeInstanceSpec(ada))).runtimeVersion, "2.0.0")
+      assert.deepStrictEqual(yield* countObjects(engine, directory), { containers: 1, volumes: 1 })
+    })
+  )
+
+  testDriver("DockerInstanceDriver.start replaces a container whose task a killed engine left", () =>
+    Effect.gen(function* () {
+      const { directory, engine } = yield* fixture
+      yield* Effect.flatMap(driverOf(directory), (driver) => driver.start(makeInstanceSpec(ada))).pipe(Effect.scoped)
+      const stopped = runDocker("inspect", "--format", "{{.Id}}", nameOf(directory))
+      const withTask: DockerEngine.DockerEngine = {
+        ...engine,
+        startContainer: (id) =>
+          id === stopped
+            ? new EngineRequestRejected({
+                operation: `POST /containers/${id}/start`,
+                status: 500,
+                reason: `task ${id}: already exists`
+              })
+            : engine.startContainer(id)
+      }
+      const options = { directory, program, onClose: "stop" } as const
+      const driver = yield* dockerDriver(options, testNetwork, Effect.succeed(withTask))
+      yield* driver.start(makeInstanceSpec(ada))
+      assert.notStrictEqual(runDocker("inspect", "--format", "{{.Id}}", nameOf(directory)), stopped)
       assert.deepStrictEqual(yield* countObjects(engine, directory), { containers: 1, volumes: 1 })
     })
   )

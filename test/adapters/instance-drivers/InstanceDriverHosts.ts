@@ -185,9 +185,13 @@ export const processHost: InstanceDriverHost = {
   logFiles: async (directory, owner) => [join(directory, owner, "instance.log")]
 }
 
-export const dockerDriver = ({ directory, intervals, onClose, program }: InstanceDriverOptions, network: string) =>
+export const dockerDriver = (
+  { directory, intervals, onClose, program }: InstanceDriverOptions,
+  network: string,
+  given = testEngine
+) =>
   Effect.gen(function* () {
-    const engine = yield* testEngine
+    const engine = yield* given
     return yield* DockerInstanceDriver.make({
       engine,
       installation: installationOf(directory),

@@ -32,6 +32,10 @@ const isHostProblem = (error: StartProblem): boolean => {
   return error._tag === "FileOperationFailed" ? isHostFault(error) : isEngineFault(error)
 }
 
+/** A killed engine can leave a container's task behind; then the container never starts again. */
+const isTaskLeft = (error: StartProblem): boolean =>
+  error._tag === "EngineRequestRejected" && /^task \S+ already exists/.test(error.reason)
+
 const unconditionally = { fresh: false, accept: () => Effect.void }
 const toStartFailed = makeToStartFailed(isHostProblem)
 
@@ -168,9 +172,15 @@ export const make = ({ client, containers, engine, running, volumes }: Container
   const start = (spec: InstanceSpec, names: ContainerNames) =>
     Effect.gen(function* () {
       const { image, usable } = yield* toStartFailed(names.owner)(inspectOwner(spec, names))
-      return Option.isSome(usable)
-        ? yield* toStartFailed(names.owner)(adoptOrLaunch(spec, names, usable.value))
-        : yield* replace(spec, names, image, unconditionally)
+      const started = yield* Effect.transposeMapOption(usable, (container) =>
+        adoptOrLaunch(spec, names, container)
+      ).pipe(
+        Effect.catchIf(isTaskLeft, () =>
+          Effect.as(logReplaced(names.owner, "a killed engine left a task of its container"), Option.none())
+        ),
+        toStartFailed(names.owner)
+      )
+      return Option.isSome(started) ? started.value : yield* replace(spec, names, image, unconditionally)
     })
 
   /** Registers a container started by an earlier backend or another driver. Idempotent. */
