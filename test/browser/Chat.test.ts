@@ -1,6 +1,6 @@
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { fakeModels, ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
-import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { AgentManagerTest, fakeLogEntry } from "@berth/infra/backend/AgentManagerTest"
 import * as AssetFiles from "@berth/infra/files/AssetFiles"
 import * as ConsoleAssets from "@berth/server/pages/ConsoleAssets"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -128,6 +128,13 @@ const Counted = Schema.Struct({
   most: Schema.Int,
   renders: Schema.Int
 })
+
+/** A script that hides or shows the page to its own scripts. */
+const setHidden = (isHidden: boolean) => `{
+  Object.defineProperty(document, "hidden", { configurable: true, value: ${isHidden} })
+  Object.defineProperty(document, "visibilityState", { configurable: true, value: ${isHidden} ? "hidden" : "visible" })
+  document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))
+}`
 
 const chatOf = ({ agent }: OwnerWithAgent) => `/dashboard/agents/${agent.id}/chat`
 
@@ -309,6 +316,112 @@ describeWithTool(browserTool, "The chat of the console", () => {
             [{ sessionId: owner.conversation }]
           )
         })
+    )
+
+    it.effect("A hidden console sends no request, and shows the newest state when it is seen again", () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const sql = yield* SqlClient
+        const { withBehavior } = yield* AgentManagerTest
+        let message = "Before"
+        const logs = () => Effect.succeed({ entries: [{ ...fakeLogEntry, message }], total: 1 })
+        yield* sendMessage(owner)
+        yield* visiting(owner, async ({ page }) => {
+          await page.clock.install()
+          await page.goto("/dashboard")
+          const card = page.getByRole("article").filter({ hasText: owner.agent.name })
+          await card.getByText("now", { exact: true }).waitFor()
+          await card.getByText("Running").waitFor()
+          const requests: Array<string> = []
+          page.on("request", (request) => requests.push(`${request.headers()["accept"] ?? ""} ${request.url()}`))
+          await page.evaluate(setHidden(true))
+          await page.clock.fastForward("10:00")
+          await page.clock.runFor("01:00")
+          assert.deepStrictEqual(requests, [])
+          await page.evaluate(setHidden(false))
+          await card.getByText(/^1\d min. ago$/).waitFor()
+          await page.evaluate(setHidden(true))
+          await Effect.runPromise(sql`update agents set status = 'stopped' where id = ${owner.agent.id}`)
+          requests.length = 0
+          await page.evaluate(setHidden(false))
+          await card.getByText("Stopped").waitFor()
+          assert.isNotEmpty(requests)
+          for (const request of requests)
+            assert.isAtMost(requests.filter((other) => other === request).length, 2, request)
+
+          await page.goto(chatOf(owner).replace(/chat$/, "logs"))
+          await page.getByText("Before").waitFor()
+          await page.evaluate(setHidden(true))
+          message = "While hidden"
+          await page.clock.fastForward("10:00")
+          assert.strictEqual(await page.getByText("Before").count(), 1)
+          await page.evaluate(setHidden(false))
+          await page.getByText("While hidden").waitFor()
+          await page.getByLabel("Follow").press("Space")
+          message = "After"
+          await page.evaluate(setHidden(true))
+          await page.clock.fastForward("10:00")
+          requests.length = 0
+          await page.evaluate(setHidden(false))
+          await page.clock.runFor("01:00")
+          assert.deepStrictEqual(
+            requests.filter((request) => request.includes("/logs")),
+            []
+          )
+          await page.getByLabel("Follow").press("Space")
+          await page.getByText("After").waitFor()
+        }).pipe(withBehavior({ logs }))
+      })
+    )
+
+    it.effect("The console asks before it interrupts answers, and names the model that answers, by keyboard", () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const sql = yield* SqlClient
+        const { calls } = yield* AgentManagerTest
+        yield* sql`
+        update agents set model = 'custom', custom_model = 'acme/llama' where id = ${owner.agent.id}`
+        const interruptions = Effect.map(calls, (all) =>
+          all
+            .filter(({ target }) => target === owner.user.id)
+            .map(({ method }) => method)
+            .filter((method) => method === "restart" || method === "stop" || method === "start")
+        )
+        yield* visiting(owner, async ({ page }) => {
+          await page.goto("/dashboard")
+          await page.getByRole("article").getByText("Custom model").waitFor()
+          await page.keyboard.press("Control+k")
+          await page.getByRole("dialog").getByText("Custom model").waitFor()
+          await page.keyboard.press("Escape")
+          await page.goto(chatOf(owner))
+          await page.getByText("acme/llama, answered by the sandbox").waitFor()
+
+          const more = page.getByRole("button", { name: "More actions" })
+          const dialog = page.getByRole("dialog")
+          const choose = async (name: string) => {
+            await more.press("Enter")
+            await page.getByRole("menuitem", { name }).press("Enter")
+            await dialog.getByText("Answers in progress end").waitFor()
+          }
+          await choose("Restart")
+          assert.deepStrictEqual(await findAccessibilityViolations(page), [])
+          await page.keyboard.press("Escape")
+          await dialog.waitFor({ state: "detached" })
+          assert.deepStrictEqual(await Effect.runPromise(interruptions), [])
+          await vi.waitFor(
+            async () => assert.strictEqual(await page.evaluate("document.activeElement.ariaLabel"), "More actions"),
+            20_000
+          )
+          await choose("Restart")
+          await dialog.getByRole("button", { name: "Restart" }).press("Enter")
+          await dialog.waitFor({ state: "detached" })
+          await page.getByRole("button", { name: "Stop", exact: true }).press("Enter")
+          await dialog.getByText("No agent answers until you start the instance again.").waitFor()
+          await dialog.getByRole("button", { name: "Stop" }).press("Enter")
+          await dialog.waitFor({ state: "detached" })
+          assert.deepStrictEqual(await Effect.runPromise(interruptions), ["restart", "stop"])
+        })
+      })
     )
 
     it.effect("The console opens pages by its palette, and discards, saves and restores settings, by keyboard", () =>

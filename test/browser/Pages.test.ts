@@ -173,6 +173,8 @@ const visiting = (
     })
   })
 
+const abroad = { viewport: { width: 1200, height: 900 }, timezoneId: "Asia/Tokyo" }
+
 /** The sandbox repeats it. */
 const hostileMarkdown = [
   "hostile",
@@ -185,7 +187,7 @@ const hostileMarkdown = [
 describeWithTool(browserTool, "the pages, in a browser", () => {
   layer(Layer.merge(site, BrowserLayer.layer), { timeout: "180 seconds", excludeTestServices: true })((it) => {
     it.effect("The console leads a newcomer to a paid plan, an agent, a bot, a schedule, its cost and an API key", () =>
-      visiting({ viewport: { width: 1200, height: 900 } }, async ({ cards, logs, page, telegram, url }) => {
+      visiting(abroad, async ({ cards, logs, page, telegram, url }) => {
         const newcomer = makeAccount("newcomer")
         await page.goto("/")
         await page.getByRole("link", { name: "Get started" }).click()
@@ -236,7 +238,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByRole("button", { name: "New schedule" }).first().click()
         await page.getByLabel("Message to the agent").fill("Write the summary")
         await page.getByRole("button", { name: "Create schedule" }).click()
-        await page.getByText(/^Next: /).waitFor()
+        await page.getByText(/^Next: .*, 9:00 AM$/).waitFor()
+        await page.getByText("Asia/Tokyo", { exact: true }).waitFor()
         await page.getByLabel("On", { exact: true }).press("Space")
         await page.getByText("Schedule paused.").waitFor()
         await page.getByText(/^Next: /).waitFor({ state: "detached" })

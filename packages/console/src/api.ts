@@ -90,13 +90,15 @@ export const send = async (
   throw failure
 }
 
-/** Sends a request and returns the body. */
-export const call = async <A>(method: string, path: string, options: RequestOptions = {}): Promise<A> => {
-  const response = await send(method, path, options)
+export const readBody = async <A>(response: Response): Promise<A> => {
   const body = tryParseJson(await response.text())
   if (!isBody<A>(body)) throw new RequestFailed("The service answered without a body.", response.status)
   return body
 }
+
+/** Sends a request and returns the body. */
+export const call = async <A>(method: string, path: string, options: RequestOptions = {}): Promise<A> =>
+  readBody(await send(method, path, options))
 
 interface AccessToken {
   readonly token: string

@@ -7,6 +7,10 @@ const grouped = new Intl.NumberFormat("en")
 export type Instant = string | number
 
 export const formatDateTime = (at: Instant): string => dateTime.format(new Date(at))
+
+/** Formats a time of another time zone. */
+export const formatDateTimeIn = (at: Instant, timeZone: string): string =>
+  new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short", timeZone }).format(new Date(at))
 export const formatTime = (at: Instant): string => time.format(new Date(at))
 export const formatClock = (at: Instant): string => clock.format(new Date(at))
 export const formatNumber = (value: number): string => grouped.format(value)
@@ -38,7 +42,8 @@ export const formatSize = (bytes: number): string => {
   if (bytes < 1024) return `${bytes} B`
   if (bytes < 100 * 1024) return `${(bytes / 1024).toFixed(0)} KiB`
   const megabytes = bytes / 1024 / 1024
-  return megabytes >= 1024 ? `${(megabytes / 1024).toFixed(1)} GiB` : `${megabytes.toFixed(megabytes < 10 ? 1 : 0)} MiB`
+  const [size, unit] = megabytes >= 1024 ? [megabytes / 1024, "GiB"] : [megabytes, "MiB"]
+  return `${Number(size.toFixed(size < 10 ? 1 : 0))} ${unit}`
 }
 
 /** Returns browser and system of a user agent, or its beginning if unknown. */
@@ -64,3 +69,9 @@ export const formatUserAgent = (userAgent: string | null): string => {
 
 /** Names of time zones, UTC first. */
 export const timezones = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")]
+
+/** The time zone of the browser, or UTC if it is unknown. */
+export const ownTimezone = (() => {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
+  return timezones.includes(timeZone) ? timeZone : "UTC"
+})()

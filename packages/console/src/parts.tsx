@@ -18,7 +18,7 @@ import {
 } from "@mantine/core"
 import { type NotificationData, notifications } from "@mantine/notifications"
 import { useMutation } from "@tanstack/react-query"
-import { type ComponentProps, type ReactNode, useEffect, useRef } from "react"
+import { type ComponentProps, type ReactNode, useEffect, useRef, useSyncExternalStore } from "react"
 import { RequestFailed } from "./api.ts"
 import { formatDateTime, formatRelative, type Instant } from "./format.ts"
 import { CheckIcon, CopyIcon, InfoIcon } from "./icons.tsx"
@@ -275,9 +275,22 @@ export const Rows = <A, Row>({
   </Loaded>
 )
 
+/** Calls back as time passes, and at once when the page is shown again. */
+const subscribeToClock = (onChange: () => void) => {
+  const timer = setInterval(onChange, 15_000)
+  document.addEventListener("visibilitychange", onChange)
+  return () => {
+    clearInterval(timer)
+    document.removeEventListener("visibilitychange", onChange)
+  }
+}
+
+/** A time relative to now. */
 export const Moment = ({ at }: { readonly at: Instant }) => (
   <Tooltip label={formatDateTime(at)}>
-    <time dateTime={new Date(at).toISOString()}>{formatRelative(at, Date.now())}</time>
+    <time dateTime={new Date(at).toISOString()}>
+      {useSyncExternalStore(subscribeToClock, () => formatRelative(at, Date.now()))}
+    </time>
   </Tooltip>
 )
 

@@ -1,5 +1,5 @@
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query"
-import { call, callBilling, segment, send } from "./api.ts"
+import { call, callBilling, readBody, segment, send } from "./api.ts"
 import { settings } from "./settings.ts"
 import type {
   AccountJson,
@@ -37,21 +37,15 @@ export const overviewsQuery = queryOptions({
   refetchInterval: () => (watching.isLive ? false : 15_000)
 })
 
+/** With `warning`: the model that replaces the agent's if no configured provider serves it, as a sentence; else null. */
 export const agentConfigQuery = (agentId: string) =>
   queryOptions({
     queryKey: ["agent", agentId, "config"],
-    queryFn: async ({ signal }) =>
-      (await call<AgentConfigAnswerJson>("GET", agentPath(agentId, "/config"), { signal })).config
-  })
-
-/** The model that replaces an agent's if no configured provider serves it, as a sentence; else null. */
-export const modelWarningQuery = (agentId: string) =>
-  queryOptions({
-    queryKey: ["agent", agentId, "config", "warning"],
     queryFn: async ({ signal }) => {
-      const { headers } = await send("GET", agentPath(agentId, "/config"), { signal })
-      const [, quoted] = /^199 - "(.*)"$/.exec(headers.get("warning") ?? "") ?? []
-      return quoted?.replaceAll(/\\(.)/g, "$1") ?? null
+      const response = await send("GET", agentPath(agentId, "/config"), { signal })
+      const { config } = await readBody<AgentConfigAnswerJson>(response)
+      const [, quoted] = /^199 - "(.*)"$/.exec(response.headers.get("warning") ?? "") ?? []
+      return { config, warning: quoted?.replaceAll(/\\(.)/g, "$1") ?? null }
     }
   })
 

@@ -167,6 +167,7 @@ export const texts = {
     noneHint: "Choose a template and a model. The agent is ready within seconds, here and over the API.",
     notFound: (text: string) => `No agent matches “${text}”.`,
     otherModel: "Other model…",
+    unnamedModel: "Custom model",
     prompt: "Instructions",
     promptHint: "How the agent behaves. You can change this at any time.",
     answeredBySandbox: (model: string) => `${model}, answered by the sandbox`,
@@ -275,7 +276,20 @@ export const texts = {
     }
   ],
   instance: {
+    interrupts: "Answers in progress end, also on channels and schedules.",
+    leads: {
+      stop: "No agent answers until you start the instance again.",
+      restart: "Your agents are back within seconds.",
+      update: "Installs the newest version of the runtime. Your agents are back within seconds.",
+      repair: "Installs the runtime again. Settings, conversations and files are kept."
+    },
     more: "More actions",
+    questions: {
+      stop: "Stop all of your agents?",
+      restart: "Restart all of your agents?",
+      update: "Update the runtime of all agents?",
+      repair: "Repair the instance of all agents?"
+    },
     repair: "Repair",
     restart: "Restart",
     shared: "Applies to all of your agents",
@@ -381,7 +395,7 @@ export const texts = {
     timezone: "Time zone"
   },
   skills: {
-    lead: "Built-in skills that this agent can use.",
+    lead: "Built-in and your own. The agent uses those that are on.",
     none: "No skills of your own",
     noneHint:
       "Upload a zip archive that contains SKILL.md, or SKILL.md alone. Scripts run only in the agent's instance.",

@@ -4,14 +4,14 @@ import { Link, useParams } from "@tanstack/react-router"
 import { type ComponentType, lazy, Suspense } from "react"
 import { loadChat, usePreloadedChat } from "../chat/load.ts"
 import { Loaded, StatusTag } from "../parts.tsx"
-import { agentsQuery } from "../queries.ts"
+import { agentConfigQuery, agentsQuery } from "../queries.ts"
 import { LostPage } from "../shell/LostPage.tsx"
 import { showChosen } from "../TabbedPage.tsx"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
 import type { AgentTab } from "./AgentTab.ts"
 import { InstanceActions } from "./InstanceActions.tsx"
-import { useOverview } from "./overviews.ts"
+import { customModel, useModelNames } from "./overviews.ts"
 
 /** Loaded on first use; the chat is preloaded. */
 const tabs: Readonly<Record<string, ComponentType<AgentTab>>> = {
@@ -29,7 +29,8 @@ const tabs: Readonly<Record<string, ComponentType<AgentTab>>> = {
 }
 
 const Head = ({ agent: { id, model, name, status } }: AgentTab) => {
-  const overview = useOverview(id)
+  const modelOf = useModelNames()
+  const { data: modelId } = useQuery({ ...agentConfigQuery(id), select: ({ config }) => config.customModel })
   return (
     <header className="agent-head">
       <Group justify="space-between" gap="sm" mb={8} wrap="nowrap">
@@ -39,7 +40,7 @@ const Head = ({ agent: { id, model, name, status } }: AgentTab) => {
           </Title>
           <StatusTag value={status} />
           <Text c="dimmed" fz="xs" className="truncate" visibleFrom="sm">
-            {overview?.model ?? model}
+            {modelOf({ id, model: model === customModel ? (modelId ?? model) : model })}
           </Text>
         </Group>
         <InstanceActions statuses={[status]} size="xs" />

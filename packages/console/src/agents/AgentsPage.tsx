@@ -7,7 +7,7 @@ import { usePreloadedChat } from "../chat/load.ts"
 import { toPlainText } from "../excerpt.ts"
 import { AgentsIcon, PlusIcon, SearchIcon } from "../icons.tsx"
 import { Empty, Loaded, Moment, PageHeader, Pages, StatusTag } from "../parts.tsx"
-import { agentsQuery, useRepliesFromSandbox } from "../queries.ts"
+import { agentsQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
@@ -16,15 +16,16 @@ import { ClaimNotice } from "./ClaimNotice.tsx"
 import { CreateAgent } from "./CreateAgent.tsx"
 import { InstanceActions } from "./InstanceActions.tsx"
 import { PlanNeeded } from "./PlanNeeded.tsx"
-import { useOverview } from "./overviews.ts"
+import { useModelNames, useOverview } from "./overviews.ts"
 
 const perPage = 24
 const searchFrom = 8
 
-const AgentCard = ({ agent: { id, model, name, status } }: { readonly agent: AgentItemJson }) => {
+const AgentCard = ({ agent }: { readonly agent: AgentItemJson }) => {
+  const { id, name, status } = agent
   const overview = useOverview(id)
+  const modelOf = useModelNames()
   const message = overview?.lastMessage
-  const configured = useRepliesFromSandbox() ? texts.agents.answeredBySandbox(model) : model
   const units = overview?.unitsToday ?? 0
   return (
     <li>
@@ -50,7 +51,7 @@ const AgentCard = ({ agent: { id, model, name, status } }: { readonly agent: Age
                 : toPlainText(message.text)}
         </Text>
         <Group justify="space-between" wrap="nowrap" gap="sm" fz="xs" c="dimmed" mt="auto">
-          <span className="truncate">{overview?.model ?? configured}</span>
+          <span className="truncate">{modelOf(agent)}</span>
           <Group component="span" wrap="nowrap" gap="sm" flex="none">
             {units > 0 && <span>{texts.agents.unitsToday(units)}</span>}
             {message !== null && message !== undefined && <Moment at={message.createdAt} />}
@@ -70,6 +71,7 @@ const AgentCards = ({
 }) => {
   const [text, setText] = useState("")
   const [page, setPage] = useState(1)
+  const modelOf = useModelNames()
   if (agents.length === 0)
     return !settings.mayProvision ? (
       <PlanNeeded />
@@ -89,7 +91,7 @@ const AgentCards = ({
       </div>
     )
   const wanted = text.trim().toLowerCase()
-  const found = agents.filter(({ model, name }) => `${name} ${model}`.toLowerCase().includes(wanted))
+  const found = agents.filter((agent) => `${agent.name} ${modelOf(agent)}`.toLowerCase().includes(wanted))
   const shown = found.slice((page - 1) * perPage, page * perPage)
   return (
     <>

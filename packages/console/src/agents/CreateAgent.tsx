@@ -3,17 +3,17 @@ import { Link, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { call, RequestFailed } from "../api.ts"
 import { Form, SelectField, TextareaField, TextField, useForm } from "../Form.tsx"
+import { ownTimezone } from "../format.ts"
 import { Notice } from "../parts.tsx"
 import { useRefresh, useRepliesFromSandbox } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
 import type { ProvisionedAgentJson } from "../wire.ts"
-
-const custom = "custom"
+import { customModel } from "./overviews.ts"
 
 export const modelChoices = [
   ...settings.models.map((model) => ({ value: model, label: model })),
-  { value: custom, label: texts.agents.otherModel }
+  { value: customModel, label: texts.agents.otherModel }
 ]
 
 interface NewAgent {
@@ -23,7 +23,7 @@ interface NewAgent {
   readonly systemPrompt: string
 }
 
-const provision = ({ customModel, model, name, systemPrompt }: NewAgent, key: string) =>
+const provision = ({ customModel: modelId, model, name, systemPrompt }: NewAgent, key: string) =>
   call<ProvisionedAgentJson>("POST", "/api/agents/provision", {
     headers: { "idempotency-key": key },
     body: {
@@ -31,7 +31,8 @@ const provision = ({ customModel, model, name, systemPrompt }: NewAgent, key: st
       model,
       config: {
         ...(systemPrompt.trim() === "" ? {} : { systemPrompt }),
-        ...(model === custom ? { customModel } : {})
+        ...(model === customModel ? { customModel: modelId } : {}),
+        timezone: ownTimezone
       }
     }
   })
@@ -42,7 +43,7 @@ export const CreateAgentForm = ({ onClose }: { readonly onClose?: () => void }) 
   const refresh = useRefresh()
   const [template, setTemplate] = useState("blank")
   const form = useForm<NewAgent, ProvisionedAgentJson>(
-    { name: "", model: settings.models[0] ?? custom, customModel: "", systemPrompt: "" },
+    { name: "", model: settings.models[0] ?? customModel, customModel: "", systemPrompt: "" },
     (agent, { key }) => provision(agent, key),
     {
       onDone: async ({ agent: { id } }) => {
@@ -84,7 +85,7 @@ export const CreateAgentForm = ({ onClose }: { readonly onClose?: () => void }) 
         data={modelChoices}
         searchable={modelChoices.length > 8}
       />
-      {form.values.model === custom && (
+      {form.values.model === customModel && (
         <TextField
           field={form.field("customModel")}
           label={texts.agents.modelId}

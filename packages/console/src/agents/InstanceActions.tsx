@@ -1,13 +1,15 @@
 import { ActionIcon, Button, Menu, Tooltip } from "@mantine/core"
+import { useState } from "react"
 import { call } from "../api.ts"
+import { ConfirmButton } from "../ConfirmButton.tsx"
 import { DotsIcon, PlayIcon, RetryIcon, StopIcon } from "../icons.tsx"
 import { useAction } from "../parts.tsx"
 import { ownInstancePath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 
-type InstanceAction = "start" | "stop" | "restart" | "update" | "repair"
+type Interruption = keyof typeof texts.instance.questions
 
-/** Start, stop and repair of the instance that all agents of the user share. */
+/** Start, stop and repair of the instance that all agents of the user share. All but a start end answers and ask before. */
 export const InstanceActions = ({
   size = "sm",
   statuses
@@ -16,61 +18,62 @@ export const InstanceActions = ({
   readonly size?: "xs" | "sm"
 }) => {
   const refresh = useRefresh()
-  const act = useAction((action: InstanceAction) => call("POST", ownInstancePath(`/${action}`)), {
-    onDone: async () => {
-      await Promise.all([refresh("agents"), refresh("agent"), refresh("instance")])
-    }
-  })
-  const running = act.isPending ? act.variables : undefined
+  const [asked, setAsked] = useState<Interruption>("stop")
+  const act = async (action: Interruption | "start") => {
+    await call("POST", ownInstancePath(`/${action}`))
+    await Promise.all([refresh("agents"), refresh("agent"), refresh("instance")])
+  }
+  const start = useAction(() => act("start"))
   const isUp = statuses.some((status) => status === "running" || status === "active" || status === "provisioning")
   return (
-    <Button.Group>
-      {isUp ? (
-        <Button
-          size={size}
-          variant="default"
-          leftSection={<StopIcon size={16} />}
-          loading={running === "stop"}
-          disabled={act.isPending}
-          onClick={() => act.mutate("stop")}
-        >
-          <span className="instance-label">{texts.instance.stop}</span>
-        </Button>
-      ) : (
-        <Button
-          size={size}
-          variant="default"
-          leftSection={<PlayIcon size={16} />}
-          loading={running === "start"}
-          disabled={act.isPending}
-          onClick={() => act.mutate("start")}
-        >
-          <span className="instance-label">{texts.instance.start}</span>
-        </Button>
-      )}
-      <Menu position="bottom-end" width={250}>
-        <Menu.Target>
-          <Tooltip label={texts.instance.more}>
-            <ActionIcon
+    <ConfirmButton
+      isDestructive={false}
+      label={texts.instance[asked]}
+      title={texts.instance.questions[asked]}
+      message={`${texts.instance.leads[asked]} ${texts.instance.interrupts}`}
+      onConfirm={() => act(asked)}
+    >
+      {(open) => {
+        const ask = (action: Interruption) => () => {
+          setAsked(action)
+          open()
+        }
+        return (
+          <Button.Group>
+            <Button
+              size={size}
               variant="default"
-              size={size === "xs" ? 30 : 36}
-              className="grouped"
-              aria-label={texts.instance.more}
-              loading={running !== undefined && running !== "start" && running !== "stop"}
+              leftSection={isUp ? <StopIcon size={16} /> : <PlayIcon size={16} />}
+              loading={start.isPending}
+              onClick={isUp ? ask("stop") : () => start.mutate()}
             >
-              <DotsIcon />
-            </ActionIcon>
-          </Tooltip>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Label>{texts.instance.shared}</Menu.Label>
-          <Menu.Item leftSection={<RetryIcon size={16} />} onClick={() => act.mutate("restart")}>
-            {texts.instance.restart}
-          </Menu.Item>
-          <Menu.Item onClick={() => act.mutate("update")}>{texts.instance.update}</Menu.Item>
-          <Menu.Item onClick={() => act.mutate("repair")}>{texts.instance.repair}</Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-    </Button.Group>
+              <span className="instance-label">{isUp ? texts.instance.stop : texts.instance.start}</span>
+            </Button>
+            <Menu position="bottom-end" width={250}>
+              <Menu.Target>
+                <Tooltip label={texts.instance.more}>
+                  <ActionIcon
+                    variant="default"
+                    size={size === "xs" ? 30 : 36}
+                    className="grouped"
+                    aria-label={texts.instance.more}
+                  >
+                    <DotsIcon />
+                  </ActionIcon>
+                </Tooltip>
+              </Menu.Target>
+              <Menu.Dropdown>
+                <Menu.Label>{texts.instance.shared}</Menu.Label>
+                <Menu.Item leftSection={<RetryIcon size={16} />} onClick={ask("restart")}>
+                  {texts.instance.restart}
+                </Menu.Item>
+                <Menu.Item onClick={ask("update")}>{texts.instance.update}</Menu.Item>
+                <Menu.Item onClick={ask("repair")}>{texts.instance.repair}</Menu.Item>
+              </Menu.Dropdown>
+            </Menu>
+          </Button.Group>
+        )
+      }}
+    </ConfirmButton>
   )
 }

@@ -26,7 +26,8 @@ const LogsTab = ({ agent: { id } }: AgentTab) => {
         query: { limit: 100, level: level === everyLevel ? undefined : level },
         signal
       }),
-    refetchInterval: isFollowing ? pollMs : false
+    refetchInterval: isFollowing ? pollMs : false,
+    refetchOnWindowFocus: isFollowing
   })
   const wanted = text.trim().toLowerCase()
   return (

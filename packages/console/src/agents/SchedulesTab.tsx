@@ -5,7 +5,7 @@ import { toString } from "cronstrue"
 import { call, segment } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Form, SelectField, TextareaField, TextField, useForm } from "../Form.tsx"
-import { formatDateTime, timezones } from "../format.ts"
+import { formatDateTimeIn, timezones } from "../format.ts"
 import { PlusIcon } from "../icons.tsx"
 import { DateTime, Empty, Moment, offerUndo, Rows, Section, StatusTag, useAction } from "../parts.tsx"
 import { agentConfigQuery, agentPath, useRefresh } from "../queries.ts"
@@ -69,6 +69,7 @@ const History = ({ agentId, schedule: { id } }: { readonly agentId: string; read
 
 const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedule: ScheduleJson }) => {
   const { cron, enabled, heartbeat, id, lastRun, nextRuns, prompt, skillId, timezone } = schedule
+  const timeOf = (at: string) => formatDateTimeIn(at, timezone)
   const [isOpen, { toggle }] = useDisclosure()
   const refresh = useRefresh()
   const reload = () => refresh("agent", agentId)
@@ -92,7 +93,7 @@ const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedul
             <Code>{cron}</Code>
           </Group>
           <Group gap={8} fz="sm" c="dimmed">
-            {nextRuns[0] !== undefined && enabled && <span>{texts.schedules.next(formatDateTime(nextRuns[0]))}</span>}
+            {nextRuns[0] !== undefined && enabled && <span>{texts.schedules.next(timeOf(nextRuns[0]))}</span>}
             <span>{timezone}</span>
           </Group>
           {lastRun !== null && (
@@ -134,7 +135,7 @@ const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedul
               {texts.schedules.preview}
             </Text>
             <Text fz="sm" c="dimmed" mb="sm">
-              {nextRuns.map((at) => formatDateTime(at)).join(" · ") || texts.none}
+              {nextRuns.map(timeOf).join(" · ") || texts.none}
             </Text>
             <History agentId={agentId} schedule={schedule} />
           </div>
@@ -146,9 +147,9 @@ const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedul
 
 const NewSchedule = ({ agentId, onClose }: { readonly agentId: string; readonly onClose: () => void }) => {
   const refresh = useRefresh()
-  const { data: config } = useQuery(agentConfigQuery(agentId))
+  const { data } = useQuery(agentConfigQuery(agentId))
   const form = useForm(
-    { cron: "0 9 * * 1-5", prompt: "", timezone: config?.timezone ?? "UTC", onMissed: "once" },
+    { cron: "0 9 * * 1-5", prompt: "", timezone: data?.config.timezone ?? "UTC", onMissed: "once" },
     (body) => call("POST", agentPath(agentId, "/schedules"), { body }),
     {
       onDone: async () => {

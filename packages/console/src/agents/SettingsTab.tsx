@@ -10,6 +10,7 @@ import { texts } from "../texts.ts"
 import type { AgentConfigJson } from "../wire.ts"
 import type { AgentTab } from "./AgentTab.ts"
 import { modelChoices } from "./CreateAgent.tsx"
+import { customModel } from "./overviews.ts"
 
 const usualTemperature = 0.7
 
@@ -55,7 +56,7 @@ const ConfigForm = ({ agentId, config }: { readonly agentId: string; readonly co
         <Section title={texts.agentSettings.model} lead={texts.agentSettings.modelLead}>
           <Stack gap="md" maw={620}>
             <SelectField field={field("model")} label={texts.agents.model} data={modelChoices} />
-            {draft.model === "custom" && (
+            {draft.model === customModel && (
               <TextInput
                 label={texts.agents.modelId}
                 description={texts.agents.modelIdHint}
@@ -144,7 +145,7 @@ const SettingsTab = ({ agent: { id } }: AgentTab) => {
   const query = useQuery(agentConfigQuery(id))
   return (
     <Loaded query={query} rows={6}>
-      {(config) => <ConfigForm agentId={id} config={config} />}
+      {({ config }) => <ConfigForm agentId={id} config={config} />}
     </Loaded>
   )
 }

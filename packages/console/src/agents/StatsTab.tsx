@@ -3,22 +3,14 @@ import { Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
 import { call } from "../api.ts"
-import { formatClock, formatElapsed, formatNumber } from "../format.ts"
+import { formatElapsed, formatNumber } from "../format.ts"
 import { Empty, Figure, Loaded, Notice, Section } from "../parts.tsx"
 import { agentPath, storageQuery } from "../queries.ts"
 import { texts } from "../texts.ts"
 import { describeStorage } from "../usage/storage.ts"
 import type { StatsJson } from "../wire.ts"
 import type { AgentTab } from "./AgentTab.ts"
-
-const pollMs = 3_000
-const samplesKept = 100
-
-interface Sample {
-  readonly time: string
-  readonly cpu: number | null
-  readonly memory: number | null
-}
+import { appendSample, type Sample, sampleMs } from "./samples.ts"
 
 const readNumber = (figure: string) => {
   const value = Number.parseFloat(figure)
@@ -50,7 +42,7 @@ const StatsTab = ({ agent: { id } }: AgentTab) => {
   const query = useQuery({
     queryKey: ["agent", id, "stats"],
     queryFn: ({ signal }) => call<StatsJson>("GET", agentPath(id, "/stats"), { signal }),
-    refetchInterval: pollMs
+    refetchInterval: sampleMs
   })
   const { data: storage } = useQuery(storageQuery)
   const used = storage === undefined ? null : describeStorage(storage)
@@ -58,8 +50,8 @@ const StatsTab = ({ agent: { id } }: AgentTab) => {
   useEffect(() => {
     if (data === undefined || !("cpu" in data.stats)) return
     const { cpu, memoryPercent } = data.stats
-    const sample = { time: formatClock(dataUpdatedAt), cpu: readNumber(cpu), memory: readNumber(memoryPercent) }
-    setSamples((before) => [...before, sample].slice(-samplesKept))
+    const sample = { at: dataUpdatedAt, cpu: readNumber(cpu), memory: readNumber(memoryPercent) }
+    setSamples((before) => appendSample(before, sample))
   }, [data, dataUpdatedAt])
   return (
     <Loaded query={query}>
@@ -70,7 +62,11 @@ const StatsTab = ({ agent: { id } }: AgentTab) => {
             {"cpu" in stats && (
               <>
                 <Figure label={texts.stats.cpu} value={formatFigure(stats.cpu)} hint={texts.stats.cpuHint} />
-                <Figure label={texts.stats.memory} value={formatFigure(stats.memory)} hint={texts.stats.memoryHint} />
+                <Figure
+                  label={texts.stats.memory}
+                  value={formatFigure(stats.memory).replace("/", "of")}
+                  hint={texts.stats.memoryHint}
+                />
                 <Figure
                   label={texts.stats.network}
                   value={formatFigure(stats.network)}
@@ -113,6 +109,7 @@ const StatsTab = ({ agent: { id } }: AgentTab) => {
                   yAxisProps={{ allowDecimals: false, tickFormatter: (percent: number) => `${percent}%` }}
                   valueFormatter={(percent) => `${percent.toFixed(1)}%`}
                   withDots={false}
+                  connectNulls={false}
                   withLegend
                   curveType="monotone"
                   fillOpacity={0.15}

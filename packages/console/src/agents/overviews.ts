@@ -2,8 +2,12 @@ import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-quer
 import { useEffect } from "react"
 import { RequestFailed, send } from "../api.ts"
 import { readEvents, waitToRetry } from "../events.ts"
-import { agentsQuery, overviewsPath, overviewsQuery, watching } from "../queries.ts"
-import type { AgentOverviewEventJson, AgentOverviewJson } from "../wire.ts"
+import { agentsQuery, overviewsPath, overviewsQuery, useRepliesFromSandbox, watching } from "../queries.ts"
+import { texts } from "../texts.ts"
+import type { AgentItemJson, AgentOverviewEventJson, AgentOverviewJson } from "../wire.ts"
+
+/** The model of an agent whose configuration names another one. */
+export const customModel = "custom"
 
 const isChange = (value: unknown): value is AgentOverviewEventJson =>
   typeof value === "object" && value !== null && "agents" in value && "removed" in value
@@ -82,3 +86,15 @@ export const useFollowedAgents = () => {
 /** Returns the overview of an agent; undefined until it is loaded. */
 export const useOverview = (agentId: string): AgentOverviewJson | undefined =>
   useQuery({ ...overviewsQuery, select: (all) => all.find((overview) => overview.agentId === agentId) }).data
+
+/** Returns a function that names the model that answers: that of the newest reply, else the selected one. */
+export const useModelNames = () => {
+  const { data: overviews } = useQuery(overviewsQuery)
+  const isSandbox = useRepliesFromSandbox()
+  return ({ id, model }: Pick<AgentItemJson, "id" | "model">): string => {
+    const answered = overviews?.find(({ agentId }) => agentId === id)?.model ?? null
+    if (answered !== null) return answered
+    const selected = model === customModel ? texts.agents.unnamedModel : model
+    return isSandbox ? texts.agents.answeredBySandbox(selected) : selected
+  }
+}

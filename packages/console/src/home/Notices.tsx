@@ -4,7 +4,7 @@ import { Link, Outlet, useParams } from "@tanstack/react-router"
 import { useState } from "react"
 import { call } from "../api.ts"
 import { notifyDone, useAction } from "../parts.tsx"
-import { modelWarningQuery } from "../queries.ts"
+import { agentConfigQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
 import { useBudgetWarning } from "../usage/budgets.ts"
@@ -51,8 +51,8 @@ export const Notices = () => {
   // An agent's pages fill the window.
   const { agentId } = useParams({ strict: false })
   const notice = agentId === undefined ? settings.email.notice : null
-  const { data: warning = null } = useQuery({
-    ...modelWarningQuery(agentId ?? ""),
+  const { data: { warning } = { warning: null } } = useQuery({
+    ...agentConfigQuery(agentId ?? ""),
     enabled: agentId !== undefined
   })
   const budget = useBudgetWarning(agentId)

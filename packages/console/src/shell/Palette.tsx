@@ -12,6 +12,7 @@ import {
   SunIcon,
   UsageIcon
 } from "../icons.tsx"
+import { useModelNames } from "../agents/overviews.ts"
 import { agentsQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
@@ -22,6 +23,7 @@ export const Palette = () => {
   const navigate = useNavigate()
   const { data } = useQuery(agentsQuery)
   const { toggle } = useThemeSwitch()
+  const modelOf = useModelNames()
   const go =
     (
       to:
@@ -58,7 +60,7 @@ export const Palette = () => {
   const chats: Array<SpotlightActionData> = (data?.agents ?? []).map(({ id, model, name }) => ({
     id,
     label: name,
-    description: model,
+    description: modelOf({ id, model }),
     leftSection: <AgentsIcon />,
     onClick: () => void navigate({ to: "/dashboard/agents/$agentId/$tab", params: { agentId: id, tab: "chat" } })
   }))
