@@ -2,7 +2,11 @@ import { Button, Modal, Text } from "@mantine/core"
 import { useDisclosure } from "@mantine/hooks"
 import type { ReactNode } from "react"
 import { Form, TextField, useForm } from "./Form.tsx"
+import { findElement } from "./pages/Dom.ts"
 import { texts } from "./texts.ts"
+
+/** The chosen item of a menu disappears: the focus after the dialog returns to the button of the menu. */
+export const focusMenuButton = () => findElement(HTMLElement, "[aria-haspopup=menu][aria-expanded=true]")?.focus()
 
 /** Asks for confirmation; with `phrase`, also for its exact text. `onConfirm` receives an idempotency key. */
 export const ConfirmButton = ({
@@ -26,6 +30,10 @@ export const ConfirmButton = ({
 }) => {
   const [isOpen, { close, open }] = useDisclosure()
   const form = useForm({ typed: "" }, (_, { key }) => onConfirm(key), { onDone: close })
+  const ask = () => {
+    focusMenuButton()
+    open()
+  }
   const cancel = () => {
     close()
     form.discard()
@@ -33,11 +41,11 @@ export const ConfirmButton = ({
   return (
     <>
       {children === undefined ? (
-        <Button variant={variant} className={isDestructive ? "danger-button" : undefined} size="xs" onClick={open}>
+        <Button variant={variant} className={isDestructive ? "danger-button" : undefined} size="xs" onClick={ask}>
           {label}
         </Button>
       ) : (
-        children(open)
+        children(ask)
       )}
       <Modal opened={isOpen} onClose={cancel} title={title}>
         <Form

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Menu, Tooltip } from "@mantine/core"
+import { ActionIcon, Button, Menu } from "@mantine/core"
 import { useState } from "react"
 import { call } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
@@ -51,16 +51,14 @@ export const InstanceActions = ({
             </Button>
             <Menu position="bottom-end" width={250}>
               <Menu.Target>
-                <Tooltip label={texts.instance.more}>
-                  <ActionIcon
-                    variant="default"
-                    size={size === "xs" ? 30 : 36}
-                    className="grouped"
-                    aria-label={texts.instance.more}
-                  >
-                    <DotsIcon />
-                  </ActionIcon>
-                </Tooltip>
+                <ActionIcon
+                  variant="default"
+                  size={size === "xs" ? 30 : 36}
+                  className="grouped"
+                  aria-label={texts.instance.more}
+                >
+                  <DotsIcon />
+                </ActionIcon>
               </Menu.Target>
               <Menu.Dropdown>
                 <Menu.Label>{texts.instance.shared}</Menu.Label>

@@ -1,9 +1,9 @@
 import { ActionIcon, Button, Group, Menu, Modal, Text, TextInput } from "@mantine/core"
-import { useDebouncedValue } from "@mantine/hooks"
+import { useDebouncedValue, useDisclosure } from "@mantine/hooks"
 import { keepPreviousData, useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query"
 import { useState } from "react"
 import { call, segment, send } from "../api.ts"
-import { ConfirmButton } from "../ConfirmButton.tsx"
+import { ConfirmButton, focusMenuButton } from "../ConfirmButton.tsx"
 import { Form, TextField, useForm } from "../Form.tsx"
 import { DotsIcon, EditIcon, PlusIcon, SearchIcon, TrashIcon } from "../icons.tsx"
 import { Loaded, Moment } from "../parts.tsx"
@@ -67,7 +67,7 @@ const ConversationMenu = ({
   readonly onRemoved: () => void
 }) => {
   const refresh = useRefresh()
-  const [isRenaming, setRenaming] = useState(false)
+  const [isRenaming, renaming] = useDisclosure()
   const remove = async () => {
     await send("DELETE", sessionPath(session.id))
     onRemoved()
@@ -94,7 +94,13 @@ const ConversationMenu = ({
               </ActionIcon>
             </Menu.Target>
             <Menu.Dropdown>
-              <Menu.Item leftSection={<EditIcon size={16} />} onClick={() => setRenaming(true)}>
+              <Menu.Item
+                leftSection={<EditIcon size={16} />}
+                onClick={() => {
+                  focusMenuButton()
+                  renaming.open()
+                }}
+              >
                 {texts.chat.rename}
               </Menu.Item>
               <Menu.Item leftSection={<TrashIcon size={16} />} onClick={askToRemove}>
@@ -104,8 +110,8 @@ const ConversationMenu = ({
           </Menu>
         )}
       </ConfirmButton>
-      <Modal opened={isRenaming} onClose={() => setRenaming(false)} title={texts.chat.rename}>
-        <Rename session={session} onClose={() => setRenaming(false)} />
+      <Modal opened={isRenaming} onClose={renaming.close} title={texts.chat.rename}>
+        <Rename session={session} onClose={renaming.close} />
       </Modal>
     </>
   )
