@@ -395,6 +395,8 @@ describeWithTool(browserTool, "The chat of the console", () => {
           await page.keyboard.press("Escape")
           await page.goto(chatOf(owner))
           await page.getByText("acme/llama, answered by the sandbox").waitFor()
+          // It takes the focus when it appears.
+          await page.getByLabel("Message", { exact: true }).waitFor()
 
           const more = page.getByRole("button", { name: "More actions" })
           const dialog = page.getByRole("dialog")

@@ -90,7 +90,7 @@ export const send = async (
   throw failure
 }
 
-export const readBody = async <A>(response: Response): Promise<A> => {
+export const receiveBody = async <A>(response: Response): Promise<A> => {
   const body = tryParseJson(await response.text())
   if (!isBody<A>(body)) throw new RequestFailed("The service answered without a body.", response.status)
   return body
@@ -98,7 +98,7 @@ export const readBody = async <A>(response: Response): Promise<A> => {
 
 /** Sends a request and returns the body. */
 export const call = async <A>(method: string, path: string, options: RequestOptions = {}): Promise<A> =>
-  readBody(await send(method, path, options))
+  receiveBody(await send(method, path, options))
 
 interface AccessToken {
   readonly token: string

@@ -1,5 +1,5 @@
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query"
-import { call, callBilling, readBody, segment, send } from "./api.ts"
+import { call, callBilling, receiveBody, segment, send } from "./api.ts"
 import { settings } from "./settings.ts"
 import type {
   AccountJson,
@@ -43,7 +43,7 @@ export const agentConfigQuery = (agentId: string) =>
     queryKey: ["agent", agentId, "config"],
     queryFn: async ({ signal }) => {
       const response = await send("GET", agentPath(agentId, "/config"), { signal })
-      const { config } = await readBody<AgentConfigAnswerJson>(response)
+      const { config } = await receiveBody<AgentConfigAnswerJson>(response)
       const [, quoted] = /^199 - "(.*)"$/.exec(response.headers.get("warning") ?? "") ?? []
       return { config, warning: quoted?.replaceAll(/\\(.)/g, "$1") ?? null }
     }
