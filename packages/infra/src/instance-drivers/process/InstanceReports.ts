@@ -33,8 +33,9 @@ export const make = ({ client, monitor, processes, root }: InstanceReportsOption
 
   const inspect = Effect.fnUntraced(function* (owner: UserId) {
     const running = yield* processes.findRunning(owner)
+    if (Option.isSome(running)) return running
     const directory = resolveInstanceDirectory(root, owner)
-    return Option.isSome(running) || Option.isNone(directory)
+    return Option.isNone(directory)
       ? running
       : yield* Effect.mapError(processes.withOwnerLock(owner, findInstance(owner, directory.value)), toHostUnavailable)
   }, withExportedSpan("InstanceDriver.inspect"))
