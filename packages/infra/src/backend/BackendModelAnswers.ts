@@ -24,13 +24,17 @@ const idleTimeout = Duration.seconds(3 * sseKeepAliveSeconds)
 
 const unreachable = new PluginFailed({ reason: "the AI layer cannot be reached" })
 const interrupted = new PluginFailed({ reason: "the AI layer broke off" })
+const brokenOff: ModelAnswerEvent = {
+  type: "failed",
+  reason: interrupted.reason,
+  retryAfter: null,
+  isUnavailable: false
+}
 
 /** Logs the cause, since callers must not see internal addresses. */
-const logAndFail = (cause: { readonly _tag: string }, failure: PluginFailed) =>
-  Effect.zipRight(
-    Effect.logWarning("Answer of the backend lost").pipe(Effect.annotateLogs("reason", cause._tag)),
-    failure
-  )
+const logLost = ({ _tag }: { readonly _tag: string }) =>
+  Effect.annotateLogs(Effect.logWarning("Answer of the backend lost"), "reason", _tag)
+const logAndFail = (cause: { readonly _tag: string }, failure: PluginFailed) => Effect.zipRight(logLost(cause), failure)
 
 type AnswerFailure = PluginFailed | PluginInputInvalid
 
@@ -104,7 +108,8 @@ export const layer = (options: BackendClientOptions) =>
                 total: Duration.infinity,
                 onTimeout: () => ({ _tag: "Silent" }) as const
               }),
-              Stream.catchAll((error) => Stream.fromEffect(logAndFail(error, interrupted)))
+              // An event, since `Stream.peel` turns failures of the rest into defects.
+              Stream.catchAll((error) => Stream.fromEffect(Effect.as(logLost(error), brokenOff)))
             )
           ),
           Stream.unwrap
