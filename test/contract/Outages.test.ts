@@ -106,6 +106,21 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
     })
   )
 
+  it.effect("Requests that write are 503 while the disk of the database is full", () =>
+    Effect.gen(function* () {
+      yield* sql`
+        create function fill_disk() returns trigger language plpgsql as $$
+        begin
+          raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';
+        end $$`
+      yield* sql`create trigger full_disk before insert on users execute function fill_disk()`
+      const account = { email: "full@example.com", password: "correct horse battery" }
+      const register = App.web({ method: "POST", path: "/api/register", json: account })
+      assertUnavailable(yield* Effect.ensuring(register, Effect.orDie(sql`drop function fill_disk cascade`)))
+      assert.strictEqual((yield* register).status, 200)
+    })
+  )
+
   it.scoped("An exhausted connection pool is 503 within the wait of a client", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

@@ -9,13 +9,14 @@ const textOf = (cause: unknown, field: "code" | "constraint"): string | undefine
 /** SQLSTATE, or the code of a failed system call. */
 export const readSqlErrorCode = (cause: unknown): string | undefined => textOf(cause, "code")
 
-// Failures of the socket and the name lookup; a server that is stopping or starting, has no free connections, or
-// cancels a slow statement.
+// Failures of the socket and the name lookup; a server that is stopping or starting, or cancels a slow statement.
 const unreachable = new Set(
-  "ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOENT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH 57P01 57P02 57P03 57P05 57014 53300 55000".split(
+  "ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOENT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH 57P01 57P02 57P03 57P05 57014 55000".split(
     " "
   )
 )
+// Connections, and exhausted resources: a full disk, no memory or no free connections (SQLSTATE classes 08 and 53).
+const connectionOrResources = /^(08|53)...$/
 // Errors of the driver without a code.
 const lost =
   /^(timeout exceeded when trying to connect|connection terminated|client has encountered a connection error|client was closed|cannot use a pool after)/i
@@ -23,7 +24,7 @@ const lost =
 /** Whether a statement failed because the database was unavailable or too slow. */
 export const isDatabaseOutage = (cause: unknown): boolean => {
   const code = readSqlErrorCode(cause)
-  if (code !== undefined && (unreachable.has(code) || /^08...$/.test(code))) return true
+  if (code !== undefined && (unreachable.has(code) || connectionOrResources.test(code))) return true
   return cause instanceof Error && lost.test(cause.message)
 }
 
