@@ -168,7 +168,7 @@ const removeNotification = HttpApiEndpoint.del(
 )
   .setPath(notificationPath)
   // JSON of google.protobuf.Empty, which the protocol's SDKs parse.
-  .addSuccess(Schema.Struct({}))
+  .addSuccess(Schema.Struct({}).annotations({ jsonSchema: { type: "object", additionalProperties: false } }))
   .annotate(OpenApi.Summary, "Delete a push notification configuration")
   .annotate(OpenApi.Description, "Idempotent.")
 
