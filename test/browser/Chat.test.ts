@@ -129,6 +129,12 @@ const Counted = Schema.Struct({
   renders: Schema.Int
 })
 
+/** A script that lists shown buttons and tabs under 44 pixels. */
+const findSmallTargets = `[...document.querySelectorAll("button, .tabs a")]
+  .map((target) => [target.ariaLabel ?? target.textContent, target.getBoundingClientRect()])
+  .filter(([, { height, width }]) => width > 0 && (height < 44 || width < 44))
+  .map(([name, { height, width }]) => [name, width, height].join(" "))`
+
 /** A script that hides or shows the page to its own scripts. */
 const setHidden = (isHidden: boolean) => `{
   Object.defineProperty(document, "hidden", { configurable: true, value: ${isHidden} })
@@ -148,6 +154,8 @@ describeWithTool(browserTool, "The chat of the console", () => {
           async ({ context, page }) => {
             await page.goto(chatOf(owner))
             const message = page.getByLabel("Message", { exact: true })
+            await message.waitFor()
+            assert.deepStrictEqual(await page.evaluate(findSmallTargets), [])
             await message.fill("hang")
             await page.keyboard.press("Enter")
             await page.getByRole("button", { name: "Stop the answer" }).waitFor()
@@ -194,7 +202,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
             await other.getByRole("button", { name: "Conversations" }).click()
             await other.getByRole("listitem").filter({ hasText: "Conversations appear here." }).waitFor()
           },
-          { viewport: { width: 360, height: 740 } }
+          { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true }
         )
       })
     )

@@ -315,7 +315,7 @@ export const texts = {
       stats: "Stats",
       verification: "Verification",
       a2a: "Agent-to-agent",
-      danger: "Danger"
+      danger: "Delete agent"
     },
     tabsOf: (name: string) => `Pages of ${name}`
   },

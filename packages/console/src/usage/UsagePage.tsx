@@ -82,6 +82,7 @@ const UnitChart = ({
       data={[...bars]}
       dataKey="name"
       orientation={isVertical ? "vertical" : "horizontal"}
+      gridAxis={isVertical ? "y" : "x"}
       xAxisProps={{ allowDecimals: false, tickFormatter: isVertical ? formatNumber : String }}
       yAxisProps={{
         allowDecimals: false,
