@@ -214,21 +214,6 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("A call paid by card runs for exactly as many concurrent calls as the balance covers", () =>
-    Effect.gen(function* () {
-      const as = yield* App.signInNewUser("starter")
-      yield* (yield* UnitLedger).reserve(as.user, Units(500), yield* uniqueName("before"))
-      const answers = yield* Effect.all(
-        Array.makeBy(500, () => gatewayCall({ as })),
-        { concurrency: 100 }
-      )
-      const statuses = answers.map(({ status }) => status)
-      assert.strictEqual(statuses.filter((status) => status === 200).length, 100)
-      assert.strictEqual(statuses.filter((status) => status === 402).length, 400)
-      assert.strictEqual(yield* readUsedUnits(as), 600)
-    })
-  )
-
   it.effect(
     "Concurrent calls by card of one user wait for units in four connections, while calls of other users run",
     () =>

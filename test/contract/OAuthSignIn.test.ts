@@ -305,30 +305,6 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
-  for (const [provider, account] of [
-    ["oauthA", "many"],
-    ["oauthB", "solo"]
-  ] as const)
-    it.effect(
-      `OAuth sign-in at ${provider} opens one session for a state that is replayed twenty times concurrently`,
-      () =>
-        Effect.gen(function* () {
-          const begun = yield* startSignIn(provider)
-          const back = yield* authorizeAtProvider(begun.location, account)
-          const sessions = Effect.map(sql`select count(*)::int as n from sessions`, ([row]) => Number(row?.["n"]))
-          const before = yield* sessions
-          const answers = yield* Effect.replicateEffect(followCallback(back, begun.cookie), 20, {
-            concurrency: "unbounded"
-          })
-          assert.deepStrictEqual(
-            answers.map(leadsTo).toSorted(),
-            ["302 /dashboard", ...Array.from({ length: 19 }, () => failed("oauth_state"))].toSorted()
-          )
-          assert.strictEqual(leadsTo(yield* followCallback(back, begun.cookie)), failed("oauth_state"))
-          assert.strictEqual(yield* sessions, before + 1)
-        })
-    )
-
   it.effect("OAuth sign-in creates one account for concurrent first sign-ins of one person at both providers", () =>
     Effect.gen(function* () {
       const attempts = yield* Effect.forEach(
