@@ -1,21 +1,19 @@
-import { Config, ConfigError, Either, Record, Redacted } from "effect"
+import { Config, Either, Option, Record, Redacted } from "effect"
+import { invalid, readList, readParsed } from "./SettingReaders.ts"
 
 /* Readers of the card processor settings; `Settings` defines their names. */
 
 /** Reads `price_1:5,price_2:15`: price ids with the credits sold at them. */
 const creditPrices = (name: string): Config.Config<ReadonlyMap<string, number>> =>
-  Config.array(Config.string(), name).pipe(
-    Config.mapOrFail((entries) => {
-      const read = entries.map((entry) => /^\s*([A-Za-z0-9_]+)\s*:\s*(\d{1,7}(?:\.\d{1,2})?)\s*$/.exec(entry))
-      const prices = read.flatMap((found) =>
-        found?.[1] !== undefined && Number(found[2]) > 0 ? [[found[1], Number(found[2])] as const] : []
-      )
-      return prices.length === entries.length
-        ? Either.right(new Map(prices))
-        : Either.left(ConfigError.InvalidData([name], "must be price_id:credits, comma-separated"))
-    }),
+  readList(name, parseCreditPrice, "must be price_id:credits, comma-separated").pipe(
+    Config.map((prices) => new Map(prices)),
     Config.withDefault(new Map<string, number>())
   )
+
+const parseCreditPrice = (entry: string) => {
+  const [, id = "", credits] = /^([A-Za-z0-9_]+)\s*:\s*(\d{1,7}(?:\.\d{1,2})?)$/.exec(entry) ?? []
+  return Number(credits) > 0 ? Option.some([id, Number(credits)] as const) : Option.none()
+}
 
 /** Reads a secret with one of the prefixes; errors never contain it. */
 export const prefixedSecret = (name: string, ...prefixes: readonly [string, ...ReadonlyArray<string>]) =>
@@ -23,15 +21,18 @@ export const prefixedSecret = (name: string, ...prefixes: readonly [string, ...R
     Config.mapOrFail((secret) =>
       prefixes.some((prefix) => Redacted.value(secret).startsWith(prefix))
         ? Either.right(secret)
-        : Either.left(ConfigError.InvalidData([name], `must begin with ${prefixes.join(" or ")}`))
+        : Either.left(invalid(name, `must begin with ${prefixes.join(" or ")}`))
     ),
     Config.option
   )
 
 const priceId = (name: string) =>
-  Config.string(name).pipe(
-    Config.validate({ message: "must be a price id without spaces", validation: (id) => /^\S+$/.test(id) }),
-    Config.option
+  Config.option(
+    readParsed(
+      name,
+      Option.liftPredicate((id: string) => /^\S+$/.test(id)),
+      "must be a price id without spaces"
+    )
   )
 
 export const readCardSettings = <Plan extends string>(names: {

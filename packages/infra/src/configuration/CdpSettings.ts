@@ -1,7 +1,7 @@
-import { Array, Config, ConfigError, Either, Option, Record } from "effect"
+import { Array, Config, Either, Option, Record } from "effect"
 import type { CdpSettings } from "../cdp/CdpDeveloperWallets.ts"
 import { parseApiKeySecret, parseWalletSecret } from "../cdp/CdpKeys.ts"
-import { failWithAll, findGroupErrors } from "./SettingGroups.ts"
+import { failWithAll, findGroupErrors, invalid } from "./SettingReaders.ts"
 
 interface CdpNames {
   readonly projectId: string
@@ -25,14 +25,12 @@ export const readCdpSettings = (
     walletSecret: optionalSecret(names.walletSecret)
   }).pipe(
     Config.mapOrFail(({ apiUrl, ...given }) => {
-      const invalid = (name: string) => (problem: { readonly reason: string }) =>
-        ConfigError.InvalidData([name], problem.reason)
       const keys = Option.all({
         apiKey: Option.map(given.apiKeySecret, (secret) =>
-          Either.mapLeft(parseApiKeySecret(secret), invalid(names.apiKeySecret))
+          Either.mapLeft(parseApiKeySecret(secret), ({ reason }) => invalid(names.apiKeySecret, reason))
         ),
         walletKey: Option.map(given.walletSecret, (secret) =>
-          Either.mapLeft(parseWalletSecret(secret), invalid(names.walletSecret))
+          Either.mapLeft(parseWalletSecret(secret), ({ reason }) => invalid(names.walletSecret, reason))
         )
       })
       const errors = [

@@ -1,11 +1,9 @@
 import { parseWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
-import { Array, Config, ConfigError, Either, Option, Record, Redacted } from "effect"
-import { failWithAll, findGroupErrors } from "./SettingGroups.ts"
+import { Array, Config, type ConfigError, Either, Option, Record, Redacted } from "effect"
+import { failWithAll, findGroupErrors, invalid, readList, readParsed } from "./SettingReaders.ts"
 
 /* Readers of the chain settings; `Settings` defines their names. */
-
-const invalid = (name: string, reason: string) => ConfigError.InvalidData([name], reason)
 
 /** Reads a node's address, which may contain a key; errors never contain it, even if malformed. */
 export const readNodeUrl = (name: string): Config.Config<Redacted.Redacted<URL>> =>
@@ -22,11 +20,7 @@ export const readRpcUrl = (name: string, fallback: string): Config.Config<Redact
   Config.withDefault(readNodeUrl(name), Redacted.make(new URL(fallback)))
 
 export const readWalletAddress = (name: string): Config.Config<WalletAddress> =>
-  Config.string(name).pipe(
-    Config.mapOrFail((text) =>
-      Either.fromOption(parseWalletAddress(text), () => invalid(name, "must be 0x and 40 hex digits"))
-    )
-  )
+  readParsed(name, parseWalletAddress, "must be 0x and 40 hex digits")
 
 interface GatingNames {
   readonly address: string
@@ -76,20 +70,7 @@ export const readGatingToken = (names: GatingNames): Config.Config<Option.Option
 
 const bytes32 = /^0x[0-9a-fA-F]{64}$/
 
-const readList = <A>(
-  name: string,
-  fallback: ReadonlyArray<A>,
-  parse: (text: string) => Option.Option<A>,
-  problem: string
-): Config.Config<ReadonlyArray<A>> =>
-  Config.array(Config.string(), name).pipe(
-    Config.mapOrFail((entries) =>
-      Either.fromOption(Option.all(entries.map((entry) => parse(entry.trim()))), () => invalid(name, problem))
-    ),
-    Config.withDefault(fallback)
-  )
-
-const parseSchema = (text: string) => (bytes32.test(text) ? Option.some(text) : Option.none())
+const parseSchema = Option.liftPredicate((text: string) => bytes32.test(text))
 
 /** Schema of Coinbase's attestations of verified accounts on Base. */
 const coinbaseSchema = "0xf8b05c79f090979bf4a80270aba232dff11a10d9ca55c4f88de95317970f0de9"
@@ -109,26 +90,19 @@ export const readVerificationSettings = (names: {
   Config.all({
     eas: Config.all({
       address: Config.withDefault(readWalletAddress(names.easAddress), easAddress),
-      schemas: readList(
-        names.easSchemas,
-        [coinbaseSchema],
-        parseSchema,
-        "must be 0x and 64 hex digits, comma-separated"
+      schemas: Config.withDefault(
+        readList(names.easSchemas, parseSchema, "must be 0x and 64 hex digits, comma-separated"),
+        [coinbaseSchema]
       ),
-      attesters: readList(
-        names.easAttesters,
-        [coinbaseAttester],
-        parseWalletAddress,
-        "must be 0x and 40 hex digits, comma-separated"
+      attesters: Config.withDefault(
+        readList(names.easAttesters, parseWalletAddress, "must be 0x and 40 hex digits, comma-separated"),
+        [coinbaseAttester]
       )
     }),
     coinbase: Config.all({
       indexer: Config.withDefault(readWalletAddress(names.coinbaseIndexer), coinbaseIndexer),
       schema: Config.withDefault(
-        Config.validate(Config.string(names.coinbaseSchema), {
-          message: "must be 0x and 64 hex digits",
-          validation: (text) => bytes32.test(text)
-        }),
+        readParsed(names.coinbaseSchema, parseSchema, "must be 0x and 64 hex digits"),
         coinbaseSchema
       ),
       attester: Config.withDefault(readWalletAddress(names.coinbaseAttester), coinbaseAttester)

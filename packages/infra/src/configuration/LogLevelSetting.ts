@@ -1,4 +1,5 @@
-import { Config, ConfigError, Either, LogLevel } from "effect"
+import { Config, LogLevel, Record } from "effect"
+import { readParsed } from "./SettingReaders.ts"
 
 const levels: Readonly<Record<string, LogLevel.LogLevel>> = {
   all: LogLevel.All,
@@ -13,11 +14,8 @@ const levels: Readonly<Record<string, LogLevel.LogLevel>> = {
 }
 
 /** Reads `LOG_LEVEL`: common level names, case-insensitive. */
-export const logLevelSetting = Config.string("LOG_LEVEL").pipe(
-  Config.mapOrFail((text) =>
-    Either.fromNullable(levels[text.toLowerCase()], () =>
-      ConfigError.InvalidData([], `must be one of ${Object.keys(levels).join(", ")}`)
-    )
-  ),
-  Config.withDefault(LogLevel.Info)
-)
+export const logLevelSetting = readParsed(
+  "LOG_LEVEL",
+  (text) => Record.get(levels, text.toLowerCase()),
+  `must be one of ${Object.keys(levels).join(", ")}`
+).pipe(Config.withDefault(LogLevel.Info))

@@ -1,6 +1,7 @@
 import { parseEmail } from "@berth/domain/shared/Email"
-import { Config, ConfigError, Either, Option, Redacted } from "effect"
+import { Config, Either, Option, Redacted } from "effect"
 import type { MailSender } from "../mail/MailEnvelope.ts"
+import { invalid, readParsed } from "./SettingReaders.ts"
 
 /* Readers of the mail settings; `Settings` defines their names. */
 
@@ -14,7 +15,7 @@ export const readSmtpUrl = (name: string): Config.Config<Option.Option<Redacted.
       const isReadable = Either.isRight(Either.try(() => decodeURIComponent(`${url?.username}${url?.password}`)))
       return url !== undefined && /^smtps?:$/.test(url.protocol) && url.hostname !== "" && isReadable
         ? Either.right(Redacted.make(url))
-        : Either.left(ConfigError.InvalidData([name], "must be an smtp or smtps URL"))
+        : Either.left(invalid(name, "must be an smtp or smtps URL"))
     }),
     Config.option
   )
@@ -30,11 +31,6 @@ const parseSender = (text: string): Option.Option<MailSender> => {
 
 /** Reads the sender of mails. */
 export const readMailSender = (name: string): Config.Config<Option.Option<MailSender>> =>
-  Config.string(name).pipe(
-    Config.mapOrFail((text) =>
-      Either.fromOption(parseSender(text), () =>
-        ConfigError.InvalidData([], "must be an address, or a name and an address: Berth <no-reply@example.com>")
-      )
-    ),
-    Config.option
+  Config.option(
+    readParsed(name, parseSender, "must be an address, or a name and an address: Berth <no-reply@example.com>")
   )

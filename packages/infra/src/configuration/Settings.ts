@@ -1,6 +1,5 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import type { Limit as LimitValue, LimitName } from "@berth/domain/limits/Limit"
-import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
+import { defaultLimits, type Limit, parseLimit } from "@berth/domain/limits/Limit"
 import { parseSpeechModel, type SpeechModel, speechVendors } from "@berth/domain/gateway/speech/SpeechModel"
 import { parseEmail } from "@berth/domain/shared/Email"
 import { Array, Config, ConfigError, Duration, Either, Option, Redacted, Record } from "effect"
@@ -19,7 +18,7 @@ import {
   readWalletAddress
 } from "./ChainSettings.ts"
 import { readOAuthASettings, readOAuthBSettings, readSocialIdentitySettings } from "./SignInSettings.ts"
-import { failWithAll, findGroupErrors } from "./SettingGroups.ts"
+import { failWithAll, findGroupErrors, invalid, readList, readParsed } from "./SettingReaders.ts"
 import { telemetrySettings } from "./TelemetrySettings.ts"
 import { isNetwork } from "../net/OutboundAddresses.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
@@ -32,17 +31,11 @@ import { parseUidRange } from "../instance-drivers/process/UidAllocation.ts"
  * generated in development (`GeneratedKeys`) and required in production (`productionFaults`).
  */
 
+const isEmail = (text: string) => Option.isSome(parseEmail(text))
 const optionalSecret = (name: string) => Config.option(Config.redacted(name))
 const text = (name: string, fallback: string) => Config.withDefault(Config.string(name), fallback)
-const flag = (name: string) =>
-  Config.string(name).pipe(
-    Config.mapOrFail((value) => {
-      const lower = value.toLowerCase()
-      if (["1", "true", "yes", "on"].includes(lower)) return Either.right(true)
-      if (["0", "false", "no", "off"].includes(lower)) return Either.right(false)
-      return Either.left(ConfigError.InvalidData([], "must be yes or no"))
-    })
-  )
+const flags = { 1: true, true: true, yes: true, on: true, 0: false, false: false, no: false, off: false }
+const flag = (name: string) => readParsed(name, (text) => Record.get(flags, text.toLowerCase()), "must be yes or no")
 const port = (name: string, fallback: number) => Config.withDefault(Config.port(name), fallback)
 const seconds = (name: string, fallback: number) =>
   Config.integer(name).pipe(
@@ -101,8 +94,8 @@ const storeUrl = (name: string, ...schemes: readonly [string, ...ReadonlyArray<s
       return URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1))
         ? Either.right(secret)
         : Either.left(
-            ConfigError.InvalidData(
-              [name],
+            invalid(
+              name,
               `must be a URL ${schemes[0]}://user:password@host:port/name, special characters percent-encoded`
             )
           )
@@ -124,9 +117,7 @@ const parsedSecret = <A>(
   parse: (secret: Redacted.Redacted) => Either.Either<A, { readonly reason: string }>
 ) =>
   Config.redacted(name).pipe(
-    Config.mapOrFail((secret) =>
-      Either.mapLeft(parse(secret), ({ reason }) => ConfigError.InvalidData([name], reason))
-    ),
+    Config.mapOrFail((secret) => Either.mapLeft(parse(secret), ({ reason }) => invalid(name, reason))),
     Config.option
   )
 
@@ -140,36 +131,11 @@ const isAddressOrRange = (entry: string) => {
   )
 }
 
-const limitVariables: Record<LimitName, string> = {
-  register: "LIMIT_REGISTER",
-  "sign-in": "LIMIT_SIGN_IN",
-  "sign-in-account": "LIMIT_SIGN_IN_ACCOUNT",
-  "sign-in-success": "LIMIT_SIGN_IN_SUCCESS",
-  "forgot-password": "LIMIT_FORGOT_PASSWORD",
-  "forgot-password-account": "LIMIT_FORGOT_PASSWORD_ACCOUNT",
-  "reset-password": "LIMIT_RESET_PASSWORD",
-  "email-verification": "LIMIT_EMAIL_VERIFICATION",
-  "api-keys": "LIMIT_API_KEYS",
-  provision: "LIMIT_PROVISION",
-  "wallet-create": "LIMIT_WALLET_CREATE",
-  wallet: "LIMIT_WALLET",
-  verification: "LIMIT_VERIFICATION",
-  "verification-agent": "LIMIT_VERIFICATION_AGENT",
-  lifecycle: "LIMIT_LIFECYCLE",
-  logs: "LIMIT_LOGS",
-  search: "LIMIT_SEARCH",
-  "token-gating": "LIMIT_TOKEN_GATING",
-  "runtime-model": "LIMIT_RUNTIME_MODEL",
-  "runtime-page": "LIMIT_RUNTIME_PAGE",
-  "runtime-wallet": "LIMIT_RUNTIME_WALLET",
-  "runtime-a2a": "LIMIT_RUNTIME_A2A",
-  "runtime-spans": "LIMIT_RUNTIME_SPANS",
-  gateway: "LIMIT_GATEWAY"
-}
-const limit = (name: LimitName): Config.Config<LimitValue> =>
-  Config.string(limitVariables[name]).pipe(
+/** `LIMIT_<NAME>`. */
+const limit = (fallback: Limit, name: string) =>
+  Config.string(`LIMIT_${name.toUpperCase().replaceAll("-", "_")}`).pipe(
     Config.mapOrFail((value) => Either.mapLeft(parseLimit(value), ({ reason }) => ConfigError.InvalidData([], reason))),
-    Config.withDefault(defaultLimits[name])
+    Config.withDefault(fallback)
   )
 
 const provider = (prefix: string, baseUrl: string) =>
@@ -183,20 +149,18 @@ export interface ProviderSettings {
   readonly baseUrl: string
 }
 
-const readLegacyModel = (entry: string) => {
-  const [retired = "", successor = ""] = entry.split("=")
-  return [retired.trim(), successor.trim()] as const
+const parseLegacyModel = (entry: string) => {
+  const [, retired, successor] = /^([^=]+)=([^=]+)$/.exec(entry) ?? []
+  return retired === undefined || successor === undefined
+    ? Option.none()
+    : Option.some([retired.trim(), successor.trim()] as const)
 }
 
 /** `provider/model`. */
 const speechModel = (name: string, fallback: SpeechModel) =>
-  Config.string(name).pipe(
-    Config.mapOrFail((value) =>
-      Either.fromOption(parseSpeechModel(value), () =>
-        ConfigError.InvalidData([], `must be provider/model, where the provider is ${speechVendors.join(", ")}`)
-      )
-    ),
-    Config.withDefault(fallback)
+  Config.withDefault(
+    readParsed(name, parseSpeechModel, `must be provider/model, where the provider is ${speechVendors.join(", ")}`),
+    fallback
   )
 
 /** First token of Tempo. */
@@ -254,22 +218,17 @@ export const Settings = Config.all({
   addresses,
   role: Config.withDefault(Config.literal("web", "backend", "all")("SERVER_ROLE"), "all"),
   internalApiKey: optionalSecret("INTERNAL_API_KEY"),
-  trustedProxies: Config.array(Config.string(), "TRUSTED_PROXIES").pipe(
-    // Errors of a list's entries do not contain its name.
-    Config.mapOrFail((entries) =>
-      entries.every(isAddressOrRange)
-        ? Either.right(entries)
-        : Either.left(ConfigError.InvalidData(["TRUSTED_PROXIES"], "must be addresses or CIDR ranges, comma-separated"))
+  trustedProxies: Config.withDefault(
+    readList(
+      "TRUSTED_PROXIES",
+      Option.liftPredicate(isAddressOrRange),
+      "must be addresses or CIDR ranges, comma-separated"
     ),
-    Config.withDefault([])
+    []
   ),
-  outboundAllowCidrs: Config.array(Config.string(), "OUTBOUND_ALLOW_CIDRS").pipe(
-    Config.mapOrFail((entries) =>
-      entries.every(isNetwork)
-        ? Either.right(entries)
-        : Either.left(ConfigError.InvalidData(["OUTBOUND_ALLOW_CIDRS"], "must be CIDR ranges, comma-separated"))
-    ),
-    Config.withDefault([])
+  outboundAllowCidrs: Config.withDefault(
+    readList("OUTBOUND_ALLOW_CIDRS", Option.liftPredicate(isNetwork), "must be CIDR ranges, comma-separated"),
+    []
   ),
   uploads: Config.all({
     minimumBytesPerSecond: positive("UPLOAD_MIN_BYTES_PER_SECOND", 10_000),
@@ -277,14 +236,10 @@ export const Settings = Config.all({
   }),
   drainSeconds: seconds("DRAIN_SECONDS", 30),
   streamRetention: duration("STREAM_RETENTION", Duration.minutes(5)),
-  reservationRetention: Config.string("RESERVATION_RETENTION").pipe(
-    Config.mapOrFail(parseDuration),
-    Config.mapOrFail((given) =>
-      Duration.lessThan(given, minimumReservationRetention)
-        ? Either.left(ConfigError.InvalidData(["RESERVATION_RETENTION"], "must be at least 48h"))
-        : Either.right(given)
-    ),
-    Config.withDefault(Duration.days(400))
+  reservationRetention: Config.mapOrFail(duration("RESERVATION_RETENTION", Duration.days(400)), (given) =>
+    Duration.lessThan(given, minimumReservationRetention)
+      ? Either.left(invalid("RESERVATION_RETENTION", "must be at least 48h"))
+      : Either.right(given)
   ),
   modelUsageRetention: duration("MODEL_USAGE_RETENTION", Duration.days(400)),
   dataDir: text("DATA_DIR", ".data"),
@@ -292,13 +247,8 @@ export const Settings = Config.all({
   redisUrl: storeUrl("REDIS_URL", "redis", "rediss"),
   secretsKeys: parsedSecret("SECRETS_KEYS", parseKeyEncryptionKeys),
   jwtPrivateKey: parsedSecret("JWT_PRIVATE_KEY", parseJwtKey),
-  adminEmails: Config.array(Config.string(), "ADMIN_EMAILS").pipe(
-    Config.mapOrFail((entries) =>
-      entries.every((entry) => Option.isSome(parseEmail(entry)))
-        ? Either.right(entries)
-        : Either.left(ConfigError.InvalidData(["ADMIN_EMAILS"], "must be email addresses, comma-separated"))
-    ),
-    Config.option
+  adminEmails: Config.option(
+    readList("ADMIN_EMAILS", Option.liftPredicate(isEmail), "must be email addresses, comma-separated")
   ),
   referralCredits: atLeast("REFERRAL_CREDITS", 0, 1),
   mail: Config.all({ smtpUrl: readSmtpUrl("SMTP_URL"), from: readMailSender("MAIL_FROM") }),
@@ -310,7 +260,7 @@ export const Settings = Config.all({
       new URL("https://challenges.cloudflare.com/turnstile/v0/siteverify")
     )
   }),
-  limits: Config.all(Record.map(limitVariables, (_, name) => limit(name))),
+  limits: Config.all(Record.map(defaultLimits, limit)),
   providers: Config.all({
     openrouter: provider("OPENROUTER", "https://openrouter.ai/api/v1"),
     openai: provider("OPENAI", "https://api.openai.com/v1"),
@@ -428,20 +378,16 @@ export const Settings = Config.all({
     credits: "STRIPE_CREDIT_PRICES"
   }),
   sandboxModel: Config.option(flag("SANDBOX_MODEL")),
-  agentModels: Config.array(Config.string(), "AGENT_MODELS").pipe(
-    Config.mapOrFail((entries) =>
-      entries.every((entry) => /^\S+$/.test(entry.trim()))
-        ? Either.right(entries.map((entry) => entry.trim()))
-        : Either.left(ConfigError.InvalidData(["AGENT_MODELS"], "must be model ids, comma-separated"))
+  agentModels: Config.withDefault(
+    readList(
+      "AGENT_MODELS",
+      Option.liftPredicate((id: string) => /^\S+$/.test(id)),
+      "must be model ids, comma-separated"
     ),
-    Config.withDefault(["claude-opus-4-6", "gpt-4"])
+    ["claude-opus-4-6", "gpt-4"]
   ),
-  legacyModels: Config.array(Config.string(), "LEGACY_MODELS").pipe(
-    Config.mapOrFail((entries) =>
-      entries.every((entry) => /^[^=]+=[^=]+$/.test(entry))
-        ? Either.right(new Map(entries.map(readLegacyModel)))
-        : Either.left(ConfigError.InvalidData(["LEGACY_MODELS"], "must be retired=successor, comma-separated"))
-    ),
+  legacyModels: readList("LEGACY_MODELS", parseLegacyModel, "must be retired=successor, comma-separated").pipe(
+    Config.map((models) => new Map(models)),
     Config.withDefault(new Map([["openrouter/google/gemini-2.0-flash-exp:free", "openrouter/openai/gpt-4o-mini"]]))
   ),
   speech: Config.all({
@@ -457,7 +403,7 @@ export const Settings = Config.all({
     }).pipe(
       Config.mapOrFail(({ certificates, host, isVerified }) =>
         Either.mapLeft(parseEngineAddress(host, isVerified ? certificates : null), (reason) =>
-          ConfigError.InvalidData(["DOCKER_HOST"], reason)
+          invalid("DOCKER_HOST", reason)
         )
       )
     ),
@@ -471,17 +417,12 @@ export const Settings = Config.all({
   runtimeBackendUrl: Config.option(origin("RUNTIME_BACKEND_URL")),
   allowProcessRuntime: Config.withDefault(flag("ALLOW_PROCESS_RUNTIME"), false),
   instanceIdle,
-  instanceUids: Config.string("INSTANCE_UIDS").pipe(
-    Config.mapOrFail((value) =>
-      Either.fromOption(parseUidRange(value), () =>
-        ConfigError.InvalidData(["INSTANCE_UIDS"], "must be <first>-<last>, two user ids above 0")
-      )
-    ),
-    Config.option
+  instanceUids: Config.option(
+    readParsed("INSTANCE_UIDS", parseUidRange, "must be <first>-<last>, two user ids above 0")
   ),
-  salesEmail: Config.string("SALES_EMAIL").pipe(
-    Config.validate({ message: "must be an email address", validation: (value) => Option.isSome(parseEmail(value)) }),
-    Config.withDefault("sales@example.com")
+  salesEmail: Config.withDefault(
+    readParsed("SALES_EMAIL", Option.liftPredicate(isEmail), "must be an email address"),
+    "sales@example.com"
   ),
   metrics: Config.all({
     host: host("METRICS_HOST", "127.0.0.1"),

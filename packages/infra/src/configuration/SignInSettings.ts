@@ -1,21 +1,16 @@
-import { Array, Config, ConfigError, Either, Option, type Redacted } from "effect"
+import { Array, Config, Either, Option, type Redacted } from "effect"
 import { isSecureUrl, type OAuthClientAuthentication } from "../oauth/ProviderFetch.ts"
-import { failWithAll, findGroupErrors } from "./SettingGroups.ts"
+import { failWithAll, findGroupErrors, readParsed } from "./SettingReaders.ts"
 
 /* Readers of the identity provider settings; `Settings` defines their names. */
 
-const invalid = (name: string, reason: string) => ConfigError.InvalidData([name], reason)
-
 /** Secrets and codes are sent only over TLS or to loopback. */
 const providerUrl = (name: string, fallback: string): Config.Config<URL> =>
-  Config.string(name).pipe(
-    Config.mapOrFail((text) =>
-      URL.canParse(text) && isSecureUrl(new URL(text))
-        ? Either.right(new URL(text))
-        : Either.left(invalid(name, "must be an https URL, or an http URL of this machine"))
-    ),
-    Config.withDefault(new URL(fallback))
-  )
+  readParsed(
+    name,
+    (text) => (URL.canParse(text) ? Option.liftPredicate(new URL(text), isSecureUrl) : Option.none()),
+    "must be an https URL, or an http URL of this machine"
+  ).pipe(Config.withDefault(new URL(fallback)))
 
 export interface OAuthClientSettings {
   readonly clientId: string

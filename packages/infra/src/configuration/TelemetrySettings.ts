@@ -1,4 +1,5 @@
-import { Config, ConfigError, Either, Option, Record } from "effect"
+import { Config, ConfigError, Either, Option, Record, Schema } from "effect"
+import { readParsed } from "./SettingReaders.ts"
 
 /*
  * Standard OTEL_* settings that the SDK does not read itself. It reads headers, timeouts, compression, batches, limits,
@@ -37,27 +38,12 @@ const webUrl = (name: string) =>
     )
   )
 
+const parseProtocol = Schema.decodeUnknownOption(Schema.Literal("http/json", "http/protobuf"))
 const protocol = (name: string): Config.Config<Option.Option<OtlpProtocol>> =>
-  Config.option(
-    Config.string(name).pipe(
-      Config.mapOrFail((value) =>
-        value === "http/json" || value === "http/protobuf"
-          ? Either.right(value)
-          : Either.left(ConfigError.InvalidData([], "must be http/json or http/protobuf; grpc is not supported"))
-      )
-    )
-  )
+  Config.option(readParsed(name, parseProtocol, "must be http/json or http/protobuf; grpc is not supported"))
 
-const exporter = (name: string) =>
-  Config.option(
-    Config.string(name).pipe(
-      Config.mapOrFail((value) =>
-        value === "otlp" || value === "none"
-          ? Either.right(value)
-          : Either.left(ConfigError.InvalidData([], "must be otlp or none"))
-      )
-    )
-  )
+const parseExporter = Schema.decodeUnknownOption(Schema.Literal("otlp", "none"))
+const exporter = (name: string) => Config.option(readParsed(name, parseExporter, "must be otlp or none"))
 
 /** Parses `key=value` pairs, comma-separated and percent-encoded. */
 export const parseResourceAttributes = (text: string): Either.Either<Record<string, string>, string> => {

@@ -1,0 +1,42 @@
+import { type Array, Config, ConfigError, Either, Option } from "effect"
+
+export const invalid = (name: string, problem: string): ConfigError.ConfigError =>
+  ConfigError.InvalidData([name], problem)
+
+/** Reads a value by a parser. */
+export const readParsed = <A>(
+  name: string,
+  parse: (text: string) => Option.Option<A>,
+  problem: string
+): Config.Config<A> =>
+  Config.mapOrFail(Config.string(name), (text) => Either.fromOption(parse(text), () => invalid(name, problem)))
+
+/** Reads a comma-separated list by a parser of its entries. */
+export const readList = <A>(
+  name: string,
+  parse: (entry: string) => Option.Option<A>,
+  problem: string
+): Config.Config<ReadonlyArray<A>> =>
+  Config.mapOrFail(Config.array(Config.string(), name), (entries) =>
+    Either.fromOption(Option.all(entries.map((entry) => parse(entry.trim()))), () => invalid(name, problem))
+  )
+
+/** Returns one error per missing setting of an incomplete group, which requires all or none of its settings. */
+export const findGroupErrors = (
+  given: Readonly<Record<string, Option.Option<unknown>>>
+): ReadonlyArray<ConfigError.ConfigError> => {
+  const names = Object.keys(given)
+  const missing = names.filter((name) => Option.isNone(given[name] ?? Option.none()))
+  const present = names.filter((name) => !missing.includes(name))
+  if (missing.length === 0 || present.length === 0) return []
+  return [
+    ...missing.map((name) => invalid(name, `is missing; ${present.join(", ")} cannot work without it`)),
+    ...present.map((name) => invalid(name, `cannot work without ${missing.join(", ")}`))
+  ]
+}
+
+/** Fails with all errors at once. */
+export const failWithAll = ([first, ...rest]: Array.NonEmptyReadonlyArray<ConfigError.ConfigError>): Either.Either<
+  never,
+  ConfigError.ConfigError
+> => Either.left(rest.reduce((all, one) => ConfigError.And(all, one), first))
