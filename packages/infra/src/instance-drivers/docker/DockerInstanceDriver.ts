@@ -3,9 +3,8 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import { Effect, Option, type Scope } from "effect"
 import { mkdir } from "node:fs/promises"
 import * as RuntimeClient from "../../runtime/RuntimeClient.ts"
-import * as ContainerDriver from "../ContainerDriver.ts"
+import * as PlatformDriver from "../PlatformDriver.ts"
 import { type FileOperationFailed, tryFileOperation } from "../HostFiles.ts"
-import { parseLogEntries } from "../LogLines.ts"
 import { readFigures } from "./ContainerFigures.ts"
 import * as ContainerMonitor from "./ContainerMonitor.ts"
 import * as ContainerStart from "./ContainerStart.ts"
@@ -65,7 +64,7 @@ export const make = (
     const starts = ContainerStart.make({ engine, containers, running, client, volumes })
     const monitor = yield* ContainerMonitor.make({ engine, running, client, volumes, intervals })
 
-    return yield* ContainerDriver.make(
+    return yield* PlatformDriver.make(
       {
         unit: "container",
         running,
@@ -75,17 +74,16 @@ export const make = (
         removeOtherAgents: containers.removeOtherAgents,
         listOwners: containers.listOwners,
         listRunning: containers.listRunning,
-        readLog: ({ container }) =>
-          Effect.map(engine.readLog(container), Option.match({ onNone: () => [], onSome: parseLogEntries })),
+        readLog: (names) => PlatformDriver.readContainerLog(names, engine.readLog(names.container)),
         readFigures: (container) =>
           Effect.flatMap(
             readFigures(engine, container.id),
             Option.match({
-              onNone: () => Effect.succeed(ContainerDriver.unknownFigures),
+              onNone: () => Effect.succeed({}),
               onSome: ({ cpuMs, ...figures }) =>
                 Effect.map(monitor.measureCpu(container, cpuMs), (cpuPercent) => ({ ...figures, cpuPercent }))
             })
-          )
+          ).pipe(Effect.map((figures) => PlatformDriver.makeContainerFigures(container.memoryMb, figures)))
       },
       options
     )

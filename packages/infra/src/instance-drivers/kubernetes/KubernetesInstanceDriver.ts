@@ -3,9 +3,8 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import { Deferred, type Duration, Effect, Option, type Scope } from "effect"
 import { mkdir } from "node:fs/promises"
 import * as RuntimeClient from "../../runtime/RuntimeClient.ts"
-import * as ContainerDriver from "../ContainerDriver.ts"
+import * as PlatformDriver from "../PlatformDriver.ts"
 import { type FileOperationFailed, tryFileOperation } from "../HostFiles.ts"
-import { parseLogEntries } from "../LogLines.ts"
 import type { PermissionFlags } from "../NodeFlags.ts"
 import * as ClusterClient from "./ClusterClient.ts"
 import type { ClusterConnection } from "./ClusterConnection.ts"
@@ -87,7 +86,7 @@ export const make = (
 
     // Fails at the start for a wrong address, missing permissions and a missing namespace.
     yield* objects.listOwners
-    return yield* ContainerDriver.make(
+    return yield* PlatformDriver.make(
       {
         unit: "pod",
         running,
@@ -97,10 +96,9 @@ export const make = (
         removeOtherAgents: objects.removeOtherAgents,
         listOwners: objects.listOwners,
         listRunning: objects.listRunning,
-        readLog: ({ pod }) =>
-          Effect.map(client.readLog(pod, containerName), Option.match({ onNone: () => [], onSome: parseLogEntries })),
-        readFigures: ({ names }) =>
-          Effect.map(readFigures(client, names), (figures) => ({ ...ContainerDriver.unknownFigures, ...figures }))
+        readLog: (names) => PlatformDriver.readContainerLog(names, client.readLog(names.pod, containerName)),
+        readFigures: ({ memoryMb, names }) =>
+          Effect.map(readFigures(client, names), (figures) => PlatformDriver.makeContainerFigures(memoryMb, figures))
       },
       options
     )

@@ -2,7 +2,7 @@ import type { UserId } from "@berth/domain/shared/UserId"
 import { Option } from "effect"
 import { createHash } from "node:crypto"
 import { join } from "node:path"
-import type { InstanceNames } from "../ContainerDriver.ts"
+import type { InstanceNames } from "../PlatformDriver.ts"
 
 /** Name of an owner's objects in the namespace, and the files of its log on the backend's disk. */
 export interface PodNames extends InstanceNames {

@@ -1,7 +1,7 @@
 import type { InstanceSpec, RunningInstance } from "@berth/domain/instances/InstanceDriver"
 import { Duration, Effect, Option, Redacted } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
-import type { Replacement } from "../ContainerDriver.ts"
+import type { Replacement } from "../PlatformDriver.ts"
 import { awaitReady, describeProbe, probeHealth } from "../HealthProbe.ts"
 import { logCleanupFailure, logReplaced, makeToStartFailed } from "../HostFailure.ts"
 import type { InstanceTaskFailed } from "../RuntimeImage.ts"

@@ -43,10 +43,10 @@ export interface InstanceAccounts {
 
 export const make = (root: string, uids: Option.Option<UidRange>): Effect.Effect<InstanceAccounts> =>
   Effect.map(Effect.makeSemaphore(1), (lock) => {
-    const makeDirectories = ({ path, home }: InstanceDirectory, mode: number) =>
+    const makeDirectories = ({ directory, home }: InstanceDirectory, mode: number) =>
       tryFileOperation(`making ${home}`, async () => {
-        await mkdir(path, { recursive: true, mode })
-        await chmod(path, mode)
+        await mkdir(directory, { recursive: true, mode })
+        await chmod(directory, mode)
         await mkdir(home, { recursive: true, mode: 0o700 })
         // Only while the backend owns it; afterwards the instance may change its mode.
         if ((await ownerOf(home)) === process.getuid?.()) await chmod(home, 0o700)

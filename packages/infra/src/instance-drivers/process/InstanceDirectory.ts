@@ -1,10 +1,12 @@
 import { runtimeAddressFile, runtimeAgentsDirectory } from "@berth/api/runtime/RuntimeContract"
+import { UserId } from "@berth/domain/shared/UserId"
 import { Option } from "effect"
 import { createHash } from "node:crypto"
 import { realpathSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fitsSocket } from "../../net/SocketPath.ts"
+import type { InstanceNames } from "../PlatformDriver.ts"
 
 const digest = (text: string, length: number) => createHash("sha256").update(text).digest("hex").slice(0, length)
 
@@ -24,10 +26,8 @@ export const resolveSocketRoot = (root: string): string => {
   )
 }
 
-/** An owner's directory on the host. */
-export interface InstanceDirectory {
-  /** Owned by the driver: record and logs, inaccessible to the instance. */
-  readonly path: string
+/** An owner's directory on the host. It is owned by the driver, with record and logs, inaccessible to the instance. */
+export interface InstanceDirectory extends InstanceNames {
   /** Owned by the instance; its only writable directory. */
   readonly home: string
   readonly address: string
@@ -37,8 +37,6 @@ export interface InstanceDirectory {
   /** Files of the agents. */
   readonly agents: string
   readonly record: string
-  readonly log: string
-  readonly rotatedLog: string
   /** Pinned runtime version of the owner's instance. */
   readonly bundlePin: string
 }
@@ -46,19 +44,20 @@ export interface InstanceDirectory {
 /** None for an id that is not a valid directory name. */
 export const resolveInstanceDirectory = (root: string, owner: string): Option.Option<InstanceDirectory> => {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(owner)) return Option.none()
-  const path = join(root, owner)
-  const home = join(path, "home")
+  const directory = join(root, owner)
+  const home = join(directory, "home")
   const sockets = join(resolveSocketRoot(root), digest(owner, ownerDigits))
   return Option.some({
-    path,
+    owner: UserId.make(owner),
+    directory,
     home,
     address: join(home, runtimeAddressFile),
     sockets,
     socket: join(sockets, socketName),
     agents: join(home, runtimeAgentsDirectory),
-    record: join(path, "record.json"),
-    log: join(path, "instance.log"),
-    rotatedLog: join(path, "instance.log.1"),
-    bundlePin: join(path, "runtime.json")
+    record: join(directory, "record.json"),
+    log: join(directory, "instance.log"),
+    rotatedLog: join(directory, "instance.log.1"),
+    bundlePin: join(directory, "runtime.json")
   })
 }

@@ -1,5 +1,4 @@
 import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
-import type { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import * as HttpClient from "@effect/platform/HttpClient"
 import { Effect, Layer, Option } from "effect"
@@ -7,16 +6,18 @@ import { existsSync } from "node:fs"
 import { readdir, rmdir } from "node:fs/promises"
 import * as RuntimeClient from "../../runtime/RuntimeClient.ts"
 import { removeOtherAgents } from "./AgentFileRemoval.ts"
-import { stopAll, toHostUnavailable } from "../HostFailure.ts"
 import { type FileOperationFailed, tryFileOperation } from "../HostFiles.ts"
 import * as InstanceAccounts from "./InstanceAccounts.ts"
 import { type InstanceDirectory, resolveInstanceDirectory, resolveSocketRoot } from "./InstanceDirectory.ts"
 import * as InstanceMonitor from "./InstanceMonitor.ts"
-import * as InstanceReports from "./InstanceReports.ts"
+import { probeInstance } from "./InstanceProbe.ts"
 import { type BundleUnreadable, type InstanceAccountsUnavailable, prepareInstanceRoot } from "./InstanceRoot.ts"
+import * as InstanceLogFile from "../InstanceLogFile.ts"
 import { detectPermissionFlags } from "../NodeFlags.ts"
+import * as PlatformDriver from "../PlatformDriver.ts"
 import * as ProcessLaunch from "./ProcessLaunch.ts"
 import * as ProcessLauncher from "./ProcessLauncher.ts"
+import { readProcessMetrics } from "./ProcessMetrics.ts"
 import * as RunningProcesses from "./RunningProcesses.ts"
 import * as RuntimeBundles from "./RuntimeBundles.ts"
 import type { UidRange } from "./UidAllocation.ts"
@@ -62,7 +63,6 @@ const make = (options: ProcessInstanceDriverOptions) =>
     yield* bundles.removeUnused
     const processes = yield* RunningProcesses.make
     const launches = ProcessLaunch.make({
-      root: root.path,
       bundles,
       processes,
       settings: {
@@ -78,41 +78,6 @@ const make = (options: ProcessInstanceDriverOptions) =>
       processes,
       intervals: { ...InstanceMonitor.defaultMonitorIntervals, ...options.intervals }
     })
-    const reports = InstanceReports.make({ root: root.path, client, processes, monitor })
-
-    const stop = Effect.fn("InstanceDriver.stop")(function* (owner: UserId) {
-      yield* Effect.annotateCurrentSpan({ "user.id": owner })
-      const directory = resolveInstanceDirectory(root.path, owner)
-      if (Option.isSome(directory))
-        yield* Effect.mapError(processes.withOwnerLock(owner, launches.end(owner, directory.value)), toHostUnavailable)
-    })
-
-    const remove = Effect.fn("InstanceDriver.remove")(function* (owner: UserId) {
-      yield* Effect.annotateCurrentSpan({ "user.id": owner })
-      const directory = resolveInstanceDirectory(root.path, owner)
-      if (Option.isNone(directory)) return
-      const { path } = directory.value
-      yield* Effect.mapError(
-        processes.withOwnerLock(
-          owner,
-          Effect.zipRight(launches.end(owner, directory.value), ProcessLaunch.removeTree(path))
-        ),
-        toHostUnavailable
-      )
-    })
-
-    const removeAgents = Effect.fn("InstanceDriver.removeOtherAgents")(function* (
-      owner: UserId,
-      kept: ReadonlyArray<AgentId>
-    ) {
-      yield* Effect.annotateCurrentSpan({ "user.id": owner })
-      const directory = resolveInstanceDirectory(root.path, owner)
-      if (Option.isSome(directory))
-        yield* Effect.mapError(
-          processes.withOwnerLock(owner, removeOtherAgents(directory.value, kept)),
-          toHostUnavailable
-        )
-    })
 
     const list = (select: (directory: InstanceDirectory) => boolean) =>
       tryFileOperation("listing the owners", () => readdir(root.path)).pipe(
@@ -120,41 +85,48 @@ const make = (options: ProcessInstanceDriverOptions) =>
           names
             .filter((name) => Option.exists(resolveInstanceDirectory(root.path, name), select))
             .map((name) => UserId.make(name))
-        ),
-        Effect.mapError(toHostUnavailable)
+        )
       )
-    const listOwners = Effect.withSpan(
-      list(() => true),
-      "InstanceDriver.listOwners"
-    )
-    // A stop removes both files.
-    const listRunning = Effect.withSpan(
-      list(({ address, record }) => existsSync(record) || existsSync(address)),
-      "InstanceDriver.listRunning"
-    )
 
-    yield* Effect.addFinalizer(() =>
-      Effect.suspend(() => {
-        const running = processes.list().map(({ instance }) => instance.owner)
-        return options.onClose === "leave"
-          ? Effect.logInfo("Instances left running").pipe(Effect.annotateLogs({ instances: running.length }))
-          : Effect.zipRight(
-              stopAll(running, stop),
-              // Not empty while another driver has instances below this root.
-              Effect.ignore(tryFileOperation("removing the sockets", () => rmdir(resolveSocketRoot(root.path))))
-            )
-      })
-    )
+    if (options.onClose === "stop")
+      // After the stop of all instances. Not empty while another driver has instances below this root.
+      yield* Effect.addFinalizer(() =>
+        Effect.ignore(tryFileOperation("removing the sockets", () => rmdir(resolveSocketRoot(root.path))))
+      )
 
-    return InstanceDriver.of({
-      start: launches.start,
-      update: launches.update,
-      stop,
-      remove,
-      removeOtherAgents: removeAgents,
-      listOwners,
-      listRunning,
-      ...reports,
-      exits: processes.exits
-    })
+    return yield* PlatformDriver.make(
+      {
+        unit: "directory",
+        running: { ...processes, get: processes.getAlive },
+        namesOf: (owner) => resolveInstanceDirectory(root.path, owner),
+        ...launches,
+        removeAll: () => Effect.void,
+        removeOtherAgents,
+        listOwners: list(() => true),
+        // A stop removes both files.
+        listRunning: list(({ address, record }) => existsSync(record) || existsSync(address)),
+        find: (directory) =>
+          Effect.flatMap(probeInstance(client, directory, Option.none()), (found) =>
+            found.process === "same" && found.health !== "unresponsive"
+              ? processes.adopt(directory, found)
+              : Effect.succeedNone
+          ),
+        readLog: (directory) => monitor.withLogLock(InstanceLogFile.readEntries(directory)),
+        readFigures: (running) =>
+          Effect.gen(function* () {
+            const figures = Option.getOrNull(yield* readProcessMetrics(running.pid))
+            const limitMb = Option.map(running.startedWith, ({ memoryMb }) => memoryMb)
+            return {
+              cpuPercent: figures === null ? null : yield* monitor.measureCpu(running, figures.cpuMs),
+              memoryBytes: figures?.residentBytes ?? null,
+              memoryLimitBytes: Option.getOrNull(Option.map(limitMb, (megabytes) => megabytes * 1024 * 1024)),
+              // A process has no separate network to measure.
+              networkReceivedBytes: null,
+              networkSentBytes: null,
+              pids: figures?.threads ?? null
+            }
+          })
+      },
+      options
+    )
   })

@@ -60,8 +60,9 @@ export const make = Effect.gen(function* () {
     })
 
   /** Registers a process started by an earlier backend or another driver. Idempotent. */
-  const adopt = (owner: UserId, directory: InstanceDirectory, { address, pid, record }: InstanceProbe) =>
+  const adopt = (directory: InstanceDirectory, { address, pid, record }: InstanceProbe) =>
     Effect.gen(function* () {
+      const { owner } = directory
       if (Option.isNone(address) || Option.isNone(pid)) return Option.none<RunningInstance>()
       const registered = registry.get(owner)
       if (Option.isSome(registered) && registered.value.pid === pid.value) return Option.some(registered.value.instance)
@@ -81,13 +82,7 @@ export const make = Effect.gen(function* () {
   return {
     ...registry,
     /** Called before every turn; a single check of the process. */
-    findRunning: (owner: UserId) =>
-      Effect.sync(() =>
-        registry.get(owner).pipe(
-          Option.filter(({ pid }) => isProcessAlive(pid)),
-          Option.map(({ instance }) => instance)
-        )
-      ),
+    getAlive: (owner: UserId) => Option.filter(registry.get(owner), ({ pid }) => isProcessAlive(pid)),
     register,
     adopt,
     handleExit,

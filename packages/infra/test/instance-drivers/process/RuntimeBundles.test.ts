@@ -18,7 +18,7 @@ const setUp = Effect.gen(function* () {
       if (digest !== young) await utimes(at, 0, 0)
     })
   const ada = Option.getOrThrow(resolveInstanceDirectory(root, "usr_ada"))
-  yield* Effect.promise(() => mkdir(ada.path))
+  yield* Effect.promise(() => mkdir(ada.directory))
   return { root, ada, bundles: RuntimeBundles.make(root, join(root, ".bundle", newest, "runtime.mjs")) }
 })
 

@@ -8,11 +8,13 @@ import {
 import type { InstanceStats } from "@berth/domain/instances/InstanceStats"
 import { type RuntimeLogEntry, type RuntimeLogQuery, selectLogPage } from "@berth/domain/instances/RuntimeLog"
 import type { AgentId } from "@berth/domain/shared/AgentId"
+import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Array, DateTime, Effect, Option, Order } from "effect"
 import { rm } from "node:fs/promises"
 import { stopAll, toHostUnavailable } from "./HostFailure.ts"
 import { tryFileOperation } from "./HostFiles.ts"
+import { parseLogEntries } from "./LogLines.ts"
 import * as InstanceLogFile from "./InstanceLogFile.ts"
 import type * as OwnerLocks from "@berth/domain/shared/OwnerLocks"
 
@@ -20,11 +22,6 @@ import type * as OwnerLocks from "@berth/domain/shared/OwnerLocks"
 export interface InstanceNames extends InstanceLogFile.InstanceLogFiles {
   readonly owner: UserId
   readonly directory: string
-}
-
-export interface RegisteredInstance {
-  readonly instance: RunningInstance
-  readonly memoryMb: number
 }
 
 export interface Replacement<E> {
@@ -35,9 +32,12 @@ export interface Replacement<E> {
 
 type StartFailure = InstanceStartFailed | InstanceHostUnavailable
 
-/** Operations of a container platform (Docker, Kubernetes) on an owner's objects. The driver holds the owner's lock. */
-export interface ContainerPlatform<Names extends InstanceNames, Registered extends RegisteredInstance> {
-  /** Name of a container or pod in messages. */
+/** Operations of a platform (processes, Docker, Kubernetes) on an owner's objects. The driver holds the owner's lock. */
+export interface InstancePlatform<
+  Names extends InstanceNames,
+  Registered extends { readonly instance: RunningInstance }
+> {
+  /** Name of a directory, container or pod in messages. */
   readonly unit: string
   /** None for an id that is not valid in a name. */
   readonly namesOf: (owner: UserId) => Option.Option<Names>
@@ -62,27 +62,36 @@ export interface ContainerPlatform<Names extends InstanceNames, Registered exten
   readonly listRunning: Effect.Effect<ReadonlyArray<UserId>, Error>
   /** Finds and registers an instance started by an earlier backend or another driver. */
   readonly find: (names: Names) => Effect.Effect<Option.Option<RunningInstance>, Error>
-  /** Reads the log of the container; none without a container. */
+  /** Reads the entries of the host and the instance, the oldest first. */
   readonly readLog: (names: Names) => Effect.Effect<ReadonlyArray<RuntimeLogEntry>, Error>
-  readonly readFigures: (
-    registered: Registered
-  ) => Effect.Effect<Omit<InstanceStats, "memoryLimitBytes" | "startedAt">, Error>
-}
-
-/** Figures of an instance whose platform reports none. */
-export const unknownFigures = {
-  cpuPercent: null,
-  memoryBytes: null,
-  networkReceivedBytes: null,
-  networkSentBytes: null,
-  pids: null
+  readonly readFigures: (registered: Registered) => Effect.Effect<Omit<InstanceStats, "startedAt">, Error>
 }
 
 const byTime: Order.Order<RuntimeLogEntry> = Order.mapInput(DateTime.Order, ({ timestamp }) => timestamp)
 
-/** Driver for a container platform. With `onClose: "leave"` the instances outlive the driver. */
-export const make = <Names extends InstanceNames, Registered extends RegisteredInstance>(
-  platform: ContainerPlatform<Names, Registered>,
+/** Reads the entries of the host and of a container's log; none without a container. */
+export const readContainerLog = <E>(names: InstanceNames, log: Effect.Effect<Option.Option<string>, E>) =>
+  Effect.map(Effect.all([InstanceLogFile.readEntries(names), log], { concurrency: 2 }), ([host, own]) =>
+    Array.sort([...host, ...Option.match(own, { onNone: () => [], onSome: parseLogEntries })], byTime)
+  )
+
+/** Figures of a container; null for those that its platform does not report. */
+export const makeContainerFigures = (
+  memoryMb: number,
+  reported: Partial<Omit<InstanceStats, "memoryLimitBytes" | "startedAt">>
+): Omit<InstanceStats, "startedAt"> => ({
+  cpuPercent: null,
+  memoryBytes: null,
+  networkReceivedBytes: null,
+  networkSentBytes: null,
+  pids: null,
+  ...reported,
+  memoryLimitBytes: memoryMb * 1024 * 1024
+})
+
+/** Driver for a platform. With `onClose: "leave"` the instances outlive the driver. */
+export const make = <Names extends InstanceNames, Registered extends { readonly instance: RunningInstance }>(
+  platform: InstancePlatform<Names, Registered>,
   { onClose }: { readonly onClose: "leave" | "stop" }
 ) =>
   Effect.gen(function* () {
@@ -124,7 +133,7 @@ export const make = <Names extends InstanceNames, Registered extends RegisteredI
           yield* platform.end(names)
           yield* platform.removeAll(names)
           yield* tryFileOperation(`removing ${names.directory}`, () =>
-            rm(names.directory, { recursive: true, force: true })
+            rm(names.directory, { recursive: true, force: true, maxRetries: 3 })
           )
         })
       )
@@ -134,34 +143,27 @@ export const make = <Names extends InstanceNames, Registered extends RegisteredI
         ignoreUnnamed(owner, (names) => platform.removeOtherAgents(names, kept))
     )
 
-    /** Called before every turn, so a registered instance requires no call to the platform. */
-    const inspect = Effect.fn("InstanceDriver.inspect")((owner: UserId) =>
-      Option.match(running.get(owner), {
-        onSome: ({ instance }) => Effect.succeedSome(instance),
-        onNone: () =>
-          Effect.mapError(
-            Effect.map(
-              withNames(owner, (names) =>
-                Option.match(running.get(owner), {
-                  onSome: ({ instance }) => Effect.succeedSome(instance),
-                  onNone: () => platform.find(names)
-                })
-              ),
-              Option.flatten
-            ),
-            toHostUnavailable
-          )
-      })
-    )
+    /** Hot path: called before every turn, so a registered instance requires no call to the platform. */
+    const inspect = Effect.fnUntraced(function* (owner: UserId) {
+      const findRegistered = () => Option.map(running.get(owner), ({ instance }) => instance)
+      const registered = findRegistered()
+      if (Option.isSome(registered)) return registered
+      const found = yield* Effect.mapError(
+        withNames(owner, (names) =>
+          Effect.suspend(() => {
+            const started = findRegistered()
+            return Option.isSome(started) ? Effect.succeed(started) : platform.find(names)
+          })
+        ),
+        toHostUnavailable
+      )
+      return Option.flatten(found)
+    }, withExportedSpan("InstanceDriver.inspect"))
 
     const logs = Effect.fn("InstanceDriver.logs")(function* (owner: UserId, query: RuntimeLogQuery) {
       const names = namesOf(owner)
       if (Option.isNone(names)) return { entries: [], total: 0 }
-      const [host, own] = yield* Effect.mapError(
-        Effect.all([InstanceLogFile.readEntries(names.value), platform.readLog(names.value)], { concurrency: 2 }),
-        toHostUnavailable
-      )
-      return selectLogPage(Array.sort([...host, ...own], byTime), query)
+      return selectLogPage(yield* Effect.mapError(platform.readLog(names.value), toHostUnavailable), query)
     })
 
     const stats = Effect.fn("InstanceDriver.stats")(function* (owner: UserId) {
@@ -169,7 +171,6 @@ export const make = <Names extends InstanceNames, Registered extends RegisteredI
       return yield* Effect.transposeMapOption(running.get(owner), (registered) =>
         Effect.map(Effect.mapError(platform.readFigures(registered), toHostUnavailable), (figures) => ({
           ...figures,
-          memoryLimitBytes: registered.memoryMb * 1024 * 1024,
           startedAt: registered.instance.startedAt
         }))
       )
