@@ -22,7 +22,7 @@ const diskBehaviors: ReadonlyArray<readonly [string, RegExp]> = [
   ["fills its disk with small files", /it holds \d+ MB on the disk, more than the 8 MB it may/]
 ]
 
-/** Its end takes fifteen seconds, as that of one that ignores SIGTERM: both tests wait concurrently. */
+/** Ends after fifteen seconds, like a program that ignores SIGTERM; both tests wait concurrently. */
 const hanging = "hangs"
 
 /** Behaviors of the runtime, and the reasons of their ends. */

@@ -1,6 +1,12 @@
-import { Duration, Effect, Option, type Redacted } from "effect"
+import { Data, Duration, Effect, Option, type Redacted } from "effect"
 import type { RuntimeClient } from "../runtime/RuntimeClient.ts"
-import { RuntimeNotReady } from "./RuntimeNotReady.ts"
+
+/** The process or container was started, but its runtime did not become ready. */
+export class RuntimeNotReady extends Data.TaggedError("RuntimeNotReady")<{ readonly reason: string }> {
+  override get message() {
+    return this.reason
+  }
+}
 
 /** The runtime's response to a health request with the token. */
 export type HealthProbeResult = "healthy" | "rejected" | "unresponsive"

@@ -41,29 +41,14 @@ export const addInstances = (list: InstanceList): (() => void) => {
 }
 
 const update = (all: ReadonlyArray<RuntimeStats>): void => {
-  const highest = (read: (stats: RuntimeStats) => number) => all.reduce((max, one) => Math.max(max, read(one)), 0)
-  const sum = (read: (stats: RuntimeStats) => number) => all.reduce((total, one) => total + read(one), 0)
+  const highest = (figure: keyof RuntimeStats) => all.reduce((max, one) => Math.max(max, one[figure]), 0)
+  const sum = (figure: keyof RuntimeStats) => all.reduce((total, one) => total + one[figure], 0)
   answered.unsafeUpdate(all.length, [])
-  lagP99.unsafeUpdate(
-    highest((stats) => stats.lagP99Seconds),
-    []
-  )
-  lagMaximum.unsafeUpdate(
-    highest((stats) => stats.lagMaximumSeconds),
-    []
-  )
-  utilization.unsafeUpdate(
-    highest((stats) => stats.utilization),
-    []
-  )
-  heapUsed.unsafeUpdate(
-    sum((stats) => stats.heapUsedBytes),
-    []
-  )
-  collectionSeconds.unsafeUpdate(
-    sum((stats) => stats.collectionSeconds),
-    []
-  )
+  lagP99.unsafeUpdate(highest("lagP99Seconds"), [])
+  lagMaximum.unsafeUpdate(highest("lagMaximumSeconds"), [])
+  utilization.unsafeUpdate(highest("utilization"), [])
+  heapUsed.unsafeUpdate(sum("heapUsedBytes"), [])
+  collectionSeconds.unsafeUpdate(sum("collectionSeconds"), [])
 }
 
 /**

@@ -11,20 +11,24 @@ import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 import { resolveAdminEmails, requireDatabaseUrl, resolveKeyEncryptionKeys } from "./SecretsWiring.ts"
 import * as InteractionStores from "../postgres/interaction/InteractionStores.ts"
 import * as PostgresAuditLog from "../postgres/administration/PostgresAuditLog.ts"
-import * as ChannelsStores from "../postgres/channels/ChannelsStores.ts"
+import * as PostgresChannelConnections from "../postgres/channels/PostgresChannelConnections.ts"
+import * as PostgresChats from "../postgres/channels/PostgresChats.ts"
 import * as A2aStores from "../postgres/a2a/A2aStores.ts"
-import * as WebhooksStores from "../postgres/webhooks/WebhooksStores.ts"
+import * as PostgresWebhookDeliveryRepository from "../postgres/webhooks/PostgresWebhookDeliveryRepository.ts"
+import * as PostgresWebhookEndpointRepository from "../postgres/webhooks/PostgresWebhookEndpointRepository.ts"
 import * as PostgresAgentLog from "../postgres/instances/PostgresAgentLog.ts"
 import * as PostgresUploadedSkillRepository from "../postgres/skills/PostgresUploadedSkillRepository.ts"
 import * as PostgresMcpServerRepository from "../postgres/skills/PostgresMcpServerRepository.ts"
-import * as SchedulesStores from "../postgres/schedules/SchedulesStores.ts"
+import * as PostgresAgentRunRepository from "../postgres/schedules/PostgresAgentRunRepository.ts"
+import * as PostgresScheduleRepository from "../postgres/schedules/PostgresScheduleRepository.ts"
 import * as PostgresUnclaimedAgents from "../postgres/provisioning/PostgresUnclaimedAgents.ts"
 import * as PostgresLiveStreamRepository from "../postgres/provisioning/PostgresLiveStreamRepository.ts"
 import * as PostgresAgentRepository from "../postgres/agents/PostgresAgentRepository.ts"
 import * as PostgresClaimNoticeRepository from "../postgres/recovery/PostgresClaimNoticeRepository.ts"
 import * as BillingStores from "../postgres/billing/BillingStores.ts"
 import * as PostgresCredentialRepository from "../postgres/secrets/PostgresCredentialRepository.ts"
-import * as LimitsStores from "../postgres/limits/LimitsStores.ts"
+import * as PostgresIdempotencyKeys from "../postgres/limits/PostgresIdempotencyKeys.ts"
+import * as PostgresIdempotentExecution from "../postgres/limits/PostgresIdempotentExecution.ts"
 import * as PostgresInstanceRepository from "../postgres/instances/PostgresInstanceRepository.ts"
 import * as AccountsStores from "../postgres/accounts/AccountsStores.ts"
 import * as SignInStores from "../postgres/signin/SignInStores.ts"
@@ -63,7 +67,8 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
   Layer.mergeAll(
     PostgresTransaction.layer,
     PostgresCredentialRepository.layer,
-    LimitsStores.layer,
+    PostgresIdempotencyKeys.layer,
+    PostgresIdempotentExecution.layer,
     PostgresOutbox.layer,
     PostgresDomainEvents.layer,
     PostgresOutageDetector.layer,
@@ -76,11 +81,14 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
     PostgresAgentRepository.layer,
     PostgresInstanceRepository.layer,
     PostgresAgentLog.layer,
-    ChannelsStores.layer,
-    SchedulesStores.layer,
+    PostgresChannelConnections.layer,
+    PostgresChats.layer,
+    PostgresScheduleRepository.layer,
+    PostgresAgentRunRepository.layer,
     PostgresUploadedSkillRepository.layer,
     PostgresMcpServerRepository.layer,
-    WebhooksStores.layer,
+    PostgresWebhookEndpointRepository.layer,
+    PostgresWebhookDeliveryRepository.layer,
     A2aStores.layer,
     PostgresLiveStreamRepository.layer,
     PostgresUnclaimedAgents.layer,

@@ -18,19 +18,19 @@ const job = (change: Partial<RunningJob> = {}): RunningJob => ({
   ...change
 })
 
-/** A manager that writes down what it was asked. */
-const recording = (manager: Parameters<typeof AgentManagerTest.layerWithBehavior>[0]) =>
-  Effect.map(Ref.make<ReadonlyArray<string>>([]), (asked) => ({
-    asked,
+/** A manager that records its calls. */
+const makeManager = (manager: Parameters<typeof AgentManagerTest.layerWithBehavior>[0]) =>
+  Effect.map(Ref.make<ReadonlyArray<string>>([]), (calls) => ({
+    calls,
     layer: AgentManagerTest.layerWithBehavior({
       deploy: (agentId) =>
         Effect.zipRight(
-          Ref.update(asked, (so) => [...so, `deploy ${agentId}`]),
+          Ref.update(calls, (all) => [...all, `deploy ${agentId}`]),
           manager.deploy?.(agentId) ?? Effect.void
         ),
       failDeployment: (agentId, reason) =>
         Effect.zipRight(
-          Ref.update(asked, (so) => [...so, `give up ${agentId}: ${reason}`]),
+          Ref.update(calls, (all) => [...all, `fail ${agentId}: ${reason}`]),
           manager.failDeployment?.(agentId, reason) ?? Effect.void
         )
     })
@@ -41,59 +41,59 @@ const down = new InstanceUnavailable({ reason: "the instance did not start" })
 describe("agentProvisioningHandler", () => {
   it.effect("agentProvisioningHandler deploys the agent", () =>
     Effect.gen(function* () {
-      const { asked, layer } = yield* recording({})
+      const { calls, layer } = yield* makeManager({})
       yield* Effect.provide(agentProvisioningHandler.handle(job({ isLastAttempt: true })), layer)
-      assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
+      assert.deepStrictEqual(yield* calls, ["deploy agt_1"])
     })
   )
 
   it.effect("agentProvisioningHandler fails without failing the deployment while attempts are left", () =>
     Effect.gen(function* () {
-      const { asked, layer } = yield* recording({ deploy: () => down })
+      const { calls, layer } = yield* makeManager({ deploy: () => down })
       const failure = yield* Effect.flip(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 4 })), layer))
       assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "the instance did not start" })
-      assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
+      assert.deepStrictEqual(yield* calls, ["deploy agt_1"])
     })
   )
 
   it.effect("agentProvisioningHandler fails the deployment and the job at the last attempt", () =>
     Effect.gen(function* () {
-      const { asked, layer } = yield* recording({ deploy: () => down })
+      const { calls, layer } = yield* makeManager({ deploy: () => down })
       const failure = yield* Effect.flip(
         Effect.provide(agentProvisioningHandler.handle(job({ isLastAttempt: true })), layer)
       )
       assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "the instance did not start" })
-      assert.deepStrictEqual(yield* asked, ["deploy agt_1", "give up agt_1: the instance did not start"])
+      assert.deepStrictEqual(yield* calls, ["deploy agt_1", "fail agt_1: the instance did not start"])
     })
   )
 
   it.effect("agentProvisioningHandler postpones the job in an outage of the backend, also at the last attempt", () =>
     Effect.gen(function* () {
       const gone = new BackendUnavailable({ reason: "it cannot be reached" })
-      const { asked, layer } = yield* recording({ deploy: () => gone })
+      const { calls, layer } = yield* makeManager({ deploy: () => gone })
       const failure = yield* Effect.flip(
         Effect.provide(agentProvisioningHandler.handle(job({ isLastAttempt: true })), layer)
       )
       assert.strictEqual(failure._tag, "JobPostponed")
-      assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
+      assert.deepStrictEqual(yield* calls, ["deploy agt_1"])
     })
   )
 
   it.effect("agentProvisioningHandler fails the deployment after a defect, without its text", () =>
     Effect.gen(function* () {
-      const { asked, layer } = yield* recording({ deploy: () => Effect.die(new Error("password=x")) })
+      const { calls, layer } = yield* makeManager({ deploy: () => Effect.die(new Error("password=x")) })
       const exit = yield* Effect.exit(
         Effect.provide(agentProvisioningHandler.handle(job({ isLastAttempt: true })), layer)
       )
       assert.isTrue(Exit.isFailure(exit) && Cause.isDie(exit.cause))
-      assert.deepStrictEqual(yield* asked, ["deploy agt_1", "give up agt_1: the deployment failed unexpectedly"])
+      assert.deepStrictEqual(yield* calls, ["deploy agt_1", "fail agt_1: the deployment failed unexpectedly"])
     })
   )
 
   it.effect("agentProvisioningHandler fails with the deployment's failure when the deployment cannot be failed", () =>
     Effect.gen(function* () {
       const gone = new BackendUnavailable({ reason: "it does not answer" })
-      const { layer } = yield* recording({ deploy: () => down, failDeployment: () => gone })
+      const { layer } = yield* makeManager({ deploy: () => down, failDeployment: () => gone })
       const failure = yield* Effect.flip(
         Effect.provide(agentProvisioningHandler.handle(job({ isLastAttempt: true })), layer)
       )
@@ -104,7 +104,7 @@ describe("agentProvisioningHandler", () => {
   it.effect("agentProvisioningHandler does not fail the deployment when it is interrupted", () =>
     Effect.gen(function* () {
       const deploying = yield* Deferred.make<void>()
-      const { asked, layer } = yield* recording({
+      const { calls, layer } = yield* makeManager({
         deploy: () => Effect.zipRight(Deferred.succeed(deploying, undefined), Effect.never)
       })
       const running = yield* Effect.fork(
@@ -112,18 +112,18 @@ describe("agentProvisioningHandler", () => {
       )
       yield* Deferred.await(deploying)
       yield* Fiber.interrupt(running)
-      assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
+      assert.deepStrictEqual(yield* calls, ["deploy agt_1"])
     })
   )
 
   it.effect("agentProvisioningHandler does not support a malformed payload", () =>
     Effect.gen(function* () {
-      const { asked, layer } = yield* recording({})
+      const { calls, layer } = yield* makeManager({})
       for (const payload of [{}, null, "agt_1", { agentId: 7 }]) {
         const failure = yield* Effect.flip(Effect.provide(agentProvisioningHandler.handle(job({ payload })), layer))
         assert.strictEqual(failure._tag, "JobUnsupported")
       }
-      assert.deepStrictEqual(yield* asked, [])
+      assert.deepStrictEqual(yield* calls, [])
     })
   )
 })
@@ -131,15 +131,15 @@ describe("agentProvisioningHandler", () => {
 describe("findHandler", () => {
   it.effect("findHandler returns the handler of new agents for the queue of provisioning", () =>
     Effect.gen(function* () {
-      const { asked, layer } = yield* recording({})
+      const { calls, layer } = yield* makeManager({})
       yield* Effect.provide(findHandler("provision")(job()), [unusedPorts, layer])
-      assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
+      assert.deepStrictEqual(yield* calls, ["deploy agt_1"])
     })
   )
 
   it.effect("findHandler does not support jobs of an unknown kind, whatever their name", () =>
     Effect.gen(function* () {
-      const { asked, layer } = yield* recording({})
+      const { calls, layer } = yield* makeManager({})
       for (const [queue, name] of [
         ["tasks", ProvisionAgentJob.name],
         ["provision", "toString"],
@@ -151,7 +151,7 @@ describe("findHandler", () => {
           reason: `This worker has no handler for ${name} in the queue ${queue}`
         })
       }
-      assert.deepStrictEqual(yield* asked, [])
+      assert.deepStrictEqual(yield* calls, [])
     })
   )
 })

@@ -26,18 +26,18 @@ const agent = (id: string, createdAt: DateTime.Utc, updatedAt = createdAt) =>
     updatedAt
   })
 
-/** The ports in memory, shared by as many workers as a test likes. */
-const scene = (...members: ReadonlyArray<Agent>) =>
+/** The ports in memory, shared by several workers. */
+const makePorts = (...members: ReadonlyArray<Agent>) =>
   Effect.gen(function* () {
     const rows = yield* Ref.make(new Map(members.map((member) => [member.id, member])))
-    const asked = yield* Ref.make<ReadonlyArray<string>>([])
-    const refusing = yield* Ref.make<ReadonlyArray<string>>([])
+    const calls = yield* Ref.make<ReadonlyArray<string>>([])
+    const failing = yield* Ref.make<ReadonlyArray<string>>([])
     const turns = yield* Effect.makeSemaphore(1)
     const put = (row: Agent) => Ref.update(rows, (all) => new Map(all).set(row.id, row))
-    const say = (what: string) => Ref.update(asked, (so) => [...so, what])
+    const record = (what: string) => Ref.update(calls, (all) => [...all, what])
 
     const agents = Layer.mock(AgentRepository, {
-      // Others run before the answer is there, so several workers find the same agent.
+      // Yields, so that several workers find the same agent.
       listStalledProvisioning: (before) =>
         Effect.map(rows, (all) =>
           Array.fromIterable(all.values()).filter(
@@ -57,25 +57,25 @@ const scene = (...members: ReadonlyArray<Agent>) =>
     const manager = AgentManagerTest.layerWithBehavior({
       failDeployment: (id, reason) =>
         Effect.gen(function* () {
-          if ((yield* refusing).includes(id)) return yield* new BackendUnavailable({ reason: "down" })
+          if ((yield* failing).includes(id)) return yield* new BackendUnavailable({ reason: "down" })
           yield* Effect.yieldNow()
           const row = (yield* rows).get(id)
           if (row !== undefined) yield* put(new Agent({ ...row, status: "error" }))
-          yield* say(`give up ${id}: ${reason}`)
+          yield* record(`fail ${id}: ${reason}`)
         })
     })
     const outbox = Layer.mock(Outbox, {
-      append: (kind, payload) => say(`${kind.name} ${JSON.stringify(payload)}`),
-      relay: () => Effect.dieMessage("nobody relays here")
+      append: (kind, payload) => record(`${kind.name} ${JSON.stringify(payload)}`),
+      relay: () => Effect.dieMessage("not relayed")
     })
-    // One transaction after the other: what the lock on the owner does.
+    // Serialized, as by the owner's lock.
     const transaction = Layer.succeed(Transaction, { run: (effect) => turns.withPermits(1)(effect) })
     const ports = Layer.mergeAll(agents, manager, outbox, transaction)
     const worker = StuckAgentRecovery.layer.pipe(Layer.provide(ports), Layer.fresh)
-    return { asked, ports, refusing, worker }
+    return { calls, ports, failing, worker }
   })
 
-const reminder = 'new-agent {"agentId":"agt_1"}'
+const retry = 'new-agent {"agentId":"agt_1"}'
 
 describe("decideStuckAgentMeasure", () => {
   const minutes = FastCheck.integer({ min: 0, max: 30 * 60 })
@@ -99,64 +99,63 @@ describe("decideStuckAgentMeasure", () => {
 describe("recoverStuckAgents", () => {
   it.scoped("recoverStuckAgents retries a stuck agent once a minute over several workers, then fails it", () =>
     Effect.gen(function* () {
-      const { asked, worker } = yield* scene(agent("agt_1", start))
+      const { calls, worker } = yield* makePorts(agent("agt_1", start))
       yield* Effect.replicateEffect(Layer.build(worker), 3)
       yield* TestClock.adjust("2 minutes")
-      assert.deepStrictEqual(yield* asked, [])
+      assert.deepStrictEqual(yield* calls, [])
       yield* TestClock.adjust("30 seconds")
-      assert.deepStrictEqual(yield* asked, [reminder])
+      assert.deepStrictEqual(yield* calls, [retry])
       yield* TestClock.adjust("450 seconds")
-      const reminders = (yield* asked).length
-      assert.isAtLeast(reminders, 5)
-      assert.isAtMost(reminders, 8)
+      const retries = (yield* calls).length
+      assert.isAtLeast(retries, 5)
+      assert.isAtMost(retries, 8)
       yield* TestClock.adjust("2 minutes")
-      const after = (yield* asked).slice(reminders)
+      const after = (yield* calls).slice(retries)
       assert.isAtLeast(after.length, 1)
-      for (const said of after)
-        assert.strictEqual(said, "give up agt_1: it was not running 10 minutes after its creation")
+      for (const call of after) assert.strictEqual(call, "fail agt_1: it was not running 10 minutes after its creation")
     })
   )
 
   it.effect("recoverStuckAgents retries once when several workers find the same agent at the same time", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(at("5 minutes")))
-      const { asked, ports } = yield* scene(agent("agt_1", start))
+      const { calls, ports } = yield* makePorts(agent("agt_1", start))
       yield* Effect.replicateEffect(StuckAgentRecovery.recoverStuckAgents, 3, { concurrency: "unbounded" }).pipe(
         Effect.provide(ports)
       )
-      assert.deepStrictEqual(yield* asked, [reminder])
+      assert.deepStrictEqual(yield* calls, [retry])
     })
   )
 
   it.scoped("recoverStuckAgents ignores agents that are new or were retried recently", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(at("5 minutes")))
-      const { asked, worker } = yield* scene(
+      const { calls, worker } = yield* makePorts(
         agent("agt_1", at("4 minutes")),
         agent("agt_2", at("1 minute"), at("270 seconds"))
       )
       yield* Layer.build(worker)
       yield* TestClock.adjust(0)
-      assert.deepStrictEqual(yield* asked, [])
+      assert.deepStrictEqual(yield* calls, [])
     })
   )
 
   it.scoped("recoverStuckAgents recovers the other agents when one fails, and tries again", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(at("20 minutes")))
-      const { asked, refusing, worker } = yield* scene(agent("agt_1", start), agent("agt_2", start))
-      yield* Ref.set(refusing, ["agt_1"])
+      const { calls, failing, worker } = yield* makePorts(agent("agt_1", start), agent("agt_2", start))
+      yield* Ref.set(failing, ["agt_1"])
       yield* Layer.build(worker)
       yield* TestClock.adjust(0)
       assert.deepStrictEqual(
-        (yield* asked).map((said) => said.slice(0, 13)),
-        ["give up agt_2"]
+        (yield* calls).map((call) => call.slice(0, 10)),
+        ["fail agt_2"]
       )
-      yield* Ref.set(refusing, [])
+      yield* Ref.set(failing, [])
       yield* TestClock.adjust("30 seconds")
       assert.deepStrictEqual(
-        (yield* asked).map((said) => said.slice(0, 13)),
-        ["give up agt_2", "give up agt_1"]
+        (yield* calls).map((call) => call.slice(0, 10)),
+        ["fail agt_2", "fail agt_1"]
       )
     })
   )

@@ -51,7 +51,6 @@ describe("BackgroundJobs", () => {
       yield* Deferred.succeed(ends, undefined)
       yield* TestClock.adjust("1 milli")
       assert.deepStrictEqual(yield* settled, ["long"])
-      // The end is stored by the work, which does nothing when it is repeated.
       assert.deepStrictEqual(yield* Effect.exit(jobs.run("long", work)), Exit.void)
     })
   )

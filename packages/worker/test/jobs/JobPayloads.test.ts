@@ -5,7 +5,7 @@ import { Cause, Effect, Exit } from "effect"
 import { findHandler, handledJobs } from "../../src/jobs/JobHandlers.ts"
 import { unusedPorts } from "./UnusedPorts.ts"
 
-/** A payload of each kind as a release stored it. Entries are only ever added: jobs of a release may wait when the next one starts. */
+/** A stored payload of each kind. Append-only, since jobs of a release can wait when the next one starts. */
 const stored: ReadonlyArray<readonly [queue: QueueName, name: string, payload: Readonly<Record<string, unknown>>]> = [
   ["tasks", "scheduled-task", { runId: "run_1" }],
   ["tasks", "skill-execution", { runId: "run_1" }],

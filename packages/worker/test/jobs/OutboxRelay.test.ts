@@ -13,21 +13,21 @@ const entry = (n: number): OutboxEntry => ({
   trace: null
 })
 
-/** An outbox in memory: entries stay until they were published. */
-const scene = Effect.gen(function* () {
+/** A relay with an outbox and a queue in memory. */
+const openRelay = Effect.gen(function* () {
   const waiting = yield* Ref.make<ReadonlyArray<OutboxEntry>>([])
   const added = yield* Queue.unbounded<NewJob>()
-  const trouble = yield* Ref.make<"none" | "queue" | "database">("none")
+  const outage = yield* Ref.make<"none" | "queue" | "database">("none")
   const rounds = yield* Ref.make(0)
   const waits = yield* Ref.make(0)
   const appended = yield* Queue.unbounded<void>()
 
   const outbox = Layer.mock(Outbox, {
-    append: () => Effect.dieMessage("nobody appends here"),
+    append: () => Effect.dieMessage("not appended"),
     relay: (limit, publish) =>
       Effect.gen(function* () {
         yield* Ref.update(rounds, (n) => n + 1)
-        if ((yield* trouble) === "database") return yield* Effect.dieMessage("the database is gone")
+        if ((yield* outage) === "database") return yield* Effect.dieMessage("the database is gone")
         const taken = (yield* waiting).slice(0, limit)
         yield* Effect.forEach(taken, publish)
         yield* Ref.update(waiting, (all) => all.slice(taken.length))
@@ -39,9 +39,9 @@ const scene = Effect.gen(function* () {
     )
   })
   const queue = Layer.mock(JobQueue, {
-    consume: () => Effect.dieMessage("nobody works here"),
+    consume: () => Effect.dieMessage("not consumed"),
     add: (job) =>
-      Effect.flatMap(trouble, (what) =>
+      Effect.flatMap(outage, (what) =>
         what === "queue" ? new QueueUnavailable({ operation: "add", cause: "down" }) : Queue.offer(added, job)
       )
   })
@@ -51,13 +51,13 @@ const scene = Effect.gen(function* () {
       Ref.update(waiting, (all) => [...all, ...entries]),
       Queue.offer(appended, undefined)
     )
-  return { added, append, rounds, trouble, waiting, waits }
+  return { added, append, rounds, outage, waiting, waits }
 })
 
 describe("OutboxRelay", () => {
   it.scoped("OutboxRelay publishes entries under their ids, and then waits", () =>
     Effect.gen(function* () {
-      const { added, append, rounds, waits } = yield* scene
+      const { added, append, rounds, waits } = yield* openRelay
       yield* append(entry(1))
       assert.deepStrictEqual(yield* Queue.take(added), entry(1))
       yield* append(entry(2))
@@ -69,7 +69,7 @@ describe("OutboxRelay", () => {
 
   it.scoped("OutboxRelay continues without waiting while batches are full", () =>
     Effect.gen(function* () {
-      const { added, append, waiting, waits } = yield* scene
+      const { added, append, waiting, waits } = yield* openRelay
       const before = yield* waits
       yield* append(...Array.from({ length: 120 }, (_, n) => entry(n)))
       const handed = yield* Queue.takeN(added, 120)
@@ -86,8 +86,8 @@ describe("OutboxRelay", () => {
   for (const what of ["queue", "database"] as const)
     it.scoped(`OutboxRelay survives an outage of the ${what} with growing delays`, () =>
       Effect.gen(function* () {
-        const { added, append, rounds, trouble } = yield* scene
-        yield* Ref.set(trouble, what)
+        const { added, append, rounds, outage } = yield* openRelay
+        yield* Ref.set(outage, what)
         yield* append(entry(1))
         yield* TestClock.adjust("1 second")
         const first = yield* rounds
@@ -96,20 +96,20 @@ describe("OutboxRelay", () => {
         const second = yield* rounds
         yield* TestClock.adjust("1 minute")
         const third = yield* rounds
-        // Every ten seconds at the slowest, give or take a fifth.
+        // The longest pause is ten seconds, plus or minus a fifth.
         assert.isAtLeast(third - second, 4)
         assert.isAtMost(third - second, 8)
         assert.strictEqual(yield* Queue.size(added), 0)
 
-        yield* Ref.set(trouble, "none")
+        yield* Ref.set(outage, "none")
         yield* TestClock.adjust("12 seconds")
         assert.deepStrictEqual(yield* Queue.take(added), entry(1))
 
         // The pause is short again.
-        yield* Ref.set(trouble, what)
+        yield* Ref.set(outage, what)
         yield* append(entry(2))
         yield* TestClock.adjust(0)
-        yield* Ref.set(trouble, "none")
+        yield* Ref.set(outage, "none")
         yield* TestClock.adjust(Duration.millis(300))
         assert.deepStrictEqual(yield* Queue.take(added), entry(2))
       })

@@ -15,7 +15,7 @@ import { SendMailJob } from "@berth/domain/mail/MailJobs"
 
 const draft = { to: Email.make("ada@example.com"), subject: "Hello", text: "A link with hunter2\n" }
 
-/** Seals so that one sees whether it was, and for what. */
+/** The sealed text contains its context. */
 const box = Layer.succeed(SecretBox, {
   seal: (secret, context) => Effect.succeed(Buffer.from(`${context}|${Redacted.value(secret)}`).toString("base64")),
   open: (sealed, context) => {

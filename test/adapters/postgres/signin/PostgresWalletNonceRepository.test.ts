@@ -17,7 +17,7 @@ class UsedBefore extends Data.TaggedError("UsedBefore")<object> {}
 const now = DateTime.unsafeMake("2026-03-01T12:00:00Z")
 const later = DateTime.add(now, { hours: 1 })
 
-/** Uses hashes as intended: in the transaction of their effect. */
+/** Consumes hashes in the transaction of their effect. */
 const use = (hashes: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const { consume } = yield* WalletNonceRepository

@@ -80,7 +80,6 @@ layer(Live, { excludeTestServices: true })("WalletRepository", (it) => {
         )
         yield* Deferred.await(held)
         const second = yield* Effect.forkDaemon(run(Effect.zipRight(holdToo, say("second"))))
-        // Others do not wait.
         yield* run(lockAddress(yield* newAddress))
         yield* Deferred.succeed(goOn, undefined)
         yield* Fiber.join(first)

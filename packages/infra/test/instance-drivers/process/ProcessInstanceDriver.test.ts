@@ -58,7 +58,7 @@ describe("ProcessInstanceDriver", () => {
       assert.deepStrictEqual(yield* driver.inspect(owner), Option.none())
       yield* driver.stop(owner)
       assert.isTrue(alive(other))
-      // Nor is a link out of the directory followed.
+      // A link out of the directory is not followed.
       yield* Effect.promise(() => symlink("/dev/zero", join(home, runtimeAddressFile)))
       assert.deepStrictEqual(yield* driver.inspect(owner), Option.none())
       yield* driver.start(spec)
