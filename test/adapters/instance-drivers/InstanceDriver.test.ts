@@ -37,10 +37,15 @@ describeDrivers("InstanceDriver", (host) => {
 
   const open = (directory: string, onClose: "leave" | "stop" = "stop") => host.driver({ directory, program, onClose })
 
+  const openNew = Effect.gen(function* () {
+    const directory = yield* temporaryDirectory
+    return { directory, driver: yield* open(directory) }
+  })
+  const openStarted = Effect.tap(openNew, ({ driver }) => driver.start(makeInstanceSpec(ada)))
+
   testDriver("starts an instance that accepts only its own token", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
+      const { driver } = yield* openNew
       const instance = yield* driver.start(makeInstanceSpec(ada))
       assert.strictEqual(instance.owner, ada)
       assert.match(instance.runtimeVersion, /^\d+\.\d+\.\d+$/)
@@ -52,8 +57,7 @@ describeDrivers("InstanceDriver", (host) => {
 
   testDriver("starts no second process for a running instance", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
+      const { driver } = yield* openNew
       const first = yield* driver.start(makeInstanceSpec(ada))
       const both = yield* Effect.all([driver.start(makeInstanceSpec(ada)), driver.start(makeInstanceSpec(ada))], {
         concurrency: "unbounded"
@@ -64,8 +68,7 @@ describeDrivers("InstanceDriver", (host) => {
 
   testDriver("runs the instances of several owners side by side", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
+      const { directory, driver } = yield* openNew
       const [one, other] = yield* Effect.all(
         [driver.start(makeInstanceSpec(ada)), driver.start(makeInstanceSpec(bob))],
         {
@@ -79,9 +82,7 @@ describeDrivers("InstanceDriver", (host) => {
 
   testDriver("replaces an instance whose memory or token changed", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(makeInstanceSpec(ada))
+      const { directory, driver } = yield* openStarted
       const first = yield* host.processIdOf(directory, ada)
       yield* driver.start(makeInstanceSpec(ada, { memoryMb: 512 }))
       const second = yield* host.processIdOf(directory, ada)
@@ -126,8 +127,7 @@ describeDrivers("InstanceDriver", (host) => {
 
   testDriver("lists exactly the owners with a running or stopped instance or with files, and those that run", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
+      const { directory, driver } = yield* openNew
       assert.deepStrictEqual(yield* driver.listOwners, [])
       assert.deepStrictEqual(yield* driver.listRunning, [])
       yield* Effect.forEach([ada, bob], (owner) => driver.start(makeInstanceSpec(owner)), { concurrency: 2 })
@@ -160,9 +160,7 @@ describeDrivers("InstanceDriver", (host) => {
 
   testDriver("stops idempotently, also an instance that does not exist", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(makeInstanceSpec(ada))
+      const { directory, driver } = yield* openStarted
       const identity = yield* host.processIdOf(directory, ada)
       yield* driver.stop(ada)
       assert.isFalse(yield* host.isRunning(identity))
@@ -176,8 +174,7 @@ describeDrivers("InstanceDriver", (host) => {
 
   testDriver("publishes only exits that were not requested", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
+      const { directory, driver } = yield* openNew
       const told: Array<InstanceExit> = []
       yield* Effect.forkScoped(Stream.runForEach(driver.exits, (exit) => Effect.sync(() => told.push(exit))))
       yield* driver.start(makeInstanceSpec(ada))
@@ -198,9 +195,7 @@ describeDrivers("InstanceDriver", (host) => {
 
   testDriver("keeps the directory of a stopped instance, and deletes that of a removed one", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(makeInstanceSpec(ada))
+      const { directory, driver } = yield* openStarted
       yield* driver.stop(ada)
       yield* host.writeFile(directory, ada, "state", "kept")
       yield* driver.start(makeInstanceSpec(ada))
@@ -215,8 +210,7 @@ describeDrivers("InstanceDriver", (host) => {
 
   testDriver("InstanceDriver.removeOtherAgents deletes the files of all other agents, running or stopped", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
+      const { directory, driver } = yield* openNew
       const [kept, deleted] = [AgentId.make("agt_kept"), AgentId.make("agt_deleted")]
       yield* driver.removeOtherAgents(ada, [kept])
       yield* driver.start(makeInstanceSpec(ada))
@@ -263,9 +257,7 @@ describeDrivers("InstanceDriver", (host) => {
 
   testDriver("gives an instance its own environment without the parent's variables", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(makeInstanceSpec(ada))
+      const { directory } = yield* openStarted
       const environment = yield* host.environment(yield* host.processIdOf(directory, ada))
       if (Option.isNone(environment)) return
       assert.deepStrictEqual(

@@ -34,6 +34,12 @@ const podTimeout = Duration.seconds(2)
 const open = (directory: string, program = older) =>
   kubernetesDriver({ directory, program, onClose: "stop", podTimeout })
 
+const openNew = Effect.gen(function* () {
+  const directory = yield* temporaryDirectory
+  return { directory, driver: yield* open(directory) }
+})
+const openStarted = Effect.tap(openNew, ({ driver }) => driver.start(makeInstanceSpec(ada)))
+
 const noAgents: ReadonlyArray<AgentId> = []
 const kinds = [
   "statefulsets",
@@ -90,9 +96,7 @@ describe("KubernetesInstanceDriver", () => {
 
   testDriver("KubernetesInstanceDriver.remove leaves no object of the owner", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(makeInstanceSpec(ada))
+      const { directory, driver } = yield* openStarted
       assert.deepStrictEqual(countObjects(directory), everyKind(1))
       yield* driver.start(makeInstanceSpec(bob))
       yield* driver.removeOtherAgents(ada, noAgents)
@@ -106,9 +110,7 @@ describe("KubernetesInstanceDriver", () => {
 
   testDriver("KubernetesInstanceDriver.remove leaves no task that a killed backend left", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(makeInstanceSpec(ada))
+      const { directory, driver } = yield* openStarted
       const { task } = namesOf(directory, ada)
       cluster.fake.store.put("pods", {
         apiVersion: "v1",
@@ -140,8 +142,7 @@ describe("KubernetesInstanceDriver", () => {
 
   testDriver("KubernetesInstanceDriver repeats calls that conflict or that the server defers", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
+      const { driver } = yield* openNew
       const statuses = [409, 503, 429]
       cluster.fake.faults.intercept = (method) => {
         const status = method === "PATCH" ? statuses.pop() : undefined
@@ -174,8 +175,7 @@ describe("KubernetesInstanceDriver", () => {
 
   testDriver("KubernetesInstanceDriver names a used quota, and starts once it is raised", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
+      const { directory, driver } = yield* openNew
       cluster.fake.podQuotas.set(namespaceOf(directory), 0)
       const failure = yield* Effect.flip(driver.start(makeInstanceSpec(ada)))
       assert.strictEqual(failure._tag, "InstanceHostUnavailable")
@@ -247,9 +247,7 @@ describe("KubernetesInstanceDriver", () => {
 
   testDriver("KubernetesInstanceDriver finds an exit while its watch has expired", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(makeInstanceSpec(ada))
+      const { directory, driver } = yield* openStarted
       const exit = yield* awaitFirstExit(driver)
       const pid = yield* findPodPid(directory, ada)
       // No watch runs while the pod ends, and the version of the last one has expired.
@@ -284,9 +282,7 @@ describe("KubernetesInstanceDriver", () => {
 
   testDriver("KubernetesInstanceDriver resumes an ended watch at its last bookmark", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(makeInstanceSpec(ada))
+      const { directory, driver } = yield* openStarted
       const exit = yield* awaitFirstExit(driver)
       let lists = 0
       cluster.fake.endWatches()
@@ -304,9 +300,7 @@ describe("KubernetesInstanceDriver", () => {
 
   testDriver("KubernetesInstanceDriver publishes the end of a pod that the cluster removes", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(makeInstanceSpec(ada))
+      const { directory, driver } = yield* openStarted
       const exit = yield* awaitFirstExit(driver)
       const { pod } = namesOf(directory, ada)
       cluster.fake.store.change("pods", namespaceOf(directory), pod, (found) => ({
@@ -348,9 +342,7 @@ describe("KubernetesInstanceDriver", () => {
 
   testDriver("KubernetesInstanceDriver takes back the fields of an instance that another manager changed", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(makeInstanceSpec(ada))
+      const { directory, driver } = yield* openStarted
       yield* driver.stop(ada)
       cluster.fake.store.change("statefulsets", namespaceOf(directory), namesOf(directory, ada).name, (found) => ({
         ...found,
@@ -363,8 +355,7 @@ describe("KubernetesInstanceDriver", () => {
 
   testDriver("KubernetesInstanceDriver enlarges a volume with the plan, and never shrinks it", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
+      const { directory, driver } = yield* openNew
       for (const [diskMb, size] of [
         [256, "256Mi"],
         [512, "512Mi"],
@@ -378,9 +369,7 @@ describe("KubernetesInstanceDriver", () => {
 
   testDriver("KubernetesInstanceDriver starts an instance whose volume cannot be enlarged", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(makeInstanceSpec(ada))
+      const { directory, driver } = yield* openStarted
       const message = "only dynamically provisioned pvc can be resized"
       cluster.fake.faults.intercept = (method, path) =>
         method === "PATCH" && path.includes("/persistentvolumeclaims/") ? { status: 403, message } : undefined
@@ -391,9 +380,7 @@ describe("KubernetesInstanceDriver", () => {
 
   testDriver("KubernetesInstanceDriver provides no figures without a metrics server", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(makeInstanceSpec(ada))
+      const { driver } = yield* openStarted
       cluster.fake.faults.hasMetrics = false
       const stats = Option.getOrThrow(yield* driver.stats(ada))
       cluster.fake.faults.hasMetrics = true
@@ -403,8 +390,7 @@ describe("KubernetesInstanceDriver", () => {
 
   testDriver("The Role of deploy/kubernetes grants exactly the verbs that the driver uses", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
+      const { driver } = yield* openNew
       const exits = yield* Effect.fork(Stream.runDrain(driver.exits))
       yield* driver.start(makeInstanceSpec(ada))
       yield* driver.stats(ada)
