@@ -26,6 +26,8 @@ const post = (
   awaits: "captain."
 })
 
+const answerOf = (stream: boolean) => (stream ? "streamed" : "plain")
+
 const openAiPath = "/v1/chat/completions"
 
 /** Model calls to an instant upstream through Berth, Portkey's gateway and a bare proxy. */
@@ -69,7 +71,7 @@ export const gateways: Scenario = (amounts) =>
         Effect.map(
           measureInTurns(
             contestants(stream).map(({ call, name, origin, pid }) => ({
-              name,
+              name: `${name}, ${answerOf(stream)}`,
               pid,
               load: { origin, connections, callOf: () => call }
             })),
@@ -90,13 +92,12 @@ export const gateways: Scenario = (amounts) =>
     )
     const row = (stream: boolean, one: ContestantResult, others: ReadonlyArray<ContestantResult>) => {
       const to = (name: string) => {
-        const other = others.find((standing) => standing.name === name)
+        const other = others.find((standing) => standing.name === `${name}, ${answerOf(stream)}`)
         return other === undefined || other === one ? "" : formatFigure(rateRatio(one, other))
       }
-      const direct = others.find(({ name }) => name === "upstream itself")
+      const direct = others.find(({ name }) => name === `upstream itself, ${answerOf(stream)}`)
       return [
         one.name,
-        stream ? "streamed" : "plain",
         String(one.connections),
         ...[one.rate, one.p50, one.p99, one.p50 - (direct?.p50 ?? Number.NaN), one.cpu].map(formatFigure),
         to("Portkey"),
@@ -110,7 +111,6 @@ export const gateways: Scenario = (amounts) =>
           title: "Model calls through a gateway to an instant upstream",
           columns: [
             "through",
-            "answer",
             "connections",
             "per second",
             "p50 ms",
@@ -133,9 +133,9 @@ export const gateways: Scenario = (amounts) =>
         {
           title: "Model calls a second",
           unit: "/s",
-          bars: levels.flatMap(({ connections, standings, stream }) =>
+          bars: levels.flatMap(({ connections, standings }) =>
             standings.map(({ name, rate }) => ({
-              label: `${name}, ${stream ? "streamed" : "plain"}, ${connections} conn.`,
+              label: `${name}, ${connections} conn.`,
               value: rate,
               isBaseline: !name.startsWith("Berth")
             }))
