@@ -3,10 +3,10 @@ import { WebApi } from "@berth/api/WebApi"
 import { findSenderReason, makeA2aReply } from "@berth/domain/a2a/A2aMessage"
 import { A2aMessages } from "@berth/domain/a2a/A2aMessages"
 import { Principal } from "@berth/domain/sessions/Principal"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Layer } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
-const messages = HttpApiBuilder.group(WebApi, "a2aMessages", (handlers) =>
+const messages = group(WebApi, "a2aMessages", (handlers) =>
   Effect.map(A2aMessages, ({ send }) =>
     handlers.handle("send", ({ path: { agentId }, payload }) =>
       Effect.gen(function* () {
@@ -25,7 +25,7 @@ const messages = HttpApiBuilder.group(WebApi, "a2aMessages", (handlers) =>
   )
 )
 
-const ofAgent = HttpApiBuilder.group(WebApi, "agentA2a", (handlers) =>
+const ofAgent = group(WebApi, "agentA2a", (handlers) =>
   Effect.map(A2aMessages, (a2a) =>
     handlers
       .handle("readAllow", () =>

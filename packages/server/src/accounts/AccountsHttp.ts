@@ -4,8 +4,8 @@ import { Registration } from "@berth/domain/accounts/registration/Registration"
 import { PasswordChange } from "@berth/domain/accounts/password/PasswordChange"
 import type { User } from "@berth/domain/shared/User"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
 const settingsOf = ({ credits, email, id, name, plan, twoFactorEnabled }: User) => ({
@@ -17,7 +17,7 @@ const settingsOf = ({ credits, email, id, name, plan, twoFactorEnabled }: User) 
   twoFactorEnabled
 })
 
-export const layer = HttpApiBuilder.group(WebApi, "accounts", (handlers) =>
+export const layer = group(WebApi, "accounts", (handlers) =>
   Effect.map(Effect.all([Registration, ProfileSettings, PasswordChange]), ([registration, profile, passwords]) =>
     handlers
       .handle("register", ({ payload }) =>

@@ -1,11 +1,11 @@
 import { WebApi } from "@berth/api/WebApi"
 import { ApiKeys } from "@berth/domain/accounts/api-keys/ApiKeys"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addResponseHeaders, addRetryAfter, privately } from "../http/ResponseHeaders.ts"
 
-export const layer = HttpApiBuilder.group(WebApi, "apiKeys", (handlers) =>
+export const layer = group(WebApi, "apiKeys", (handlers) =>
   Effect.map(ApiKeys, (apiKeys) =>
     handlers
       .handle("list", ({ urlParams: { limit, offset } }) =>

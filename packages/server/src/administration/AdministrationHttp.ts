@@ -13,8 +13,8 @@ import { makeUserActor } from "@berth/domain/administration/audit/AuditEntry"
 import { UserAdministration } from "@berth/domain/administration/UserAdministration"
 import { Principal } from "@berth/domain/sessions/Principal"
 import type { User } from "@berth/domain/shared/User"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
 const currentActor = Effect.map(Principal, ({ user }) => makeUserActor(user.id))
 
@@ -28,7 +28,7 @@ interface QueueRequest {
   readonly payload: { readonly reason: string }
 }
 
-export const layer = HttpApiBuilder.group(WebApi, "administration", (handlers) =>
+export const layer = group(WebApi, "administration", (handlers) =>
   Effect.gen(function* () {
     const users = yield* UserAdministration
     const suspensions = yield* AccountSuspensions

@@ -2,14 +2,14 @@ import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addResponseHeaders } from "../http/ResponseHeaders.ts"
 import { makeModelWarning, makeWarningHeaders } from "./ModelWarning.ts"
 
 const configOf = ({ config, customModel, model }: Agent) => ({ model, customModel, ...config })
 
-export const layer = HttpApiBuilder.group(WebApi, "agentConfig", (handlers) =>
+export const layer = group(WebApi, "agentConfig", (handlers) =>
   Effect.map(Effect.all([AgentConfiguration, makeModelWarning]), ([configuration, warnOfModel]) =>
     handlers
       .handle("read", () =>

@@ -7,8 +7,9 @@ import { Agents } from "@berth/domain/agents/Agents"
 import { AgentVerifications } from "@berth/domain/agents/AgentVerifications"
 import { AgentInstances } from "@berth/domain/agents/AgentInstances"
 import { Principal } from "@berth/domain/sessions/Principal"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeAgentWebSocketUrl, makeInstanceUrl } from "./AgentUrls.ts"
 import { makeModelWarning, makeWarningHeaders } from "./ModelWarning.ts"
@@ -17,7 +18,7 @@ const unverified = { verified: false, verificationType: null, attestationUid: nu
 
 const encodeProvisioned = Schema.encodeSync(ProvisionedAgentAnswer)
 
-export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
+export const layer = group(WebApi, "agents", (handlers) =>
   Effect.gen(function* () {
     const agents = yield* Agents
     const instances = yield* AgentInstances

@@ -2,8 +2,8 @@ import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
 import { AgentMcpServers } from "@berth/domain/agents/AgentMcpServers"
 import { maskMcpUrl, type StoredMcpServer } from "@berth/domain/skills/mcp/McpServer"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
 const present = (servers: ReadonlyArray<StoredMcpServer>) => ({
   servers: servers.map(({ headers, url, ...server }) => ({
@@ -14,7 +14,7 @@ const present = (servers: ReadonlyArray<StoredMcpServer>) => ({
   count: servers.length
 })
 
-export const layer = HttpApiBuilder.group(WebApi, "mcpServers", (handlers) =>
+export const layer = group(WebApi, "mcpServers", (handlers) =>
   Effect.map(AgentMcpServers, (servers) =>
     handlers
       .handle("list", () => Effect.flatMap(OwnedAgent, ({ agent }) => Effect.map(servers.list(agent), present)))

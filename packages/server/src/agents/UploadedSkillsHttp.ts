@@ -3,8 +3,8 @@ import { WebApi } from "@berth/api/WebApi"
 import { SkillUploads } from "@berth/domain/agents/SkillUploads"
 import { SkillInvalid, type SkillSource } from "@berth/domain/skills/uploads/SkillPackage"
 import type { StoredSkill } from "@berth/domain/skills/uploads/UploadedSkillRepository"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Either, Struct } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
 const view = ({ code, ...skill }: StoredSkill) => ({
   ...Struct.pick(skill, "id", "name", "description", "size", "createdAt", "updatedAt"),
@@ -26,7 +26,7 @@ const readSource = ({ files, zip }: Upload): Either.Either<SkillSource, SkillInv
   })
 }
 
-export const layer = HttpApiBuilder.group(WebApi, "uploadedSkills", (handlers) =>
+export const layer = group(WebApi, "uploadedSkills", (handlers) =>
   Effect.map(SkillUploads, (skills) =>
     handlers
       .handle("list", () =>

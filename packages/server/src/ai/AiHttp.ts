@@ -6,8 +6,9 @@ import { isPlainChat } from "@berth/api/ai/PayloadFastPath"
 import { BackendApi } from "@berth/api/BackendApi"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import { catchReader } from "@berth/domain/ai/streams/ChunkReader"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { DateTime, Effect, Option, Schema } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import type { DirectAnswer } from "../http/DirectRoutes.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { withTraceId } from "../http/TraceId.ts"
@@ -40,7 +41,7 @@ const answerChat = (ai: AiLayer) => (payload: typeof ChatPayload.Type) =>
     return HttpServerResponse.unsafeJson(shown, { headers: makeAnswerHeaders(completion) })
   }).pipe(Effect.tapErrorTag("ProviderFailed", addRetryAfter))
 
-export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
+export const layer = group(BackendApi, "ai", (handlers) =>
   Effect.gen(function* () {
     const ai = yield* AiLayer
 

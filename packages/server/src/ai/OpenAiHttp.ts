@@ -6,8 +6,9 @@ import { BackendApi } from "@berth/api/BackendApi"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import type { Model } from "@berth/domain/ai/models/Model"
 import { parseModelVendor } from "@berth/domain/ai/models/ModelRoutes"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Clock, Effect, Option, Schema } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import type { DirectAnswer } from "../http/DirectRoutes.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { toAiErrorResponse } from "./AiErrorResponses.ts"
@@ -48,7 +49,7 @@ const answerCompletion = (ai: AiLayer) => (payload: OpenAiCompletionPayload) =>
     Effect.catchTag("MessagesMissing", Effect.die)
   )
 
-export const layer = HttpApiBuilder.group(BackendApi, "openAi", (handlers) =>
+export const layer = group(BackendApi, "openAi", (handlers) =>
   Effect.gen(function* () {
     const ai = yield* AiLayer
     const answer = answerCompletion(ai)

@@ -8,8 +8,8 @@ import { billingPlans } from "@berth/domain/billing/subscriptions/PlanCatalog"
 import { Principal } from "@berth/domain/sessions/Principal"
 import { Units } from "@berth/domain/shared/Money"
 import type { UserId } from "@berth/domain/shared/UserId"
-import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
 const plans = Object.fromEntries(
   billingPlans.map(({ dailyUnits, features, id, name, price }) => [id, { name, price, dailyUnits, features }])
@@ -22,7 +22,7 @@ const toBudgetView = (budget: Budget, now: DateTime.Utc) => ({
   action: "stop" as const
 })
 
-export const layer = HttpApiBuilder.group(WebApi, "billing", (handlers) =>
+export const layer = group(WebApi, "billing", (handlers) =>
   Effect.gen(function* () {
     const actions = yield* BillingActions
     const history = yield* BillingHistory

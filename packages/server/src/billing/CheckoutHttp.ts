@@ -3,15 +3,16 @@ import { WebApi } from "@berth/api/WebApi"
 import { CheckoutLinks } from "@berth/domain/billing/checkout/CheckoutLinks"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import type { User } from "@berth/domain/shared/User"
-import { HttpApiBuilder, type HttpServerRequest } from "@effect/platform"
+import { type HttpServerRequest } from "@effect/platform"
 import { Effect, Option } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { redirectPrivately } from "../http/ResponseHeaders.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeCallbackQuery } from "../pages/SignInSections.ts"
 import { RequestCredentials } from "../http/RequestCredentials.ts"
 import { readQuery, resolveCallbackPath } from "../signin/CallbackPath.ts"
 
-export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
+export const layer = group(WebApi, "checkout", (handlers) =>
   Effect.gen(function* () {
     const links = yield* CheckoutLinks
     const credentials = yield* RequestCredentials

@@ -1,12 +1,12 @@
 import { WebApi } from "@berth/api/WebApi"
 import { CardEventInbox } from "@berth/domain/billing/events/CardEventInbox"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
 /** The specification's header, and the card processor's header. */
 const signatureHeaders = ["cardprocessor-signature", "stripe-signature"] as const
 
-export const layer = HttpApiBuilder.group(WebApi, "webhooks", (handlers) =>
+export const layer = group(WebApi, "webhooks", (handlers) =>
   Effect.map(CardEventInbox, (inbox) =>
     handlers.handleRaw("receiveCardEvent", ({ request }) =>
       Effect.gen(function* () {

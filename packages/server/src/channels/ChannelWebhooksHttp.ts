@@ -2,10 +2,11 @@ import { WebApi } from "@berth/api/WebApi"
 import { ChannelInbox } from "@berth/domain/channels/ChannelInbox"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { MessagingPlatform } from "@berth/domain/shared/Channel"
-import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
-export const layer = HttpApiBuilder.group(WebApi, "channelWebhooks", (handlers) =>
+export const layer = group(WebApi, "channelWebhooks", (handlers) =>
   Effect.map(ChannelInbox, (inbox) => {
     const receive = (
       platform: MessagingPlatform,

@@ -4,10 +4,10 @@ import type { Agent } from "@berth/domain/agents/Agent"
 import { ChannelConfiguration, type ChannelView } from "@berth/domain/channels/ChannelConfiguration"
 import { ChannelSettings, makeWebhookUrl } from "@berth/domain/channels/ChannelSettings"
 import type { MessagingPlatform } from "@berth/domain/shared/Channel"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
-export const layer = HttpApiBuilder.group(WebApi, "channels", (handlers) =>
+export const layer = group(WebApi, "channels", (handlers) =>
   Effect.gen(function* () {
     const configuration = yield* ChannelConfiguration
     const { appUrl } = yield* ChannelSettings

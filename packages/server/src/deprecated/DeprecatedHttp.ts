@@ -1,6 +1,7 @@
 import { WebApi } from "@berth/api/WebApi"
-import { HttpApiBuilder, HttpApp, HttpServerResponse } from "@effect/platform"
+import { HttpApp, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
 const respondGone = (method: string, path: string) =>
   HttpApp.appendPreResponseHandler((_request, response) =>
@@ -14,10 +15,14 @@ const respondGone = (method: string, path: string) =>
     })
   )
 
-export const layer = HttpApiBuilder.group(WebApi, "deprecated", (handlers) =>
-  handlers
-    .handle("createAgent", () => respondGone("POST", "/api/agents/provision"))
-    .handle("updateAgent", ({ path }) => respondGone("PUT", `/api/agents/${encodeURIComponent(path.id)}/config`))
-    .handle("deleteAgent", ({ path }) => respondGone("DELETE", `/api/agents/provision/${encodeURIComponent(path.id)}`))
-    .handle("checkout", () => respondGone("GET", "/api/cardProcessor/checkout"))
+export const layer = group(WebApi, "deprecated", (handlers) =>
+  Effect.succeed(
+    handlers
+      .handle("createAgent", () => respondGone("POST", "/api/agents/provision"))
+      .handle("updateAgent", ({ path }) => respondGone("PUT", `/api/agents/${encodeURIComponent(path.id)}/config`))
+      .handle("deleteAgent", ({ path }) =>
+        respondGone("DELETE", `/api/agents/provision/${encodeURIComponent(path.id)}`)
+      )
+      .handle("checkout", () => respondGone("GET", "/api/cardProcessor/checkout"))
+  )
 )

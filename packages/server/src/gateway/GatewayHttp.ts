@@ -10,8 +10,9 @@ import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { annotateSpan } from "@berth/domain/shared/SpanExport"
 import { Caller } from "@berth/domain/sessions/Caller"
 import { useService } from "@berth/domain/shared/HotPath"
-import { HttpApiBuilder, HttpServerRequest, type HttpServerResponse } from "@effect/platform"
+import { HttpServerRequest, type HttpServerResponse } from "@effect/platform"
 import { Context, Effect, Either, FiberRef, Option, Redacted } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { currentCredentialWatch } from "../http/CredentialWatch.ts"
 import { makePreflightResponse } from "../http/CrossOriginHeaders.ts"
 import type { RequestHandler } from "../http/DirectRoutes.ts"
@@ -102,7 +103,7 @@ const makeAnswer = Effect.gen(function* () {
   return answer
 })
 
-export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
+export const layer = group(WebApi, "gateway", (handlers) =>
   Effect.map(makeAnswer, (answer) =>
     handlers
       .handleRaw("call", ({ request }) => answer(request))

@@ -5,8 +5,8 @@ import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plu
 import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
 import { readerFromStream, streamFromReader } from "@berth/domain/ai/streams/ChunkReader"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
-import { HttpApiBuilder } from "@effect/platform"
 import { absurd, Duration, Effect, Stream } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { respondEvents } from "../http/SseResponse.ts"
 
 const toFailureEvent = (error: PluginFailed | PluginInputInvalid) =>
@@ -28,7 +28,7 @@ const toWireEvent = (opening: ChatOpening) => (event: ModelEvent) => {
 }
 
 /** Serves the AI layer to gateways of other processes. */
-export const layer = HttpApiBuilder.group(BackendApi, "modelAnswers", (handlers) =>
+export const layer = group(BackendApi, "modelAnswers", (handlers) =>
   Effect.map(ModelAnswers, (answers) =>
     handlers
       .handle("answer", ({ payload }) => {

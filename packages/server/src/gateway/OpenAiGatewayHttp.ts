@@ -7,8 +7,9 @@ import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { collectResult } from "@berth/domain/gateway/plugins/PluginRun"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Principal, requireScope } from "@berth/domain/sessions/Principal"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
-import { Effect, Either, Encoding, Option } from "effect"
+import { HttpServerResponse } from "@effect/platform"
+import { Effect, Either, Encoding } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { toAgentPayload, toCompletionPayload } from "../ai/ResponseRequest.ts"
 import { listModel } from "../ai/OpenAiHttp.ts"
 import { listAgentModel } from "./AgentCompletions.ts"
@@ -24,7 +25,7 @@ const decodeVector = (vector: string) => {
   return Array.from(new Float32Array(bytes.buffer, 0, Math.floor(bytes.length / 4)))
 }
 
-export const layer = HttpApiBuilder.group(WebApi, "openAiGateway", (handlers) =>
+export const layer = group(WebApi, "openAiGateway", (handlers) =>
   Effect.gen(function* () {
     const limiter = yield* RateLimiter
     const embeddings = yield* ChargedEmbeddings
@@ -41,12 +42,10 @@ export const layer = HttpApiBuilder.group(WebApi, "openAiGateway", (handlers) =>
       return [...owned, ...(yield* answers.models).map((id) => listModel({ id }))]
     })
     const findModel = (id: string) =>
-      Effect.flatMap(listModels, (models) =>
-        Effect.mapError(
-          Option.fromNullable(models.find((model) => model.id === id)),
-          () => new ModelNotFound({ model: id })
-        )
-      )
+      Effect.flatMap(listModels, (models) => {
+        const found = models.find((model) => model.id === id)
+        return found === undefined ? Effect.fail(new ModelNotFound({ model: id })) : Effect.succeed(found)
+      })
 
     return handlers
       .handle("createChatCompletion", ({ headers, payload }) =>

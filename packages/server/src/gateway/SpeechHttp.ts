@@ -3,11 +3,12 @@ import { makeAnsweringModelHeaders } from "@berth/api/ai/AnsweringModelHeaders"
 import { ownKeyHeader, SpeechFailed, SpeechInputInvalid } from "@berth/api/gateway/speech/SpeechApi"
 import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { Speech } from "@berth/domain/gateway/speech/Speech"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 import { toBodyErrorResponse } from "../http/RequestBody.ts"
 import { readMultipartForm } from "./MultipartForm.ts"
 import { UserId } from "@berth/domain/shared/UserId"
+import { group } from "../http/ApiGroup.ts"
 
 const toSpeechFailure = <A>(speech: Effect.Effect<A, PluginFailed | PluginInputInvalid>) =>
   Effect.mapError(speech, (failure) =>
@@ -16,7 +17,7 @@ const toSpeechFailure = <A>(speech: Effect.Effect<A, PluginFailed | PluginInputI
       : new SpeechInputInvalid({ field: failure.field, reason: failure.reason })
   )
 
-export const layer = HttpApiBuilder.group(BackendApi, "speech", (handlers) =>
+export const layer = group(BackendApi, "speech", (handlers) =>
   Effect.map(Speech, (speech) =>
     handlers
       .handle("speak", ({ payload }) =>

@@ -1,13 +1,13 @@
 import { WebApi } from "@berth/api/WebApi"
 import type { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { TokenGate } from "@berth/domain/gating/TokenGate"
-import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
 const describeAccess = (hasAccess: boolean, symbol: string) =>
   hasAccess ? `This address holds enough ${symbol}.` : `This address does not hold enough ${symbol}.`
 
-export const layer = HttpApiBuilder.group(WebApi, "gating", (handlers) =>
+export const layer = group(WebApi, "gating", (handlers) =>
   Effect.map(TokenGate, (gate) => {
     const readGate = (address: WalletAddress) =>
       Effect.map(gate.check(address), ({ hasAccess, rpcEndpoint, token }) => ({

@@ -2,11 +2,11 @@ import { BackendApi } from "@berth/api/BackendApi"
 import type { ManagedTurnEvent } from "@berth/api/instances/AgentManagerApi"
 import { AgentManager, type ManagedTurnFailure } from "@berth/domain/instances/AgentManager"
 import { readerFromSource } from "@berth/domain/ai/streams/ChunkReader"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { respondEvents, sendHead } from "../http/SseResponse.ts"
 
-export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers) =>
+export const layer = group(BackendApi, "agentManager", (handlers) =>
   Effect.map(AgentManager, (manager) =>
     handlers
       .handle("deploy", ({ path }) => manager.deploy(path.agentId))

@@ -3,8 +3,9 @@ import { WebApi } from "@berth/api/WebApi"
 import { Deployments } from "@berth/domain/instances/Deployments"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Principal } from "@berth/domain/sessions/Principal"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { makeInstanceUrl } from "../agents/AgentUrls.ts"
 import { makeModelWarning, makeWarningHeaders } from "../agents/ModelWarning.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
@@ -12,7 +13,7 @@ import { WebSettings } from "../http/WebSettings.ts"
 
 const encodeDeployment = Schema.encodeSync(Deployment)
 
-export const layer = HttpApiBuilder.group(WebApi, "deployments", (handlers) =>
+export const layer = group(WebApi, "deployments", (handlers) =>
   Effect.gen(function* () {
     const deployments = yield* Deployments
     const limiter = yield* RateLimiter

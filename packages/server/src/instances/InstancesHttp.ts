@@ -5,12 +5,12 @@ import { describeModelReplacements } from "@berth/domain/agents/LegacyModels"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { Instances } from "@berth/domain/instances/Instances"
 import { ConversationRemoval } from "@berth/domain/instances/ConversationRemoval"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeInstanceUrl } from "../agents/AgentUrls.ts"
 
-export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
+export const layer = group(WebApi, "instances", (handlers) =>
   Effect.gen(function* () {
     const instances = yield* Instances
     const allowances = yield* Allowances

@@ -8,9 +8,9 @@ import { Instances } from "@berth/domain/instances/Instances"
 import type { Message } from "@berth/domain/interaction/Conversation"
 import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
-import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect, Either } from "effect"
 import type { UserId } from "@berth/domain/shared/UserId"
+import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
 const agentMessageOf = ({ agentId, content, createdAt, id, platform, sender }: Message) => ({
@@ -22,7 +22,7 @@ const agentMessageOf = ({ agentId, content, createdAt, id, platform, sender }: M
   platform
 })
 
-export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
+export const layer = group(WebApi, "agentRecords", (handlers) =>
   Effect.gen(function* () {
     const records = yield* ConversationRecords
     const configuration = yield* AgentConfiguration

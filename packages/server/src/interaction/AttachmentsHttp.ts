@@ -2,8 +2,9 @@ import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
 import { isImage } from "@berth/domain/interaction/attachments/Attachment"
 import { Attachments } from "@berth/domain/interaction/attachments/Attachments"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
 /** RFC 6266, with the name encoded by RFC 8187. */
 const disposition = (type: "attachment" | "inline", name: string) => {
@@ -11,7 +12,7 @@ const disposition = (type: "attachment" | "inline", name: string) => {
   return `${type}; filename*=UTF-8''${encoded}`
 }
 
-export const layer = HttpApiBuilder.group(WebApi, "attachments", (handlers) =>
+export const layer = group(WebApi, "attachments", (handlers) =>
   Effect.map(Attachments, (attachments) =>
     handlers
       .handle("upload", ({ request, urlParams: { name } }) =>

@@ -3,10 +3,10 @@ import { WebApi } from "@berth/api/WebApi"
 import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { Principal } from "@berth/domain/sessions/Principal"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
-export const layer = HttpApiBuilder.group(WebApi, "conversations", (handlers) =>
+export const layer = group(WebApi, "conversations", (handlers) =>
   Effect.gen(function* () {
     const conversations = yield* Conversations
     const records = yield* ConversationRecords

@@ -15,8 +15,8 @@ import { ConversationRecords } from "@berth/domain/interaction/conversations/Con
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
 import { Principal, principalWithScope } from "@berth/domain/sessions/Principal"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addResponseHeaders, addRetryAfter } from "../http/ResponseHeaders.ts"
 import { acceptsEventStream } from "../http/SseResponse.ts"
 import { WebSettings } from "../http/WebSettings.ts"
@@ -31,7 +31,7 @@ import {
 } from "./AnswerResponse.ts"
 import { makeMessageReader } from "./ReceivedMessage.ts"
 
-export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
+export const layer = group(WebApi, "interaction", (handlers) =>
   Effect.gen(function* () {
     const answers = { conversations: yield* Conversations, resumed: yield* ResumedAnswers }
     const sessions = yield* ChatSessions

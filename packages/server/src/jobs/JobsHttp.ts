@@ -1,9 +1,9 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
-export const layer = HttpApiBuilder.group(BackendApi, "jobs", (handlers) =>
+export const layer = group(BackendApi, "jobs", (handlers) =>
   Effect.map(DeadLetters, (letters) =>
     handlers
       .handle("dead", ({ urlParams: { limit, queue } }) =>

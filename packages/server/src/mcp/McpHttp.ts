@@ -4,8 +4,9 @@ import { WebApi } from "@berth/api/WebApi"
 import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Principal } from "@berth/domain/sessions/Principal"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Runtime } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { withoutCanceled } from "./CanceledRequests.ts"
 import { respondFrames } from "../http/SseResponse.ts"
@@ -31,7 +32,7 @@ const loadSdk = Effect.promise(async () => {
 
 const instructions = "Each agent of the account is a tool. Enabled skills of the agents are tools too."
 
-export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
+export const layer = group(WebApi, "mcp", (handlers) =>
   Effect.gen(function* () {
     const limiter = yield* RateLimiter
     const tools = yield* makeAgentTools

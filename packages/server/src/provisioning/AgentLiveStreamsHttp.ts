@@ -1,15 +1,15 @@
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
 import { AgentLiveStreams, type RotatedLiveStream } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
 export const encodeRotatedStream = Option.match({
   onNone: () => null,
   onSome: ({ id, playbackUrl, streamKey }: RotatedLiveStream) => ({ liveStreamId: id, streamKey, playbackUrl })
 })
 
-export const layer = HttpApiBuilder.group(WebApi, "agentLiveStreams", (handlers) =>
+export const layer = group(WebApi, "agentLiveStreams", (handlers) =>
   Effect.map(AgentLiveStreams, (streams) =>
     handlers
       .handle("find", () =>

@@ -1,8 +1,9 @@
 import { streamKeyHeader } from "@berth/api/provisioning/live-streams/LiveStreamsApi"
 import { WebApi } from "@berth/api/WebApi"
 import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
-import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Redacted } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
 interface IngestCall {
@@ -15,7 +16,7 @@ const keyOf = ({ headers }: HttpServerRequest.HttpServerRequest) => Redacted.mak
 const complete = { uninterruptible: true }
 const done = HttpServerResponse.empty({ status: 204 })
 
-export const layer = HttpApiBuilder.group(WebApi, "liveIngest", (handlers) =>
+export const layer = group(WebApi, "liveIngest", (handlers) =>
   Effect.gen(function* () {
     const origin = yield* LiveOrigin
 

@@ -6,8 +6,9 @@ import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
 import type { ReloadTarget } from "@berth/domain/provisioning/live-streams/LivePlaylist"
 import { LiveRangeUnsatisfiable, LiveReloadInvalid } from "@berth/domain/provisioning/live-streams/LiveStreamErrors"
 import type { LiveFile } from "@berth/domain/provisioning/live-streams/LiveStreamRepository"
-import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Context, type DateTime, Effect, Either, Option } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { makePreflightResponse } from "../http/CrossOriginHeaders.ts"
 import { isKnownByClient } from "../http/EntityTags.ts"
 import { addResponseHeaders, addRetryAfter } from "../http/ResponseHeaders.ts"
@@ -70,7 +71,7 @@ const readTarget = (directives: {
     : Either.left(new LiveReloadInvalid({ reason: "_HLS_part needs _HLS_msn" }))
 }
 
-export const layer = HttpApiBuilder.group(WebApi, "livePlayback", (handlers) =>
+export const layer = group(WebApi, "livePlayback", (handlers) =>
   Effect.gen(function* () {
     const origin = yield* LiveOrigin
     return handlers

@@ -2,8 +2,8 @@ import { ProvisionedAnswer } from "@berth/api/provisioning/ProvisioningApi"
 import { WebApi } from "@berth/api/WebApi"
 import { AgentClaims } from "@berth/domain/provisioning/AgentClaims"
 import { Principal } from "@berth/domain/sessions/Principal"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Schema } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { makeAgentWebSocketUrl } from "../agents/AgentUrls.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { encodeRotatedStream } from "./AgentLiveStreamsHttp.ts"
@@ -11,7 +11,7 @@ import { makeProvisioningResponder } from "./ProvisioningResponse.ts"
 
 const encode = Schema.encodeSync(ProvisionedAnswer)
 
-export const layer = HttpApiBuilder.group(WebApi, "provisioning", (handlers) =>
+export const layer = group(WebApi, "provisioning", (handlers) =>
   Effect.gen(function* () {
     const respond = yield* makeProvisioningResponder("web")
     const claims = yield* AgentClaims

@@ -4,8 +4,9 @@ import { AccountDeletion } from "@berth/domain/recovery/deletion/AccountDeletion
 import { ClaimNotices } from "@berth/domain/recovery/claims/ClaimNotices"
 import { PasswordResets } from "@berth/domain/recovery/password-reset/PasswordResets"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter, redirectPrivately } from "../http/ResponseHeaders.ts"
 import { SessionCookie } from "../http/SecretCookies.ts"
 import { RequestCredentials } from "../http/RequestCredentials.ts"
@@ -19,7 +20,7 @@ const verificationSent = { message: "A link is on its way to your email address,
 /** Keeps the token in the query of a mailed link out of the next page's `Referer`. */
 const redirectFromLink = (location: string) => redirectPrivately(location, { "referrer-policy": "no-referrer" })
 
-export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>
+export const layer = group(WebApi, "recovery", (handlers) =>
   Effect.gen(function* () {
     const resets = yield* PasswordResets
     const verifications = yield* EmailVerifications

@@ -1,11 +1,11 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { A2aCalls } from "@berth/domain/a2a/A2aCalls"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { makeOwnTurn } from "./OwnTurn.ts"
 
-export const layer = HttpApiBuilder.group(BackendApi, "runtimeA2a", (handlers) =>
+export const layer = group(BackendApi, "runtimeA2a", (handlers) =>
   Effect.gen(function* () {
     const calls = yield* A2aCalls
     const own = yield* makeOwnTurn

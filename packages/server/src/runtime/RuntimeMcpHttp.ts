@@ -1,14 +1,14 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { RuntimeMcpTools } from "@berth/api/runtime/RuntimeContract"
 import { TurnMcpTools } from "@berth/domain/interaction/turns/TurnMcpTools"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Schema } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { makeOwnTurn } from "./OwnTurn.ts"
 
 const encodeTools = Schema.encodeSync(RuntimeMcpTools)
 
-export const layer = HttpApiBuilder.group(BackendApi, "runtimeMcp", (handlers) =>
+export const layer = group(BackendApi, "runtimeMcp", (handlers) =>
   Effect.gen(function* () {
     const tools = yield* TurnMcpTools
     const own = yield* makeOwnTurn

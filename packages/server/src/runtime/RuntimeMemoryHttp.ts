@@ -1,11 +1,11 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { makeOwnTurn } from "./OwnTurn.ts"
 
 /** An instance can access only the memory of its owner's agents. */
-export const layer = HttpApiBuilder.group(BackendApi, "runtimeMemory", (handlers) =>
+export const layer = group(BackendApi, "runtimeMemory", (handlers) =>
   Effect.gen(function* () {
     const memories = yield* Memories
     const own = yield* makeOwnTurn

@@ -11,8 +11,9 @@ import { type TurnModelEvent, TurnModelCalls } from "@berth/domain/interaction/t
 import { Caller } from "@berth/domain/sessions/Caller"
 import { useService } from "@berth/domain/shared/HotPath"
 import type { UserId } from "@berth/domain/shared/UserId"
-import { HttpApiBuilder, HttpServerRequest, type HttpServerResponse } from "@effect/platform"
+import { HttpServerRequest, type HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema, type Scope } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import type { DirectRoutes, RequestHandler } from "../http/DirectRoutes.ts"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
 import { readBearerToken } from "../http/InternalAuthHttp.ts"
@@ -63,7 +64,7 @@ const answerCall =
       )
 
 /** AI layer for runtimes: model calls of turns in progress, charged to the instance's owner. */
-export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers) =>
+export const layer = group(BackendApi, "runtimeModel", (handlers) =>
   Effect.map(TurnModelCalls, (calls) => {
     const answer = answerCall(calls)
     return handlers.handle("complete", ({ payload }) => Effect.flatMap(RuntimeOwner, (owner) => answer(owner, payload)))

@@ -1,11 +1,12 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { RuntimeOwner } from "@berth/api/runtime/RuntimeModelApi"
 import { TurnPages } from "@berth/domain/interaction/turns/TurnPages"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
-export const layer = HttpApiBuilder.group(BackendApi, "runtimePages", (handlers) =>
+export const layer = group(BackendApi, "runtimePages", (handlers) =>
   Effect.map(TurnPages, (pages) =>
     handlers.handle("open", ({ payload: { agentId, messageId: turnId, url } }) =>
       Effect.gen(function* () {

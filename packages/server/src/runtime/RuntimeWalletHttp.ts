@@ -1,11 +1,11 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { WalletCalls } from "@berth/domain/wallets/payments/WalletCalls"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { makeOwnTurn } from "./OwnTurn.ts"
 
-export const layer = HttpApiBuilder.group(BackendApi, "runtimeWallet", (handlers) =>
+export const layer = group(BackendApi, "runtimeWallet", (handlers) =>
   Effect.gen(function* () {
     const calls = yield* WalletCalls
     const own = yield* makeOwnTurn

@@ -5,8 +5,8 @@ import type { AgentRun } from "@berth/domain/schedules/runs/AgentRun"
 import { SkillRuns } from "@berth/domain/schedules/runs/SkillRuns"
 import type { Schedule } from "@berth/domain/schedules/Schedule"
 import { Schedules } from "@berth/domain/schedules/Schedules"
-import { HttpApiBuilder } from "@effect/platform"
 import { type DateTime, Effect, Layer, Struct } from "effect"
+import { group } from "../http/ApiGroup.ts"
 
 interface DescribedSchedule {
   readonly schedule: Schedule
@@ -21,7 +21,7 @@ const view = ({ lastRun, nextRuns, schedule }: DescribedSchedule) => ({
   lastRun: lastRun === null ? null : viewRun(lastRun)
 })
 
-const schedules = HttpApiBuilder.group(WebApi, "schedules", (handlers) =>
+const schedules = group(WebApi, "schedules", (handlers) =>
   Effect.map(Schedules, (schedules) =>
     handlers
       .handle("list", () =>
@@ -58,7 +58,7 @@ const schedules = HttpApiBuilder.group(WebApi, "schedules", (handlers) =>
   )
 )
 
-const skillRuns = HttpApiBuilder.group(WebApi, "skillRuns", (handlers) =>
+const skillRuns = group(WebApi, "skillRuns", (handlers) =>
   Effect.map(SkillRuns, (runs) =>
     handlers
       .handle("start", ({ path: { skillId }, payload: { input } }) =>

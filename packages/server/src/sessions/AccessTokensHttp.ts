@@ -1,11 +1,11 @@
 import { WebApi } from "@berth/api/WebApi"
 import { AccessTokens } from "@berth/domain/sessions/AccessTokens"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addResponseHeaders, privately } from "../http/ResponseHeaders.ts"
 
-export const layer = HttpApiBuilder.group(WebApi, "accessTokens", (handlers) =>
+export const layer = group(WebApi, "accessTokens", (handlers) =>
   Effect.map(AccessTokens, ({ issue, publicKeys }) =>
     handlers
       .handle("issue", () =>

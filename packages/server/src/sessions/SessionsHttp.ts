@@ -1,11 +1,12 @@
 import { WebApi } from "@berth/api/WebApi"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { Sessions } from "@berth/domain/sessions/Sessions"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { SessionCookie } from "../http/SecretCookies.ts"
 
-export const layer = HttpApiBuilder.group(WebApi, "sessions", (handlers) =>
+export const layer = group(WebApi, "sessions", (handlers) =>
   Effect.map(Effect.all([Sessions, SessionCookie]), ([sessions, cookie]) =>
     handlers
       .handle("list", () =>

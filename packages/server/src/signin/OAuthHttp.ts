@@ -3,8 +3,9 @@ import { WebApi } from "@berth/api/WebApi"
 import { Caller } from "@berth/domain/sessions/Caller"
 import type { OAuthProviderName } from "@berth/domain/signin/oauth/OAuthProvider"
 import { OAuthSignIn } from "@berth/domain/signin/oauth/OAuthSignIn"
-import { HttpApiBuilder, type HttpServerRequest } from "@effect/platform"
+import { type HttpServerRequest } from "@effect/platform"
 import { Effect, Redacted } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { redirectPrivately } from "../http/ResponseHeaders.ts"
 import { makeOAuthTicketCookie, SessionCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
@@ -37,7 +38,7 @@ const logFailure = (provider: OAuthProviderName) => (failure: Failure) =>
 /** The sealed ticket contains the path and must fit into a cookie of 4 KiB. */
 const maximumCallbackLength = 1024
 
-export const layer = HttpApiBuilder.group(WebApi, "oauth", (handlers) =>
+export const layer = group(WebApi, "oauth", (handlers) =>
   Effect.gen(function* () {
     const signIn = yield* OAuthSignIn
     const session = yield* SessionCookie

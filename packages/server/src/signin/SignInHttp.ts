@@ -6,8 +6,9 @@ import { Caller } from "@berth/domain/sessions/Caller"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { PasswordSignIn } from "@berth/domain/signin/password/PasswordSignIn"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import type { RequestHandler } from "../http/DirectRoutes.ts"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
 import { readBearerToken } from "../http/InternalAuthHttp.ts"
@@ -42,7 +43,7 @@ export const makeDirectSession = Effect.map(RequestCredentials, ({ findSession }
   return (): RequestHandler => answer
 })
 
-export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
+export const layer = group(WebApi, "signin", (handlers) =>
   Effect.gen(function* () {
     const signIn = yield* PasswordSignIn
     const sessions = yield* Sessions

@@ -2,8 +2,8 @@ import { WebApi } from "@berth/api/WebApi"
 import { Caller } from "@berth/domain/sessions/Caller"
 import { socialSessionLifetime, SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { SocialSignIn } from "@berth/domain/signin/social/SocialSignIn"
-import { HttpApiBuilder } from "@effect/platform"
 import { Duration, Effect, Option, Redacted } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addResponseHeaders, addRetryAfter, privately } from "../http/ResponseHeaders.ts"
 import { currentAddressKey } from "../http/RateLimitsHttp.ts"
 
@@ -43,7 +43,7 @@ const endpointDescriptions = {
   }
 } as const
 
-export const layer = HttpApiBuilder.group(WebApi, "socialIdentity", (handlers) =>
+export const layer = group(WebApi, "socialIdentity", (handlers) =>
   Effect.gen(function* () {
     const signIn = yield* SocialSignIn
     const sessions = yield* SocialSessions

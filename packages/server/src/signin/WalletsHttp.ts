@@ -4,8 +4,9 @@ import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { WalletLinking } from "@berth/domain/signin/wallets/WalletLinking"
 import { WalletNonces } from "@berth/domain/signin/wallets/WalletNonces"
 import { WalletSignIn } from "@berth/domain/signin/wallets/WalletSignIn"
-import { HttpApiBuilder, HttpServerResponse, type HttpServerRequest } from "@effect/platform"
+import { HttpServerResponse, type HttpServerRequest } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter, privately, redirectPrivately } from "../http/ResponseHeaders.ts"
 import { makeWalletNonceCookie, SessionCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
@@ -14,7 +15,7 @@ import { resolveCallbackPath } from "./CallbackPath.ts"
 
 const readText = (value: unknown) => (typeof value === "string" ? value : "")
 
-export const layer = HttpApiBuilder.group(WebApi, "wallets", (handlers) =>
+export const layer = group(WebApi, "wallets", (handlers) =>
   Effect.gen(function* () {
     const signIn = yield* WalletSignIn
     const linking = yield* WalletLinking

@@ -5,8 +5,8 @@ import { noEvidence, type Verification } from "@berth/domain/verification/Verifi
 import { VerificationChallenges } from "@berth/domain/verification/VerificationChallenges"
 import { VerificationClaim } from "@berth/domain/verification/VerificationClaim"
 import { Verifications } from "@berth/domain/verification/Verifications"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Match, Option } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
 const toResult = ({ attestationUid, type, verifiedAt }: Verification) => ({
@@ -24,7 +24,7 @@ const unverified = {
   verifiedAt: null
 }
 
-export const layer = HttpApiBuilder.group(WebApi, "verification", (handlers) =>
+export const layer = group(WebApi, "verification", (handlers) =>
   Effect.gen(function* () {
     const verifications = yield* Verifications
     const challenges = yield* VerificationChallenges

@@ -4,8 +4,8 @@ import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { PaymentDispatch } from "@berth/domain/wallets/payments/PaymentDispatch"
 import type { WalletPayment } from "@berth/domain/wallets/payments/WalletPayment"
 import { WalletPayments } from "@berth/domain/wallets/payments/WalletPayments"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
 const toView = ({ amount, createdAt, id, kind, payee, reason, resource, signature, status }: WalletPayment) => ({
@@ -20,7 +20,7 @@ const toView = ({ amount, createdAt, id, kind, payee, reason, resource, signatur
   createdAt
 })
 
-export const layer = HttpApiBuilder.group(WebApi, "agentWallet", (handlers) =>
+export const layer = group(WebApi, "agentWallet", (handlers) =>
   Effect.gen(function* () {
     const dispatch = yield* PaymentDispatch
     const payments = yield* WalletPayments

@@ -4,8 +4,8 @@ import { DeveloperWalletCreation } from "@berth/domain/wallets/DeveloperWalletCr
 import { SeedExportDisabled } from "@berth/domain/wallets/UserWalletErrors"
 import { UserWallets } from "@berth/domain/wallets/UserWallets"
 import { walletNetwork } from "@berth/domain/wallets/WalletNetwork"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { makeWarningHeaders } from "../agents/ModelWarning.ts"
 import { RequestCredentials } from "../http/RequestCredentials.ts"
 import { addResponseHeaders, addRetryAfter } from "../http/ResponseHeaders.ts"
@@ -13,7 +13,7 @@ import * as views from "./WalletViews.ts"
 
 const network = walletNetwork.name
 
-export const layer = HttpApiBuilder.group(WebApi, "userWallets", (handlers) =>
+export const layer = group(WebApi, "userWallets", (handlers) =>
   Effect.gen(function* () {
     const credentials = yield* RequestCredentials
     const developer = yield* DeveloperWalletCreation

@@ -3,8 +3,8 @@ import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import type { WebhookDelivery } from "@berth/domain/webhooks/WebhookDelivery"
 import type { WebhookEndpoint } from "@berth/domain/webhooks/WebhookEndpoint"
 import { WebhookEndpoints } from "@berth/domain/webhooks/WebhookEndpoints"
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../http/ApiGroup.ts"
 import { addResponseHeaders, privately } from "../http/ResponseHeaders.ts"
 
 const presentEndpoint = ({ disabledReason, failingSince, id, createdAt, isOrdered, kinds, url }: WebhookEndpoint) => ({
@@ -25,7 +25,7 @@ const presentDelivery = ({ attemptedAt, dueAt, kind, ...delivery }: WebhookDeliv
   lastAttemptAt: attemptedAt
 })
 
-export const layer = HttpApiBuilder.group(WebApi, "webhookEndpoints", (handlers) =>
+export const layer = group(WebApi, "webhookEndpoints", (handlers) =>
   Effect.gen(function* () {
     const endpoints = yield* WebhookEndpoints
     const caller = Effect.map(CurrentUser, ({ user }) => user)

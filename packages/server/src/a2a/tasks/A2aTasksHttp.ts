@@ -3,8 +3,9 @@ import { CurrentA2aPeer } from "@berth/api/a2a/tasks/A2aTasksApi"
 import { WebApi } from "@berth/api/WebApi"
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
 import { A2aVersionUnsupported } from "@berth/domain/a2a/tasks/A2aTaskErrors"
-import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, type Stream } from "effect"
+import { group } from "../../http/ApiGroup.ts"
 import { withInteractionRetryAfter } from "../../interaction/AnswerResponse.ts"
 import { makeA2aOperations } from "./A2aOperations.ts"
 import { addRequestId, answerRpc } from "./A2aRpc.ts"
@@ -36,7 +37,7 @@ const splitOperation = (segment: string) => {
     : { id: segment.slice(0, colon), operation: segment.slice(colon + 1) }
 }
 
-export const layer = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
+export const layer = group(WebApi, "a2aTasks", (handlers) =>
   Effect.gen(function* () {
     const operations = yield* makeA2aOperations
 

@@ -1,7 +1,8 @@
 import { CurrentA2aPeer } from "@berth/api/a2a/tasks/A2aTasksApi"
 import { WebApi } from "@berth/api/WebApi"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
+import { group } from "../../http/ApiGroup.ts"
 import { createHash } from "node:crypto"
 import { isKnownByClient } from "../../http/EntityTags.ts"
 import { makeA2aOperations } from "./A2aOperations.ts"
@@ -9,7 +10,7 @@ import { makeA2aOperations } from "./A2aOperations.ts"
 /** Private, since other callers may lack access, and short, since access can be revoked. */
 const cardPolicy = { "cache-control": "private, max-age=60", vary: "authorization, cookie" }
 
-export const layer = HttpApiBuilder.group(WebApi, "agentCards", (handlers) =>
+export const layer = group(WebApi, "agentCards", (handlers) =>
   Effect.gen(function* () {
     const { card } = yield* makeA2aOperations
 
