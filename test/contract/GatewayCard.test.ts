@@ -214,6 +214,21 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
+  it.effect("A call paid by card runs for exactly as many concurrent calls as the balance covers", () =>
+    Effect.gen(function* () {
+      const as = yield* App.signInNewUser("starter")
+      yield* (yield* UnitLedger).reserve(as.user, Units(500), yield* uniqueName("before"))
+      const answers = yield* Effect.all(
+        Array.makeBy(500, () => gatewayCall({ as })),
+        { concurrency: 100 }
+      )
+      const statuses = answers.map(({ status }) => status)
+      assert.strictEqual(statuses.filter((status) => status === 200).length, 100)
+      assert.strictEqual(statuses.filter((status) => status === 402).length, 400)
+      assert.strictEqual(yield* readUsedUnits(as), 600)
+    })
+  )
+
   it.effect(
     "Concurrent calls by card of one user wait for units in four connections, while calls of other users run",
     () =>
@@ -346,6 +361,28 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
       yield* (yield* UnitLedger).reserve(poor.user, Units(593), yield* uniqueName("before"))
       yield* withBehavior({ run: agentAnswer(0.1) })(gatewayCall({ as: poor, json }))
       assert.strictEqual(yield* readUsedUnits(poor), 600)
+    })
+  )
+
+  it.effect("A call paid by card of the agent overspends nothing when fifty tasks cost more than they reserved", () =>
+    Effect.gen(function* () {
+      const { withBehavior } = yield* FakeAgentTasks
+      const as = yield* App.signInNewUser("starter")
+      yield* (yield* UnitLedger).reserve(as.user, Units(500), yield* uniqueName("before"))
+      const json = { ...helloRequest, plugin: "agent" }
+      const answers = yield* withBehavior({ run: agentAnswer(0.1) })(
+        Effect.all(
+          Array.makeBy(50, () => gatewayCall({ as, json })),
+          { concurrency: "unbounded" }
+        )
+      )
+      const paid = answers.filter(({ status }) => status === 200).length
+      assert.isAtLeast(paid, 8)
+      assert.isAtMost(paid, 20)
+      assert.strictEqual(answers.filter(({ status }) => status === 402).length, 50 - paid)
+      const used = yield* readUsedUnits(as)
+      assert.isAtMost(used, 600)
+      assert.isAbove(used, 595)
     })
   )
 

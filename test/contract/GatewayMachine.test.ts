@@ -4,6 +4,7 @@ import { PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import { assert, layer } from "@effect/vitest"
 import { Array, Duration, Effect, Encoding, Fiber, Schema, Stream } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { interfaceCredential } from "../support/payments/PaymentFixtures.ts"
 import { fakeModels, ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { SpeechTest } from "@berth/infra/backend/SpeechTest"
 import { FakeAgentTasks } from "../fakes/FakeAgentTasks.ts"
@@ -227,17 +228,38 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
         yield* gatewayCall({ headers: { authorization }, json: { ...helloRequest, max_tokens: 99 } }),
         "invalid-challenge"
       )
-      const json = { ...helloRequest, max_tokens: 90_000 }
-      const { amount } = yield* requestChallenge()
-      const underpaid = yield* payChallenge({ ...(yield* requestChallenge({ json })), amount })
-      isChallenge(
-        yield* gatewayCall({ json, headers: { authorization: underpaid.authorization } }),
-        "payment-insufficient"
-      )
+      isChallenge(yield* gatewayCall({ headers: machinePaymentHeaders }), "payment-required")
       const { authorization: another } = yield* payForCall()
       const paidAgain = yield* gatewayCall({ headers: { authorization: another } })
       assert.strictEqual(paidAgain.status, 200)
       assert.notProperty(paidAgain.headers, "idempotent-replayed")
+    })
+  )
+
+  it.effect("A call paid by machine is bound to its plugin and body", () =>
+    Effect.gen(function* () {
+      const { paymentNetwork } = yield* App.TestApp
+      const { authorization } = yield* payForCall()
+      const others = [
+        { json: { ...helloRequest, max_tokens: 101 } },
+        { headers: { "x-plugin-id": "agent" } },
+        { json: { ...helloRequest, plugin: "generate-text" } }
+      ]
+      const before = (yield* paymentNetwork.broadcastTransactions).length
+      for (const { headers = {}, ...call } of others)
+        isChallenge(yield* gatewayCall({ ...call, headers: { authorization, ...headers } }), "invalid-challenge")
+      const cheap = yield* requestChallenge()
+      const dear = yield* requestChallenge({ json: { ...helloRequest, max_tokens: 90_000 } })
+      const underpaid = yield* payChallenge({ ...dear, amount: cheap.amount })
+      isChallenge(
+        yield* gatewayCall({
+          json: { ...helloRequest, max_tokens: 90_000 },
+          headers: { authorization: underpaid.authorization }
+        }),
+        "payment-insufficient"
+      )
+      assert.strictEqual((yield* paymentNetwork.broadcastTransactions).length, before)
+      assert.strictEqual((yield* gatewayCall({ headers: { authorization } })).status, 200)
     })
   )
 
@@ -380,6 +402,21 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
       assert.notProperty(away.headers, "www-authenticate")
       assert.isString(away.headers["retry-after"])
       assert.strictEqual((yield* gatewayCall({ headers: { authorization } })).status, 200)
+    })
+  )
+
+  it.effect("A call paid by machine is not paid by another payer's transfer", () =>
+    Effect.gen(function* () {
+      const { paymentNetwork } = yield* App.TestApp
+      const terms = yield* requestChallenge()
+      const stranger = yield* payChallenge(terms)
+      yield* paymentNetwork.chain.broadcast(stranger.raw)
+      const copied = yield* requestChallenge()
+      for (const shown of [stranger.hash, stranger.raw])
+        isChallenge(
+          yield* gatewayCall({ headers: { authorization: interfaceCredential({ id: copied.nonce }, shown).join("") } }),
+          "verification-failed"
+        )
     })
   )
 

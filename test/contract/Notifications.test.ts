@@ -28,6 +28,17 @@ layer(App.shared, { excludeTestServices: true })("Notification preferences", (it
     })
   )
 
+  it.effect("Notification preferences are all kept when concurrent requests change different ones", () =>
+    Effect.gen(function* () {
+      const user = yield* App.signInNewUser()
+      const turned = Object.fromEntries(members.map((member) => [member, !defaultNotificationPreferences[member]]))
+      yield* Effect.forEach(members, (member) => patch(user, { notifications: { [member]: turned[member] } }), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(yield* stored(user), turned)
+    })
+  )
+
   it.effect("Notification preferences stay when none is named, and reject values of other types", () =>
     Effect.gen(function* () {
       const user = yield* App.signInNewUser()

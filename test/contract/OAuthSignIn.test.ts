@@ -155,7 +155,17 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     Effect.gen(function* () {
       for (const [callbackUrl, location] of [
         ["/agents?x=1#top", "/agents?x=1#top"],
-        ["https://evil.example/", "/dashboard"]
+        [`${appUrl}/pricing`, "/pricing"],
+        ["https://evil.example/", "/dashboard"],
+        ["//evil.example", "/dashboard"],
+        ["/\\evil.example", "/dashboard"],
+        ["/.//evil.example", "/dashboard"],
+        [`${appUrl}//evil.example`, "/dashboard"],
+        ["/%09/evil.example", "/%09/evil.example"],
+        ["/\t/evil.example", "/dashboard"],
+        ["javascript:alert(1)", "/dashboard"],
+        [`${appUrl}@evil.example/`, "/dashboard"],
+        [`/${"a".repeat(2_000)}`, "/dashboard"]
       ] as const) {
         const answer = yield* signInWithProvider("oauthA", "many", { callbackUrl })
         assert.strictEqual(leadsTo(answer), `302 ${location}`, callbackUrl)
@@ -305,6 +315,30 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
+  for (const [provider, account] of [
+    ["oauthA", "many"],
+    ["oauthB", "solo"]
+  ] as const)
+    it.effect(
+      `OAuth sign-in at ${provider} opens one session for a state that is replayed twenty times concurrently`,
+      () =>
+        Effect.gen(function* () {
+          const begun = yield* startSignIn(provider)
+          const back = yield* authorizeAtProvider(begun.location, account)
+          const sessions = Effect.map(sql`select count(*)::int as n from sessions`, ([row]) => Number(row?.["n"]))
+          const before = yield* sessions
+          const answers = yield* Effect.replicateEffect(followCallback(back, begun.cookie), 20, {
+            concurrency: "unbounded"
+          })
+          assert.deepStrictEqual(
+            answers.map(leadsTo).toSorted(),
+            ["302 /dashboard", ...Array.from({ length: 19 }, () => failed("oauth_state"))].toSorted()
+          )
+          assert.strictEqual(leadsTo(yield* followCallback(back, begun.cookie)), failed("oauth_state"))
+          assert.strictEqual(yield* sessions, before + 1)
+        })
+    )
+
   it.effect("OAuth sign-in creates one account for concurrent first sign-ins of one person at both providers", () =>
     Effect.gen(function* () {
       const attempts = yield* Effect.forEach(
@@ -408,6 +442,20 @@ layer(App.shared, { excludeTestServices: true })("An unconfigured OAuth provider
         const answer = yield* App.web({ method: "GET", path: `/api/auth/${path}` })
         assert.strictEqual(leadsTo(answer), failed("oauth_not_configured"), path)
       }
+    })
+  )
+})
+
+const nowhere = new URL("http://127.0.0.1:1")
+const unreachable = App.layer({
+  oauthA: { issuer: nowhere, client: Option.some({ clientId: "id", clientSecret: Redacted.make("secret") }) }
+})
+
+layer(unreachable, { excludeTestServices: true })("An unreachable OAuth provider", (it) => {
+  it.effect("An unreachable OAuth provider redirects to /login", () =>
+    Effect.gen(function* () {
+      const answer = yield* App.web({ method: "GET", path: "/api/auth/oauthA" })
+      assert.strictEqual(leadsTo(answer), failed("oauth_unavailable"))
     })
   )
 })

@@ -1,4 +1,5 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { Email } from "@berth/domain/shared/Email"
 import { MailServiceUnavailable } from "@berth/domain/mail/Mailer"
@@ -199,7 +200,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
     })
   )
 
-  it.effect("A password reset accepts a password of six characters once, and rejects common, short and long ones", () =>
+  it.effect("A password reset accepts six characters, and rejects common, short and long passwords", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       yield* forgot(email)
@@ -207,8 +208,36 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
       for (const refused of ["12345", "dragon1".slice(0, 6), "Monkey", "é".repeat(513)])
         assertError(yield* reset(token, refused), { status: 400, code: "password_rejected" })
       assert.strictEqual((yield* reset(token, "zx81é!")).status, 200)
-      assertError(yield* reset(token), { status: 400, code: "reset_token_invalid" })
       assert.strictEqual((yield* signIn(email, "zx81é!")).status, 200)
+    })
+  )
+
+  it.effect("A password reset accepts its token once, also of 20 concurrent requests", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      yield* forgot(email)
+      const token = yield* findResetToken(email)
+      const tries = Array.from({ length: 20 }, (_, n) => `${next} ${n}`)
+      const answers = yield* Effect.forEach(tries, (given) => reset(token, given), { concurrency: "unbounded" })
+      const winners = answers.flatMap(({ status }, index) => (status === 200 ? [index] : []))
+      assert.lengthOf(winners, 1)
+      for (const answer of answers)
+        if (answer.status !== 200) assertError(answer, { status: 400, code: "reset_token_invalid" })
+      assertError(yield* reset(token), { status: 400, code: "reset_token_invalid" })
+      assert.strictEqual((yield* signIn(email, `${next} ${winners[0]}`)).status, 200)
+    })
+  )
+
+  it.effect("A password reset accepts the last link only", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      yield* forgot(email)
+      const first = yield* findResetToken(email)
+      yield* forgot(email)
+      const second = yield* findResetToken(email)
+      assert.notStrictEqual(first, second)
+      assertError(yield* reset(first), { status: 400, code: "reset_token_invalid" })
+      assert.strictEqual((yield* reset(second)).status, 200)
     })
   )
 
@@ -232,7 +261,10 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
   )
 
   const otherwise: ReadonlyArray<
-    readonly [string, (of: { email: string; id: UserId }) => Effect.Effect<unknown, unknown, App.TestApp>]
+    readonly [
+      string,
+      (of: { email: string; id: UserId }) => Effect.Effect<unknown, unknown, App.TestApp | MailedTokenRepository>
+    ]
   > = [
     [
       "its password is changed by somebody who knows it",
@@ -255,6 +287,10 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
             200
           )
         })
+    ],
+    [
+      "they are forgotten",
+      ({ id }) => Effect.flatMap(MailedTokenRepository, ({ revoke }) => revoke(id, "password-reset"))
     ]
   ]
   for (const [what, happens] of otherwise)

@@ -225,6 +225,18 @@ layer(App.shared, { excludeTestServices: true })("An Idempotency-Key", (it) => {
     })
   )
 
+  it.effect("An Idempotency-Key of one owner does not affect another owner", () =>
+    Effect.gen(function* () {
+      const [one, other] = [yield* App.signInNewUser("pro"), yield* App.signInNewUser("pro")]
+      const ids = [yield* idOf(yield* withKey(one, "key")), yield* idOf(yield* withKey(other, "key", { name: "Mine" }))]
+      assert.strictEqual(new Set(ids).size, 2)
+      assert.deepStrictEqual(
+        (yield* agentsOf(other)).map(({ name }) => name),
+        ["Mine"]
+      )
+    })
+  )
+
   it.effect("An Idempotency-Key can be used again after a rejected request", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser()

@@ -160,7 +160,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
 layer(App.layer({ limits: { "sign-in-success": { count: 2, window } } }), { excludeTestServices: true })(
   "The limit of successful sign-ins",
   (it) => {
-    it.effect("The limit of successful sign-ins counts per account and address", () =>
+    it.effect("The limit of failed sign-ins counts per account and address", () =>
       Effect.gen(function* () {
         const email = yield* account
         const other = yield* account
@@ -181,7 +181,7 @@ layer(App.layer({ limits: { "sign-in-success": { count: 2, window } } }), { excl
 layer(App.layer({ limits: { "token-gating": { count: 2, window } } }), { excludeTestServices: true })(
   "The limit of token gating",
   (it) => {
-    it.effect("The limit of token gating counts both routes per address", () =>
+    it.effect("The limit of mailed links counts both routes per address", () =>
       Effect.gen(function* () {
         const path = "/api/auth/token-gating/verify"
         const lookUp = (from: string) => App.web({ method: "GET", path: `${path}?address=0x${"0".repeat(40)}`, from })

@@ -81,6 +81,24 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
       }
     })
   )
+
+  it.effect("Registration succeeds for one of concurrent requests with one email", () =>
+    Effect.gen(function* () {
+      const email = yield* freshEmail
+      const spellings = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? email : email.toUpperCase()))
+      const answers = yield* Effect.forEach(
+        spellings,
+        (spelling, index) => register({ email: spelling, password: `${password} ${index}` }),
+        { concurrency: "unbounded" }
+      )
+      const winners = answers.flatMap(({ status }, index) => (status === 200 ? [index] : []))
+      assert.strictEqual(winners.length, 1)
+      for (const answer of answers)
+        if (answer.status !== 200) assertError(answer, { status: 409, code: "email_already_taken" })
+      const settings = yield* settingsOf(email, `${password} ${winners[0]}`)
+      assert.strictEqual(settings["id"], answers[winners[0] ?? 0]?.body["id"])
+    })
+  )
 })
 
 layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("Concurrent registrations", (it) => {
@@ -89,10 +107,7 @@ layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("Concur
       const { passwordHasherCalls } = yield* App.TestApp
       const email = yield* freshEmail
       const before = (yield* passwordHasherCalls).length
-      const spellings = Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? email : email.toUpperCase()))
-      const answers = yield* Effect.forEach(spellings, (spelling) => register({ email: spelling, password }), {
-        concurrency: "unbounded"
-      })
+      const answers = yield* Effect.replicateEffect(register({ email, password }), 40, { concurrency: "unbounded" })
       assert.lengthOf(
         answers.filter(({ status }) => status === 200),
         1
@@ -199,6 +214,19 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
       const next = yield* refer
       assert.strictEqual((yield* settingsOf(next))["credits"], App.referralCredits)
       assert.strictEqual((yield* settingsBy(referrer.cookie))["credits"], 11 * App.referralCredits)
+    })
+  )
+
+  it.effect("A referral counts concurrent registrations exactly", () =>
+    Effect.gen(function* () {
+      const referrer = yield* App.signInNewUser()
+      const answers = yield* Effect.replicateEffect(
+        Effect.flatMap(freshEmail, (email) => register({ email, password, referralCode: referrer.user.referralCode })),
+        6,
+        { concurrency: "unbounded" }
+      )
+      assert.isTrue(answers.every(({ status }) => status === 200))
+      assert.strictEqual((yield* settingsBy(referrer.cookie))["credits"], 6 * App.referralCredits)
     })
   )
 })

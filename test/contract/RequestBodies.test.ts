@@ -1,9 +1,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Fiber } from "effect"
+import { execFile, spawnSync } from "node:child_process"
+import { promisify } from "node:util"
 import { parseRawResponse, sendBytes, sendBytesThenRead } from "../support/RawHttp.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { lapseSubscription, createOwnerWithAgent } from "./OwnerFixtures.ts"
+
+const hasPython = spawnSync("python3", ["--version"]).status === 0
 
 const jsonType = { "content-type": "application/json" }
 const oneMiB = 1024 * 1024
@@ -24,12 +28,40 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
+  it.effect("U+0000 and lone surrogates are 400, in keys too; written out they are text like any other", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const settings = (body: string) =>
+        App.web({ method: "POST", path: "/api/settings", as: owner, body, headers: jsonType })
+      for (const body of ['{"name":"a\\u0000b"}', '{"name":"\\ud800"}', '{"x\\udfff":1}', '{"a":[{"b":"\\u0000"}]}'])
+        assertError(yield* settings(body), { status: 400, code: "body_malformed" })
+      const written = yield* settings('{"name":"\\\\u0000 \\ud83d\\ude00"}')
+      assert.strictEqual(written.body["name"], "\\u0000 😀")
+    })
+  )
+
   it.effect("JSON that is no object is rejected with the missing fields or the type", () =>
     Effect.gen(function* () {
       for (const body of ["[]", '"text"', "1", "null", "true"]) {
         const answer = yield* App.web({ method: "POST", path: "/api/register", body, headers: jsonType })
         assertError(answer, { status: 400, code: "invalid_request" })
       }
+    })
+  )
+
+  it.effect("JSON that is deep or has very many values is 400, and JSON that is only wide is read", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const deep = `{"name":"a","x":${"[".repeat(200_000)}${"]".repeat(200_000)}}`
+      const many = `{"name":"a","config":{"channels":[${"1,".repeat(400_000)}1]}}`
+      for (const body of [deep, many])
+        assertError(yield* App.web({ ...provision, as: owner, body, headers: jsonType }), {
+          status: 400,
+          code: "body_malformed"
+        })
+      const wide = `{"name":"Wide","x":[${"0,".repeat(9_000)}0]}`
+      const read = yield* App.web({ method: "POST", path: "/api/settings", as: owner, body: wide, headers: jsonType })
+      assert.strictEqual(read.body["name"], "Wide")
     })
   )
 
@@ -204,6 +236,21 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
           assert.strictEqual(parseRawResponse(text).status, 413, text)
           assert.include(text, '"code":"body_too_large"')
         }
+    })
+  )
+
+  it.effect.runIf(hasPython)("A 413 reaches Python's http.client", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.TestApp
+      const program = [
+        "import http.client",
+        "for _ in range(5):",
+        `  client = http.client.HTTPConnection("127.0.0.1", ${appUrl.port}, timeout=20)`,
+        '  client.request("POST", "/api/register", b" " * 12000000, {"content-type": "application/json"})',
+        "  print(client.getresponse().status)"
+      ].join("\n")
+      const printed = yield* Effect.promise(() => promisify(execFile)("python3", ["-c", program]))
+      assert.deepStrictEqual(printed.stdout.trim().split("\n"), ["413", "413", "413", "413", "413"])
     })
   )
 

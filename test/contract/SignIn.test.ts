@@ -41,11 +41,25 @@ const cookieOf = ({ headers }: HttpCallResponse) => {
   return { pair, name, value, attributes: attributes.toSorted() }
 }
 
+const thirtyDays = 30 * 24 * 60 * 60
+
 layer(App.shared, { excludeTestServices: true })("Sign-in by password", (it) => {
+  it.effect("Sign-in by password sets an HttpOnly, SameSite=Lax session cookie", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.TestApp
+      const { email, id } = yield* account
+      const { attributes, name, pair, value } = cookieOf(yield* signIn(` ${email.toUpperCase()}`))
+      assert.strictEqual(name, `berth_session_${appUrl.port}`)
+      assert.match(value, /^[A-Za-z0-9_-]{43}$/)
+      assert.deepStrictEqual(attributes, ["HttpOnly", `Max-Age=${thirtyDays}`, "Path=/", "SameSite=Lax"])
+      assert.strictEqual(yield* whoIs(pair), id)
+    })
+  )
+
   it.effect("Sign-in by password stores only the hash of the session token", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
-      const { value } = cookieOf(yield* signIn(` ${email.toUpperCase()}`))
+      const { value } = cookieOf(yield* signIn(email))
       const rows = yield* sql`select * from sessions where user_id = ${id}`
       assert.strictEqual(rows.length, 1)
       assert.strictEqual(rows[0]?.["tokenHash"], createHash("sha256").update(value).digest("hex"))
@@ -66,6 +80,17 @@ layer(App.shared, { excludeTestServices: true })("Sign-in by password", (it) => 
         [yield* whoIs(before.pair), yield* whoIs(after.pair), yield* whoIs(elsewhere.pair)],
         [401, id, id]
       )
+    })
+  )
+
+  it.effect("Sign-in by password never adopts a token chosen by the client", () =>
+    Effect.gen(function* () {
+      const { cookieName } = yield* App.TestApp
+      const { email } = yield* account
+      const planted = "p".repeat(43)
+      const { value } = cookieOf(yield* signIn(email, password, { cookie: `${cookieName}=${planted}` }))
+      assert.notStrictEqual(value, planted)
+      assert.strictEqual(yield* whoIs(`${cookieName}=${planted}`), 401)
     })
   )
 
@@ -252,6 +277,27 @@ layer(App.shared, { excludeTestServices: true })("A changed password", (it) => {
       assertError(yield* change(here, password, "short"), { status: 400, code: "password_rejected" })
       assert.deepStrictEqual([yield* whoIs(here), yield* whoIs(elsewhere)], [id, id])
       assert.strictEqual((yield* signIn(email)).status, 200)
+    })
+  )
+})
+
+layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })("Behind https", (it) => {
+  it.effect("The session cookie has the __Host- prefix and Secure", () =>
+    Effect.gen(function* () {
+      const { email, id } = yield* account
+      const { attributes, name, pair } = cookieOf(yield* signIn(email))
+      assert.strictEqual(name, "__Host-berth_session")
+      assert.deepStrictEqual(attributes, ["HttpOnly", `Max-Age=${thirtyDays}`, "Path=/", "SameSite=Lax", "Secure"])
+      assert.strictEqual(yield* whoIs(pair), id)
+    })
+  )
+
+  it.effect("Only the https origin of the service is accepted", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      assert.strictEqual((yield* signIn(email, password, { origin: "https://berth.example" })).status, 200)
+      for (const origin of ["http://berth.example", "https://a.berth.example", "https://berth.example:8443"])
+        assertError(yield* signIn(email, password, { origin }), { status: 403, code: "origin_not_allowed" })
     })
   )
 })

@@ -198,8 +198,16 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
       const signer = newSigner()
       const attacks: Record<string, Parameters<typeof signSignInMessage>[2]> = {
         "another site": { domain: "evil.example", uri: "https://evil.example" },
+        "another port": { domain: `${appUrl.hostname}:1`, uri: `http://${appUrl.hostname}:1` },
+        "another name of the loopback": { domain: appUrl.host.replace("localhost", "127.0.0.1") },
+        "a page of another site": { uri: "https://evil.example" },
+        "another scheme": { scheme: "https" },
         "another chain": { chainId: 1 },
-        "too old": { issuedAt: minutesAgo(11) }
+        "the testnet": { chainId: 84_532 },
+        "too old": { issuedAt: minutesAgo(11) },
+        "from the future": { issuedAt: minutesAgo(-2) },
+        expired: { expirationTime: minutesAgo(1) },
+        "not yet valid": { notBefore: minutesAgo(-1) }
       }
       for (const [what, changes] of Object.entries(attacks))
         yield* assertRefused(signIn(yield* proof(signer, changes)), what)

@@ -1,4 +1,4 @@
-import type { AiSettings } from "@berth/domain/ai/calls/AiSettings"
+import { type AiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
 import { assert, describe, it } from "@effect/vitest"
 import { Chunk, Duration, Effect, Either, Stream } from "effect"
 import { type ModelBehavior, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
@@ -92,4 +92,47 @@ describe.concurrent("A failure after the first delta", () => {
         assertMatches(Chunk.unsafeLast(events), { _tag: "Left", left: { _tag: "ProviderFailed", kind } })
       })
     )
+})
+
+describe.concurrent("A vendor that keeps failing", () => {
+  // Lasting failures of a model, or of the whole vendor.
+  const lasting: ReadonlyArray<readonly [what: string, behavior: ModelBehavior]> = [
+    ["that hangs", { type: "hang" }],
+    ["that cuts connections", { type: "break-off", pieces: [], by: "cutting" }],
+    ["that sends malformed events", streamed("data: {oops\n\n")],
+    ["that is overloaded", refused(503)],
+    ["that refuses the key", refused(401)]
+  ]
+  for (const [what, behavior] of lasting)
+    it.scopedLive(`The AI layer skips a vendor ${what} for a while and then tries it again`, () =>
+      Effect.gen(function* () {
+        const rest = Duration.seconds(5)
+        const { ask, openai } = yield* twoVendors({
+          firstByteTimeout: timeout,
+          retry: { ...defaultAiSettings.retry, retries: 0 },
+          breaker: { failures: 2, cooldown: rest }
+        })
+        const outcome = Effect.map(ask, ({ attempts }) => attempts[0]?.outcome)
+        openai.respondWith(...times(2, behavior))
+        for (const _ of [1, 2]) assert.notStrictEqual(yield* outcome, "answered")
+        const asked = openai.received.length
+        // CircuitBreaker.test.ts checks the exact duration.
+        const outcomes = yield* Effect.iterate([yield* outcome], {
+          while: (seen) => seen.at(-1) === "skipped",
+          body: (seen) => Effect.map(Effect.delay(outcome, "50 millis"), (next) => [...seen, next])
+        }).pipe(Effect.timeout("30 seconds"))
+        assert.strictEqual(outcomes.at(0), "skipped")
+        assert.strictEqual(outcomes.at(-1), "answered")
+        assert.strictEqual(openai.received.length, asked + 1)
+      })
+    )
+
+  it.scopedLive("The AI layer does not skip a vendor that rejects requests", () =>
+    Effect.gen(function* () {
+      const { ask, openai } = yield* twoVendors({ breaker: { failures: 2, cooldown: Duration.minutes(1) } })
+      openai.respondWith(...times(4, refused(400)))
+      for (const _ of [1, 2, 3, 4]) assert.strictEqual((yield* ask).attempts[0]?.outcome, "refused")
+      assert.strictEqual((yield* ask).attempts[0]?.outcome, "answered")
+    })
+  )
 })

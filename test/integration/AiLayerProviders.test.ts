@@ -5,15 +5,59 @@ import { ModelProviders } from "@berth/domain/ai/models/ModelProviders"
 import { UserId } from "@berth/domain/shared/UserId"
 import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
 import { assert, describe, it } from "@effect/vitest"
-import { Chunk, Context, Effect, Layer, Redacted, Stream } from "effect"
+import { Chunk, Context, Duration, Effect, Layer, Redacted, Stream } from "effect"
 import { aimockServer } from "../fakes/models/AimockServer.ts"
-import { anthropicWire, googleWire, helloMessages } from "../fakes/models/ModelWires.ts"
+import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
+import { anthropicWire, googleWire, groqWire, helloMessages, waitForCondition } from "../fakes/models/ModelWires.ts"
 import { accessTo, buildAiLayer, fakeOpenRouter } from "../support/AiLayers.ts"
 import { assertMatches } from "../support/Matching.ts"
 import { recordLogs } from "../support/RecordedTelemetry.ts"
 
 describe("AiLayer over real providers", () => {
   const request = { messages: helloMessages, model: "claude-opus-4-6", caller: { userId: null, agentId: null } }
+
+  it.scopedLive("The AI layer falls back from a vendor that hangs and records the usage of the answer", () =>
+    Effect.gen(function* () {
+      // The other vendor must answer in this time even on a slow machine.
+      const firstByteTimeout = Duration.seconds(5)
+      const router = yield* fakeOpenRouter
+      const openai = yield* makeFakeOpenAi()
+      router.respondWith({ type: "hang" })
+      const { ai, recorded } = yield* buildAiLayer(
+        { openrouter: accessTo(router), openai: accessTo(openai) },
+        { openRouterUrl: router.baseUrl, settings: { firstByteTimeout } }
+      )
+      const answer = yield* ai.complete({ ...request, model: "openai/gpt-4o-mini" })
+      assertMatches(answer, { text: "You said: Hello", model: "openai/gpt-4o-mini", provider: "openai" })
+      assert.deepStrictEqual(
+        answer.attempts.map(({ outcome, provider }) => [provider, outcome]),
+        [
+          ["openrouter", "timeout"],
+          ["openai", "answered"]
+        ]
+      )
+      assert.isAtLeast(answer.overheadMs, Duration.toMillis(firstByteTimeout))
+      assertMatches(recorded, [{ provider: "openai", promptTokens: 7, completionTokens: 3, costUsd: 0.00011 }])
+      yield* waitForCondition(() => router.abandonedRequests() === 1)
+    })
+  )
+
+  it.scopedLive("The AI layer retries temporary failures of a vendor", () =>
+    Effect.gen(function* () {
+      const router = yield* fakeOpenRouter
+      router.respondWith(
+        { type: "refuse", status: 429, error: {}, headers: { "retry-after-ms": "10" } },
+        { type: "refuse", status: 502, error: {} }
+      )
+      const { ai } = yield* buildAiLayer({ openrouter: accessTo(router) }, { openRouterUrl: router.baseUrl })
+      const answer = yield* ai.complete(request)
+      assertMatches(answer, {
+        model: "anthropic/claude-opus-4-6",
+        attempts: [{ tries: 3, outcome: "answered" }]
+      })
+      assertMatches(router.received.at(-1)?.body, { model: "anthropic/claude-opus-4.6" })
+    })
+  )
 
   it.scopedLive("The AI layer answers from the sandbox without keys", () =>
     Effect.gen(function* () {
@@ -86,6 +130,24 @@ describe("AiLayer over real providers", () => {
         ])
       }).pipe(Effect.provide(logger))
     })
+  )
+
+  it.scopedLive(
+    "The AI layer answers with an owner's Groq key where the platform has none, and reports a refused one",
+    () =>
+      Effect.gen(function* () {
+        const groq = yield* groqWire.makeFake
+        const [ada, bob] = [UserId.make("usr_ada"), UserId.make("usr_bob")]
+        const keyOf = (userId: UserId) => Redacted.make(userId === ada ? groq.apiKey : "gsk-wrong")
+        const { ai } = yield* buildAiLayer(
+          { sandbox: true, baseUrls: { groq: groq.baseUrl } },
+          { keysOf: (userId) => ({ groq: keyOf(userId) }) }
+        )
+        const ask = (userId: UserId) =>
+          ai.complete({ ...request, model: groqWire.model, caller: { userId, agentId: null } })
+        assertMatches(yield* ask(ada), { model: groqWire.model, provider: "groq", ownKey: true })
+        assert.include((yield* Effect.flip(ask(bob))).message, "your groq key was refused")
+      })
   )
 
   it.scopedLive("ModelProviders.withKey returns one provider per key and an id without the key", () =>

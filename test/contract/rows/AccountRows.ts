@@ -18,17 +18,32 @@ const good = { email: "new@example.com", password: "correct horse battery" }
 
 const registerRows: ReadonlyArray<ErrorRow> = [
   register("nothing is given", {}, "invalid_request", ["email", "password"]),
+  register("the e-mail is missing", { password: good.password }, "invalid_request", ["email"]),
+  register("the password is missing", { email: good.email }, "invalid_request", ["password"]),
   register("the types are wrong", { email: 1, password: [], name: {}, referralCode: 5 }, "invalid_request", [
     "email",
     "password",
     "name",
     "referralCode"
   ]),
+  register("the e-mail is null", { ...good, email: null }, "invalid_request", ["email"]),
   register("the e-mail is none", { ...good, email: "nobody" }, "email_invalid"),
+  register("the e-mail is empty", { ...good, email: "" }, "email_invalid"),
+  register("the e-mail has no dot in its domain", { ...good, email: "a@b" }, "email_invalid"),
   register("the e-mail is of the wallets' domain", { ...good, email: "0xabc@wallet.localhost" }, "email_invalid"),
+  register("the e-mail is too long", { ...good, email: `${"a".repeat(64)}@${"b.".repeat(150)}com` }, "email_invalid"),
   register("the password has 7 characters", { ...good, password: "1234567" }, "password_rejected"),
+  register(
+    "the password has 7 characters of two units each",
+    { ...good, password: "😀".repeat(7) },
+    "password_rejected"
+  ),
+  register("the password has more than 1,024 bytes", { ...good, password: "é".repeat(513) }, "password_rejected"),
   register("the password is one of the most common", { ...good, password: "PassWord" }, "password_rejected"),
   register("the name has a line break", { ...good, name: "a\nb" }, "display_name_invalid"),
+  register("the name has 201 characters", { ...good, name: "n".repeat(201) }, "display_name_invalid"),
+  register("the referral code has a space", { ...good, referralCode: "no code" }, "referral_code_invalid"),
+  register("the referral code has 21 characters", { ...good, referralCode: "a".repeat(21) }, "referral_code_invalid"),
   register("the referral code is nobody's", { ...good, referralCode: "nobodys-code" }, "referral_code_invalid"),
   {
     when: "the e-mail is taken",
@@ -58,11 +73,14 @@ const credentials = (when: string, json: unknown, status: number, code: string, 
 
 const signInRows: ReadonlyArray<ErrorRow> = [
   credentials("nothing is given", {}, 400, "invalid_request", ["email", "password"]),
+  credentials("the password is missing", { email: good.email }, 400, "invalid_request", ["password"]),
   credentials("the types are wrong", { email: true, password: 12345678 }, 400, "invalid_request", [
     "email",
     "password"
   ]),
   credentials("nobody has the e-mail", { email: "nobody@example.com", password: "x" }, 401, "credentials_invalid"),
+  credentials("the e-mail is none", { email: "nobody", password: "x" }, 401, "credentials_invalid"),
+  credentials("the password is empty", { email: "nobody@example.com", password: "" }, 401, "credentials_invalid"),
   {
     when: "a form lacks its password",
     route: "POST /api/auth/callback/credentials",
@@ -153,11 +171,24 @@ const currentPassword = registeredPassword
 const passwordRows: ReadonlyArray<ErrorRow> = [
   nobody("POST /api/settings/password"),
   change("nothing is given", {}, 400, "invalid_request", ["currentPassword", "newPassword"]),
+  change("the new one is missing", { currentPassword }, 400, "invalid_request", ["newPassword"]),
   change("the types are wrong", { currentPassword: 1, newPassword: null }, 400, "invalid_request", [
     "currentPassword",
     "newPassword"
   ]),
   change("the new one has 7 characters", { currentPassword, newPassword: "1234567" }, 400, "password_rejected"),
+  change(
+    "the new one has more than 1,024 bytes",
+    { currentPassword, newPassword: "é".repeat(513) },
+    400,
+    "password_rejected"
+  ),
+  change(
+    "the new one is one of the most common",
+    { currentPassword, newPassword: "Iloveyou" },
+    400,
+    "password_rejected"
+  ),
   change(
     "the current one is wrong",
     { currentPassword: "wrong", newPassword: "another battery" },
@@ -197,6 +228,7 @@ const keyRows: ReadonlyArray<ErrorRow> = [
   nobody("DELETE /api/keys/:id"),
   createKey("nothing is given", {}, 400, "invalid_request", ["name", "scopes"]),
   createKey("the name is blank", { name: " ", scopes: ["chat"] }, 400, "invalid_request", ["name"]),
+  createKey("there is no scope", { name: "n", scopes: [] }, 400, "invalid_request", ["scopes.0"]),
   createKey("the scope is unknown", { name: "n", scopes: ["root"] }, 400, "invalid_request", ["scopes.0"]),
   createKey(
     "the expiry is past",
@@ -247,7 +279,9 @@ const reset = (when: string, json: unknown, code: string, fields?: ReadonlyArray
 const recoveryRows: ReadonlyArray<ErrorRow> = [
   forgot("nothing is given", {}, "invalid_request", ["email"]),
   forgot("the type is wrong", { email: ["a@example.com"] }, "invalid_request", ["email"]),
+  forgot("the e-mail is empty", { email: "" }, "email_invalid"),
   forgot("the e-mail is none", { email: "nobody" }, "email_invalid"),
+  forgot("there are two e-mails", { email: "a@example.com, b@example.com" }, "email_invalid"),
   forgot("the e-mail has a line break", { email: "a@example.com\r\nBcc: b@example.com" }, "email_invalid"),
   {
     when: "it cannot be written down",
@@ -257,9 +291,14 @@ const recoveryRows: ReadonlyArray<ErrorRow> = [
     status: 500,
     code: "internal"
   },
+  reset("the token is missing", { token: undefined }, "invalid_request", ["token"]),
+  reset("the password is missing", { password: undefined }, "invalid_request", ["password"]),
   reset("the types are wrong", { token: 1, password: {} }, "invalid_request", ["token", "password"]),
+  reset("the token is empty", { token: "" }, "reset_token_invalid"),
   reset("the token is nobody's", { token: "A".repeat(43) }, "reset_token_invalid"),
   reset("the password has 5 characters", { password: "12345" }, "password_rejected"),
+  reset("the password has more than 1,024 bytes", { password: "é".repeat(513) }, "password_rejected"),
+  reset("the password is one of the most common", { password: "Dragon" }, "password_rejected"),
   {
     when: "the user is gone",
     route: "POST /api/auth/reset-password",

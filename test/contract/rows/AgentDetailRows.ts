@@ -17,6 +17,13 @@ export const ofOneAgent = (route: ErrorRow["route"], more: Partial<AppCall> = {}
       code: "agent_not_found"
     },
     {
+      when: "the agent is another's",
+      route,
+      call: ({ owner, stranger }) => ({ ...more, as: owner, path: at(stranger.agent.id) }),
+      status: 404,
+      code: "agent_not_found"
+    },
+    {
       when: "the database fails",
       route,
       call: ({ owner }) => ({ ...more, as: owner, path: at(owner.agent.id) }),

@@ -49,10 +49,19 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
     fields: ["name", "model", "config", "tier"]
   }),
   provision("the name is blank", { name: "  " }, 400, "agent_name_invalid"),
+  provision("the name has 201 characters", { name: "n".repeat(201) }, 400, "agent_name_invalid"),
+  provision("the name has a control character", { name: "a\u0007" }, 400, "agent_name_invalid"),
   provision("the model is none of those allowed", { name: "a", model: "gpt-2" }, 400, "model_not_allowed", {
     members: { model: "gpt-2", allowed: ["claude-opus-4-6", "gpt-4", "custom"] }
   }),
   provision("a custom model is not named", { name: "a", model: "custom" }, 400, "custom_model_missing"),
+  provision(
+    "a custom model is no provider/model id",
+    { name: "a", model: "custom", config: { customModel: "gpt" } },
+    400,
+    "custom_model_missing"
+  ),
+  provision("the tier is unknown", { name: "a", tier: "gold" }, 400, "invalid_request", { fields: ["tier"] }),
   config("the configuration has an unknown member", { shade: "red" }, "config.shade"),
   config("a channel is unknown", { channels: ["web", "pigeon"] }, "config.channels.1"),
   config("the temperature is too high", { temperature: 2.1 }, "config.temperature"),

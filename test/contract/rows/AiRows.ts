@@ -54,6 +54,7 @@ export const aiRows: ReadonlyArray<ErrorRow> = [
   }),
   chat("the messages are missing", {}, 400, "invalid_request", { fields: ["messages"] }),
   chat("there are no messages", { messages: [] }, 400, "invalid_request", { fields: ["messages.0"] }),
+  chat("the messages are no list", { messages: "hello" }, 400, "invalid_request", { fields: ["messages"] }),
   chat("a role is unknown", { messages: [{ role: "tool", content: "x" }] }, 400, "invalid_request", {
     fields: ["messages.0.role"]
   }),
@@ -69,8 +70,15 @@ export const aiRows: ReadonlyArray<ErrorRow> = [
   }),
   chat("every provider fails", { messages }, 500, "provider_failed", { during: failing }),
   estimate("nothing is given", {}, 400, "invalid_request", { fields: ["model", "inputTokens", "outputTokens"] }),
+  estimate("the model is missing", { inputTokens: 1, outputTokens: 1 }, 400, "invalid_request", { fields: ["model"] }),
   estimate("the model is empty", { model: "", inputTokens: 1, outputTokens: 1 }, 400, "invalid_request", {
     fields: ["model"]
+  }),
+  estimate("the input is missing", { model: "gpt-4", outputTokens: 1 }, 400, "invalid_request", {
+    fields: ["inputTokens"]
+  }),
+  estimate("the output is missing", { model: "gpt-4", inputTokens: 1 }, 400, "invalid_request", {
+    fields: ["outputTokens"]
   }),
   estimate("a count is a text", { model: "gpt-4", inputTokens: "1", outputTokens: 1 }, 400, "invalid_request", {
     fields: ["inputTokens"]

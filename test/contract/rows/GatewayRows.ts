@@ -71,6 +71,10 @@ const typed = { "content-type": "application/json" }
 
 export const gatewayRows: ReadonlyArray<ErrorRow> = [
   row("nobody is signed in", helloRequest, 401, "unauthorized", { ...nobody, members: { error: "Unauthorized" } }),
+  row("a session is of nobody", helloRequest, 401, "unauthorized", {
+    ...nobody,
+    headers: { cookie: "berth_session=x" }
+  }),
   row("nobody is signed in and the body is no JSON", null, 401, "unauthorized", {
     ...nobody,
     headers: typed,
@@ -81,6 +85,10 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
   row("the plugin of the header is unknown", { ...helloRequest, plugin: "agent" }, 502, "no_plugin", {
     ...noPlugin,
     headers: { "x-plugin-id": "constructor" }
+  }),
+  row("a machine asks for an unknown plugin", { ...helloRequest, plugin: "" }, 502, "no_plugin", {
+    ...machine,
+    ...noPlugin
   }),
   row("nobody asks for an unknown plugin", { plugin: "__proto__" }, 502, "no_plugin", { ...nobody, ...noPlugin }),
   row("the plugin is no text", { ...helloRequest, plugin: 5 }, 400, "invalid_request", { fields: ["plugin"] }),
@@ -95,6 +103,7 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
   }),
   row("the messages are missing", {}, 400, "invalid_request", { fields: ["messages"] }),
   row("a machine leaves out the messages", {}, 400, "invalid_request", { ...machine, fields: ["messages"] }),
+  row("there are no messages", { messages: [] }, 400, "invalid_request", { fields: ["messages.0"] }),
   row("a role is unknown", { messages: [{ role: "robot", content: "x" }] }, 400, "invalid_request", {
     fields: ["messages.0.role"]
   }),
@@ -122,6 +131,9 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
   }),
   row("a recording is missing", { plugin: "stt" }, 400, "invalid_request", { fields: ["audio"] }),
   row("a recording is no base64", { plugin: "stt", audio: "%%" }, 400, "invalid_request", { fields: ["audio"] }),
+  row("a recording is empty", { plugin: "stt", audio: "data:audio/wav;base64," }, 400, "invalid_request", {
+    fields: ["audio"]
+  }),
   row(
     "the body is too large for all but a recording",
     { messages: [{ role: "user", content: "x".repeat(1_100_000) }] },
@@ -153,6 +165,7 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
     during: failing("rate-limited"),
     ...internal
   }),
+  row("the provider takes too long", helloRequest, 500, "plugin_failed", { during: failing("timeout"), ...internal }),
   row("the answer is cut", helloRequest, 500, "plugin_failed", { during: cut, ...internal }),
   row("the models break", helloRequest, 500, "plugin_failed", { during: broken, ...internal }),
   row("an agent fails", { ...helloRequest, plugin: "agent" }, 500, "plugin_failed", {

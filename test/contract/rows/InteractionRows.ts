@@ -69,6 +69,18 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   read("the session is not named", () => "action=session", 400, "message_invalid"),
   read("there is no such session", () => "action=session&sessionId=chs_0", 404, "chat_session_not_found"),
   read(
+    "the session is another's",
+    ({ stranger }) => `action=session&sessionId=${stranger.conversation}`,
+    404,
+    "chat_session_not_found"
+  ),
+  read(
+    "the sessions of another's agent",
+    ({ stranger }) => `action=sessions&agentId=${stranger.agent.id}`,
+    404,
+    "agent_not_found"
+  ),
+  read(
     "the agent is another's",
     ({ stranger }) => `action=memory&agentId=${stranger.agent.id}`,
     404,
@@ -84,10 +96,19 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
       ({ newcomer }) => newcomer
     )
   ),
+  ...["health", "skills", "credentials"].map((action) =>
+    read(
+      `the ${action} are asked for by another's agent`,
+      ({ stranger }) => `action=${action}&agentId=${stranger.agent.id}`,
+      404,
+      "agent_not_found"
+    )
+  ),
 
   unauthorized("POST /api/agent"),
   act("the action is unknown", { action: "dance", message: "hello" }, 400, "invalid_request", { fields: ["action"] }),
   act("the message is missing", {}, 400, "message_invalid"),
+  act("the message is null", { message: null }, 400, "message_invalid"),
   act("the message is blank", { message: " \n" }, 400, "message_invalid"),
   act("the message is too long", { message: tooLong }, 400, "message_invalid"),
   act("the types are wrong", { message: 1, sessionId: 2, agentId: 3 }, 400, "invalid_request", {
@@ -95,9 +116,23 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   }),
   act("there is no such session", { message: "hello", sessionId: "chs_0" }, 404, "chat_session_not_found"),
   {
+    when: "the session is another's",
+    route: "POST /api/agent",
+    call: ({ owner, stranger }) => ({ as: owner, json: { message: "hello", sessionId: stranger.conversation } }),
+    status: 404,
+    code: "chat_session_not_found"
+  },
+  {
     when: "the agent is another's",
     route: "POST /api/agent",
     call: ({ owner, stranger }) => ({ as: owner, json: { message: "hello", agentId: stranger.agent.id } }),
+    status: 404,
+    code: "agent_not_found"
+  },
+  {
+    when: "a session is to be opened with another's agent",
+    route: "POST /api/agent",
+    call: ({ owner, stranger }) => ({ as: owner, json: { action: "create-session", agentId: stranger.agent.id } }),
     status: 404,
     code: "agent_not_found"
   },
@@ -109,16 +144,31 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   act("the units are used up", { message: "hello" }, 402, "units_exhausted", { as: ({ spent }) => spent }),
   ...silent.map(([when, during]) => act(when, { message: "hello" }, 500, "message_unanswered", { during })),
 
+  switching("the skill is not named", { enabled: true }, 400, "invalid_request", { fields: ["skillId"] }),
+  switching("it is not said which way", { skillId: "time" }, 400, "invalid_request", { fields: ["enabled"] }),
   switching("nothing is said", {}, 400, "invalid_request", { fields: ["skillId", "enabled"] }),
+  switching("both are null", { skillId: null, enabled: null }, 400, "invalid_request", {
+    fields: ["skillId", "enabled"]
+  }),
   switching("the types are wrong", { skillId: 1, enabled: "yes" }, 400, "invalid_request", {
     fields: ["skillId", "enabled"]
   }),
-  ...["TIME", "__proto__"].map((skillId) =>
-    switching(`there is no skill ${skillId}`, { skillId, enabled: false }, 404, "skill_not_found")
+  ...["nothing", "", "TIME", " time", "time\u00e9", "__proto__", "s".repeat(10_000)].map((skillId) =>
+    switching(`there is no skill ${skillId.slice(0, 20)}`, { skillId, enabled: false }, 404, "skill_not_found")
   ),
   switching("there is no agent", { skillId: "time", enabled: true }, 404, "running_agent_not_found", {
     as: ({ newcomer }) => newcomer
   }),
+  {
+    when: "a skill of another's agent is to be switched",
+    route: "POST /api/agent",
+    call: ({ owner, stranger }) => ({
+      as: owner,
+      json: { action: "update-skill", agentId: stranger.agent.id, skillId: "time", enabled: true }
+    }),
+    status: 404,
+    code: "agent_not_found"
+  },
   switching("the plan has basic skills only", { skillId: "files", enabled: true }, 403, "plan_feature_required", {
     as: ({ full }) => full,
     members: {
@@ -143,9 +193,11 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     )
   ),
 
+  keeping("the key is not named", { value: "v" }, 400, "invalid_request", { fields: ["key"] }),
+  keeping("the value is missing", { key: "openai" }, 400, "invalid_request", { fields: ["value"] }),
   keeping("both are null", { key: null, value: null }, 400, "invalid_request", { fields: ["key", "value"] }),
   keeping("the types are wrong", { key: 1, value: ["hunter2"] }, 400, "invalid_request", { fields: ["key", "value"] }),
-  ...["groq", "__proto__"].map((key) =>
+  ...["groq", "OpenAI", "", "openai ", "__proto__"].map((key) =>
     keeping(
       `no credential is called ${JSON.stringify(key)}`,
       { key, value: "hunter2" },
@@ -159,6 +211,19 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     )
   ),
   keeping("the value is empty", { key: "openai", value: "" }, 400, "credential_invalid"),
+  keeping("the value is blank", { key: "openai", value: " \n\t" }, 400, "credential_invalid"),
+  keeping("the value is too long", { key: "openai", value: "v".repeat(8_193) }, 400, "credential_invalid"),
+  keeping("the value has a line break", { key: "openai", value: "hunter2\nhunter2" }, 400, "credential_invalid"),
+  {
+    when: "a credential is to be set by another's agent",
+    route: "POST /api/agent",
+    call: ({ owner, stranger }) => ({
+      as: owner,
+      json: { action: "set-credential", agentId: stranger.agent.id, key: "openai", value: "hunter2" }
+    }),
+    status: 404,
+    code: "agent_not_found"
+  },
   ...[
     { when: "what is shown of an event is no id", id: "3", status: 400, code: "last_event_id_invalid" },
     { when: "the event is of no message", id: "msg_0:3", status: 404, code: "message_not_found" }
@@ -233,6 +298,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   chat("the message is too long", { message: tooLong }, 400, "message_invalid"),
   chat("the types are wrong", { message: {}, topic: 1 }, 400, "invalid_request", { fields: ["message", "topic"] }),
   chat("there is no agent", { message: "hello" }, 500, "chat_failed", { as: ({ newcomer }) => newcomer }),
+  chat("the agent is stopped", { message: "hello" }, 500, "chat_failed", { as: ({ idle }) => idle }),
   chat("the units are used up", { message: "hello" }, 402, "units_exhausted", { as: ({ spent }) => spent }),
   ...silent.map(([when, during]) => chat(when, { message: "hello" }, 500, "chat_failed", { during }))
 ]

@@ -24,9 +24,13 @@ const form = { "content-type": "application/x-www-form-urlencoded" }
 
 const signInRows: ReadonlyArray<ErrorRow> = [
   signIn("nothing is given", {}),
+  signIn("the message is missing", { signature }),
+  signIn("the signature is missing", { message }),
+  signIn("both are null", { message: null, signature: null }),
   signIn("the types are wrong", { message: { text: message }, signature: 7 }),
   signIn("the message is none", { message: "let me in", signature }),
   signIn("the message is of another site", { message, signature }),
+  signIn("the message has no end", { message: message + "a".repeat(100_000), signature }),
   {
     when: "a form lacks everything",
     route: "POST /api/auth/callback/wallet",
