@@ -63,6 +63,7 @@ export default defineConfig({
   test: {
     globalSetup: ["test/support/globalSetup.ts"],
     // The files of a worker share its modules: importing the server again takes two seconds of processor time.
+    // Fake timers of one file would stop the loops of the shared test application.
     isolate: false,
     // For two cores, whose time the waits of some files leave to others. Idle workers stay: ending one can end a file that
     // was just given to it. For one worker: --no-file-parallelism.

@@ -21,12 +21,13 @@ interface KnownWindow {
   isAlone: boolean
 }
 
-const writeDelayMs = 50
 const maximumKeys = 10_000
 
 export interface DeferredCountsOptions {
   readonly count: number
   readonly now: () => number
+  /** Runs the write of the admitted takes shortly afterwards. */
+  readonly defer: (write: () => void) => void
   /** Counts several takes of a key in the store; rejects with the window if it is exhausted. */
   readonly consume: (key: string, takes: number) => Promise<RateLimiterRes>
   readonly onStoreFailure: (cause: unknown) => void
@@ -169,7 +170,7 @@ export class DeferredCounts {
   }
 
   #schedule(key: string, window: KnownWindow): void {
-    setTimeout(() => {
+    this.#options.defer(() => {
       const takes = window.pending
       if (takes === 0) return
       window.pending = 0
@@ -178,6 +179,6 @@ export class DeferredCounts {
       })
       const before = window.written
       window.written = sending.then(() => before)
-    }, writeDelayMs).unref()
+    })
   }
 }

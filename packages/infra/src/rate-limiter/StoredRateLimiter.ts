@@ -17,6 +17,7 @@ export class RateLimitStoreUnavailable extends Data.TaggedError("RateLimitStoreU
 
 const outageRetryAfter = Duration.seconds(5)
 const storeTimeout = Duration.seconds(2)
+const writeDelayMs = 50
 
 /**
  * Options of the library, whose windows are whole seconds. The prefix contains the window, so that a changed setting
@@ -72,6 +73,7 @@ export const makeRateLimiter = (
         ? new DeferredCounts({
             count: limiter.points,
             now: () => clock.unsafeCurrentTimeMillis(),
+            defer: (write) => setTimeout(write, writeDelayMs).unref(),
             consume: (stored, takes) => withinStoreTimeout(limiter.consume(stored, takes)),
             windowAlone: isCountedWithoutStore(limit) ? Duration.seconds(limiter.duration) : undefined,
             onStoreFailure: (cause) => errorLogs[limit](cause instanceof Error ? cause : new Error(String(cause)))

@@ -4,9 +4,19 @@ import { Duration } from "effect"
 import { RateLimiterRes } from "rate-limiter-flexible"
 import { setFlagsFromString } from "node:v8"
 import { createContext, Script } from "node:vm"
-import { afterEach, vi } from "vitest"
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Writes that wait for the test. */
+const makeDeferral = () => {
+  let writes: Array<() => void> = []
+  const writeAll = () => {
+    for (const write of writes) write()
+    writes = []
+    return settle()
+  }
+  return { defer: (write: () => void) => writes.push(write), writeAll }
+}
 
 /** A store with one window, whose reports the test releases. */
 const makeStore = (count: number) => {
@@ -29,15 +39,12 @@ const makeStore = (count: number) => {
     release()
     await take
   }
-  const counts = new DeferredCounts({ count, now: () => 0, consume, onStoreFailure: () => undefined })
+  const { defer } = makeDeferral()
+  const counts = new DeferredCounts({ count, now: () => 0, defer, consume, onStoreFailure: () => undefined })
   return { counts, consumed: () => consumed, finish }
 }
 
 describe("DeferredCounts", () => {
-  afterEach(() => {
-    vi.useRealTimers()
-  })
-
   it("DeferredCounts admits nothing for a key that the store has not reported", async () => {
     const { counts, finish } = makeStore(10)
     assert.isFalse(counts.admit("a"))
@@ -79,11 +86,12 @@ describe("DeferredCounts", () => {
   })
 
   it("DeferredCounts counts a burst alone when the store does not answer", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout"] })
+    const { defer, writeAll } = makeDeferral()
     let now = 0
     const counts = new DeferredCounts({
       count: 3,
       now: () => now,
+      defer,
       consume: () => Promise.reject(new Error("down")),
       onStoreFailure: () => undefined,
       windowAlone: Duration.seconds(60)
@@ -100,7 +108,7 @@ describe("DeferredCounts", () => {
     const refused: unknown = last?.status === "rejected" ? last.reason : undefined
     if (!(refused instanceof RateLimiterRes)) return assert.fail(String(refused))
     assert.strictEqual(refused.msBeforeNext, 60_000)
-    await vi.advanceTimersByTimeAsync(50)
+    await writeAll()
     now = 60_000
     assert.lengthOf(
       (await takeMany()).filter(({ status }) => status === "fulfilled"),
@@ -116,12 +124,13 @@ describe("DeferredCounts", () => {
   })
 
   it("DeferredCounts admits no more than the limit in a window while the store fails", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout"] })
+    const { defer, writeAll } = makeDeferral()
     let failures = 0
     const reports = [new RateLimiterRes(2, 60_000, 1, true)]
     const counts = new DeferredCounts({
       count: 3,
       now: () => 0,
+      defer,
       consume: async () => reports.shift() ?? Promise.reject(new Error("down")),
       onStoreFailure: () => {
         failures += 1
@@ -129,18 +138,19 @@ describe("DeferredCounts", () => {
     })
     await counts.take("a")
     assert.deepStrictEqual([counts.admit("a"), counts.admit("a")], [true, true])
-    await vi.advanceTimersByTimeAsync(50)
+    await writeAll()
     assert.strictEqual(failures, 1)
     assert.isFalse(counts.admit("a"))
   })
 
   it("DeferredCounts keeps the takes that a failed write has lost when the store answers again", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout"] })
+    const { defer, writeAll } = makeDeferral()
     let consumed = 0
     let isDown = false
     const counts = new DeferredCounts({
       count: 4,
       now: () => 0,
+      defer,
       consume: async (_, takes) => {
         if (isDown) throw new Error("down")
         consumed += takes
@@ -153,13 +163,13 @@ describe("DeferredCounts", () => {
     for (const fails of [true, false]) {
       isDown = fails
       assert.isTrue(counts.admit("a"))
-      await vi.advanceTimersByTimeAsync(50)
+      await writeAll()
     }
     assert.deepStrictEqual([counts.admit("a"), counts.admit("a")], [true, false])
   })
 
   it("DeferredCounts keeps nothing of the writes that the store has reported", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout"] })
+    const { defer, writeAll } = makeDeferral()
     setFlagsFromString("--expose-gc")
     const collectGarbage = new Script("gc()")
     const context = createContext()
@@ -167,14 +177,14 @@ describe("DeferredCounts", () => {
     const counts = new DeferredCounts({
       count: 1_000_000,
       now: () => 0,
+      defer,
       consume: () => Promise.resolve(report),
       onStoreFailure: () => undefined
     })
     const write = async (times: number) => {
       for (let written = 0; written < times; written += 1) {
         assert.isTrue(counts.admit("a"))
-        vi.advanceTimersByTime(50)
-        await settle()
+        await writeAll()
       }
       collectGarbage.runInContext(context)
       return process.memoryUsage().heapUsed
