@@ -52,6 +52,18 @@ export const decodeSingleRow = <A, I>(schema: Schema.Schema<A, I>) => {
     )
 }
 
+const decodeCount = decodeSingleRow(Schema.Struct({ count: Schema.Int }))
+
+/** Returns the number that a statement selects as `count(*)::int`. */
+export const readCount = (statement: Statement): Effect.Effect<number> =>
+  Effect.map(decodeCount(statement), ({ count }) => count)
+
+const decodeExists = decodeSingleRow(Schema.Struct({ exists: Schema.Boolean }))
+
+/** Returns the truth value that a statement selects as `exists (...)`. */
+export const readExists = (statement: Statement): Effect.Effect<boolean> =>
+  Effect.map(decodeExists(statement), ({ exists }) => exists)
+
 /** Runs a statement; an error of the database is a defect. */
 export const execute = (statement: Statement): Effect.Effect<void> =>
   Effect.matchEffect(statement, { onFailure: Effect.die, onSuccess: () => Effect.void })

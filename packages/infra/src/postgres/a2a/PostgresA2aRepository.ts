@@ -7,7 +7,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
+import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow, execute, readCount } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 const SettingsRow = Schema.Struct({ allow: Schema.Array(Schema.String), skills: Schema.Array(Schema.String) })
@@ -51,7 +51,6 @@ const EndedRow = Schema.Struct({
 })
 const Known = Schema.Struct({ isEqual: Schema.Boolean })
 const Counts = Schema.Struct({ sent: Schema.Int, received: Schema.Int })
-const Total = Schema.Struct({ total: Schema.Int })
 
 const encodeEnvelope = Schema.encode(A2aEnvelope)
 
@@ -157,9 +156,7 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
           ${findMessages} where ${isOf} order by m.created_at desc, m.id desc limit ${limit} offset ${offset}`.pipe(
           decodeRows(MessageRow)
         )
-        const { total } = yield* sql`select count(*)::int as total from a2a_messages where ${isOf}`.pipe(
-          decodeSingleRow(Total)
-        )
+        const total = yield* readCount(sql`select count(*)::int from a2a_messages where ${isOf}`)
         return { messages: rows.map(toMessage), total }
       }),
       findInProgress: Effect.fn("A2aRepository.findInProgress")((id: A2aMessageId) =>

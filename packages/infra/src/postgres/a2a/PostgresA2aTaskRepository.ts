@@ -11,7 +11,15 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import {
+  affectsRow,
+  countAffectedRows,
+  decodeFirstRow,
+  decodeRows,
+  decodeSingleRow,
+  readCount,
+  readExists
+} from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 export const TaskRow = Schema.Struct({
@@ -29,8 +37,6 @@ export const TaskRow = Schema.Struct({
   updatedAt: Schema.DateTimeUtcFromDate
 })
 const Counts = Schema.Struct({ isKnown: Schema.Boolean, inProgress: Schema.Int })
-const Total = Schema.Struct({ total: Schema.Int })
-const Flag = Schema.Struct({ isRequested: Schema.Boolean })
 
 /** Tasks with the replies of their turns. */
 export const selectTasks = (sql: SqlClient) => sql`
@@ -99,9 +105,7 @@ export const layer: Layer.Layer<A2aTaskRepository, never, SqlClient> = Layer.eff
           ${selectTasks(sql)} where ${matches} ${behind} order by t.created_at desc, t.id desc limit ${limit}`.pipe(
           decodeRows(TaskRow)
         )
-        const { total } = yield* sql`select count(*)::int as total from a2a_tasks t where ${matches}`.pipe(
-          decodeSingleRow(Total)
-        )
+        const total = yield* readCount(sql`select count(*)::int from a2a_tasks t where ${matches}`)
         return { tasks, total }
       }),
       requestCancel: Effect.fn("A2aTaskRepository.requestCancel")((id: A2aTaskId) =>
@@ -109,13 +113,10 @@ export const layer: Layer.Layer<A2aTaskRepository, never, SqlClient> = Layer.eff
           update a2a_tasks set cancel_requested_at = coalesce(cancel_requested_at, now())
           where id = ${id} and state = 'working'`)
       ),
-      isCancelRequested: Effect.fn("A2aTaskRepository.isCancelRequested")(function* (id: A2aTaskId) {
-        const { isRequested } = yield* sql`
-          select exists (select from a2a_tasks where id = ${id} and cancel_requested_at is not null) as is_requested`.pipe(
-          decodeSingleRow(Flag)
-        )
-        return isRequested
-      }),
+      isCancelRequested: Effect.fn("A2aTaskRepository.isCancelRequested")((id: A2aTaskId) =>
+        readExists(sql`
+          select exists (select from a2a_tasks where id = ${id} and cancel_requested_at is not null)`)
+      ),
       prune: Effect.fn("A2aTaskRepository.prune")((before: DateTime.Utc) =>
         countAffectedRows(sql`delete from a2a_tasks where ended_at < ${DateTime.toDate(before)}`)
       )

@@ -5,7 +5,7 @@ import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
-import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, readCount } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { selectTasks, TaskRow } from "./PostgresA2aTaskRepository.ts"
 
@@ -22,7 +22,6 @@ const AccessRow = Schema.Struct({
   allow: Schema.Array(Schema.String),
   callerAgentIds: Schema.Array(Schema.String)
 })
-const Count = Schema.Struct({ others: Schema.Int })
 const Secrets = Schema.parseJson(
   Schema.Struct({ token: Schema.NullOr(Schema.String), credentials: Schema.NullOr(Schema.String) })
 )
@@ -88,10 +87,8 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
           const id = toStorableText(notification.id)
           // Serializes concurrent calls.
           yield* sql`select from a2a_tasks where id = ${taskId} for update`
-          const { others } = yield* sql`
-          select count(*)::int as others from a2a_push_notifications where task_id = ${taskId} and id <> ${id}`.pipe(
-            decodeSingleRow(Count)
-          )
+          const others = yield* readCount(sql`
+          select count(*)::int from a2a_push_notifications where task_id = ${taskId} and id <> ${id}`)
           if (others >= limit) return false
           const secrets = { token: reveal(token), credentials: reveal(authentication?.credentials) }
           const sealed = yield* box.seal(Redacted.make(yield* encodeSecrets(secrets)), contextOf({ taskId, id }))

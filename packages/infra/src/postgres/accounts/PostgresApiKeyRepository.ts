@@ -6,7 +6,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { makeBatchWriter } from "../BatchWriter.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute, listColumns } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, execute, listColumns, readCount } from "../Rows.ts"
 import { toUser, UserRow } from "../shared/UserRow.ts"
 import { toStorableText } from "../StorableText.ts"
 
@@ -25,7 +25,6 @@ const KeyWithUser = Schema.Struct({
   keyCreatedAt: Schema.DateTimeUtcFromDate
 })
 const Active = Schema.Struct({ id: ApiKeyId })
-const Count = Schema.Struct({ count: Schema.Int })
 
 const withUser = (found: typeof KeyWithUser.Type) => ({
   key: {
@@ -118,12 +117,9 @@ export const layer: Layer.Layer<ApiKeyRepository, never, SqlClient> = Layer.scop
           select * from api_keys where user_id = ${userId}
           order by created_at desc, id desc limit ${limit} offset ${offset}`.pipe(decodeRows(ApiKeyRow))
       ),
-      countByUser: Effect.fn("ApiKeyRepository.countByUser")(function* (userId: UserId) {
-        const { count } = yield* sql`select count(*)::int as count from api_keys where user_id = ${userId}`.pipe(
-          decodeSingleRow(Count)
-        )
-        return count
-      }),
+      countByUser: Effect.fn("ApiKeyRepository.countByUser")((userId: UserId) =>
+        readCount(sql`select count(*)::int from api_keys where user_id = ${userId}`)
+      ),
       recordUse: (id, at) =>
         Effect.sync(() => {
           if (!uses.holds((use) => use.id === id)) uses.add({ id, used_at: DateTime.formatIso(at) })

@@ -2,7 +2,7 @@ import { type ReferralReward, ReferralRepository } from "@berth/domain/accounts/
 import { convertUnitsToCredits, convertCreditsToUnits } from "@berth/domain/shared/Money"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { decodeFirstRow, decodeSingleRow, execute } from "../Rows.ts"
+import { decodeFirstRow, decodeSingleRow, execute, readCount } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -12,7 +12,6 @@ const RewardRow = Schema.Struct({
   newcomerUnits: UnitsColumn,
   referrerUnits: UnitsColumn
 })
-const CountRow = Schema.Struct({ rewards: Schema.Number })
 const TotalsRow = Schema.Struct({
   referrals: Schema.Number,
   pending: Schema.Number,
@@ -34,14 +33,11 @@ export const layer: Layer.Layer<ReferralRepository, never, SqlClient> = Layer.ef
             createdAt: DateTime.toDate(now)
           })}`)
       ),
-      countSince: Effect.fn("ReferralRepository.countSince")(function* (referrerId: UserId, since: DateTime.Utc) {
-        const { rewards } = yield* sql`
-          select count(*)::int as rewards from referral_rewards
-          where referrer_id = ${referrerId} and created_at >= ${DateTime.toDate(since)} and referrer_units > 0`.pipe(
-          decodeSingleRow(CountRow)
-        )
-        return rewards
-      }),
+      countSince: Effect.fn("ReferralRepository.countSince")((referrerId: UserId, since: DateTime.Utc) =>
+        readCount(sql`
+          select count(*)::int from referral_rewards
+          where referrer_id = ${referrerId} and created_at >= ${DateTime.toDate(since)} and referrer_units > 0`)
+      ),
       claimPending: Effect.fn("ReferralRepository.claimPending")(function* (newcomerId: UserId, now: DateTime.Utc) {
         const row = yield* sql`
           update referral_rewards set paid_at = ${DateTime.toDate(now)}

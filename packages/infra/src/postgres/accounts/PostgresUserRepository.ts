@@ -5,7 +5,7 @@ import { type NewUser, type UserChanges, UserRepository } from "@berth/domain/ac
 import type { UserQuery } from "@berth/domain/accounts/UserSearch"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, execute, readCount } from "../Rows.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { makeUserRemoval } from "./UserRemoval.ts"
@@ -15,7 +15,6 @@ import { UserId } from "@berth/domain/shared/UserId"
 const UserWithPassword = Schema.Struct({ ...UserRow.fields, passwordHash: Schema.NullOr(Schema.String) })
 
 const IdRow = Schema.Struct({ id: UserId })
-const Total = Schema.Struct({ total: Schema.Int })
 
 const PasswordRow = Schema.Struct({ passwordHash: Schema.NullOr(Schema.String) })
 
@@ -95,9 +94,7 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
           select * from users where ${condition} order by id desc limit ${limit} offset ${offset}`.pipe(
           decodeRows(UserRow)
         )
-        const { total } = yield* sql`select count(*)::int as total from users where ${condition}`.pipe(
-          decodeSingleRow(Total)
-        )
+        const total = yield* readCount(sql`select count(*)::int from users where ${condition}`)
         return { users: rows.map(toUser), total }
       }),
       setSuspendedAt: Effect.fn("UserRepository.setSuspendedAt")(function* (

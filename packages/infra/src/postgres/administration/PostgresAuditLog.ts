@@ -3,11 +3,10 @@ import { AuditLog } from "@berth/domain/administration/audit/AuditLog"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { decodeRows, decodeSingleRow, execute } from "../Rows.ts"
+import { decodeRows, execute, readCount } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 const AuditRow = Schema.Struct({ ...ListedAuditEntry.fields, createdAt: Schema.DateTimeUtcFromDate })
-const Total = Schema.Struct({ total: Schema.Int })
 
 export const layer: Layer.Layer<AuditLog, never, SqlClient | IdGenerator> = Layer.effect(
   AuditLog,
@@ -36,9 +35,7 @@ export const layer: Layer.Layer<AuditLog, never, SqlClient | IdGenerator> = Laye
           from audit_entries where ${condition} order by id desc limit ${limit} offset ${offset}`.pipe(
           decodeRows(AuditRow)
         )
-        const { total } = yield* sql`select count(*)::int as total from audit_entries where ${condition}`.pipe(
-          decodeSingleRow(Total)
-        )
+        const total = yield* readCount(sql`select count(*)::int from audit_entries where ${condition}`)
         return { entries, total }
       })
     })

@@ -6,7 +6,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute, listColumns } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, execute, listColumns, readCount } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -23,7 +23,6 @@ const columns = listColumns("agents", AgentRow)
 const decodeAgent = decodeFirstRow(AgentRow)
 
 const AgentStatusRow = Schema.Struct({ id: Agent.fields.id, status: Agent.fields.status })
-const Count = Schema.Struct({ count: Schema.Int })
 
 export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effect(
   AgentRepository,
@@ -34,13 +33,10 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
       lockOwner: Effect.fn("AgentRepository.lockOwner")((ownerId: UserId) =>
         execute(sql`select pg_advisory_xact_lock(hashtextextended(${`agents of ${ownerId}`}, 0))`)
       ),
-      countTowardsLimit: Effect.fn("AgentRepository.countTowardsLimit")(function* (ownerId: UserId) {
-        const { count } = yield* sql`
-          select count(*)::int as count from agents where owner_id = ${ownerId} and status <> 'error'`.pipe(
-          decodeSingleRow(Count)
-        )
-        return count
-      }),
+      countTowardsLimit: Effect.fn("AgentRepository.countTowardsLimit")((ownerId: UserId) =>
+        readCount(sql`
+          select count(*)::int from agents where owner_id = ${ownerId} and status <> 'error'`)
+      ),
       insert: Effect.fn("AgentRepository.insert")((agent: Agent) =>
         execute(
           sql`insert into agents ${sql.insert({

@@ -15,7 +15,15 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
-import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
+import {
+  affectsRow,
+  countAffectedRows,
+  decodeFirstRow,
+  decodeRows,
+  decodeSingleRow,
+  execute,
+  readExists
+} from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 const Position = Schema.Struct({ position: Schema.NumberFromString, botStreak: Schema.Int })
@@ -24,7 +32,6 @@ const Counts = Schema.Struct({ ofChat: Schema.Int, ofAgent: Schema.Int })
 const Claimed = Schema.Struct({ sessionId: Schema.NullOr(ChatSessionId), isOfOwner: Schema.Boolean })
 const Begun = Schema.Struct({ isRepeated: Schema.Boolean })
 const Work = Schema.Struct({ toSend: Schema.NullOr(OutboundMessage), toAnswer: Schema.NullOr(InboundMessage) })
-const HasWork = Schema.Struct({ hasWork: Schema.Boolean })
 const Transcripts = Schema.Struct({ transcripts: Schema.Record({ key: Schema.String, value: Schema.String }) })
 const Stranded = Schema.Struct({ ...ChatKey.fields, ownerId: UserId })
 
@@ -175,14 +182,13 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
         if (toSend !== null) return Option.some<ChatWork>({ _tag: "Send", message: toSend })
         return Option.map(Option.fromNullable(toAnswer), (message): ChatWork => ({ _tag: "Answer", message }))
       }),
-      hasWork: Effect.fn("Chats.hasWork")(function* (chat: ChatKey) {
-        const { hasWork } = yield* sql`
+      hasWork: Effect.fn("Chats.hasWork")((chat: ChatKey) =>
+        readExists(sql`
           select exists (select from channel_chats where ${isChat(chat)} and ${isDue}) and (
             exists (select from outbound_messages where ${isChat(chat)} and status = 'pending')
             or exists (select from inbound_messages where ${isChat(chat)} and status = 'waiting')
-          ) as has_work`.pipe(decodeSingleRow(HasWork))
-        return hasWork
-      }),
+          ) as exists`)
+      ),
       pause: Effect.fn("Chats.pause")((chat: ChatKey, pause: Duration.Duration) =>
         execute(sql`
           update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(chat)}`)

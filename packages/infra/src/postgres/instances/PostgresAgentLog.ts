@@ -5,11 +5,10 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { countAffectedRows, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
+import { countAffectedRows, decodeRows, execute, readCount } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 
 const EntryRow = Schema.Struct({ ...RuntimeLogEntry.fields, timestamp: Schema.DateTimeUtcFromDate })
-const Total = Schema.Struct({ total: Schema.Int })
 
 export const layer: Layer.Layer<AgentLog, never, SqlClient | IdGenerator> = Layer.effect(
   AgentLog,
@@ -38,9 +37,9 @@ export const layer: Layer.Layer<AgentLog, never, SqlClient | IdGenerator> = Laye
           select entry.id, entry.created_at as timestamp, entry.level, entry.message, 'host' as source, entry.agent_id
           from agent_log_entries as entry join agents on agents.id = entry.agent_id
           where ${where} order by entry.created_at desc, entry.id desc limit ${query.limit}`.pipe(decodeRows(EntryRow))
-        const { total } = yield* sql`
-          select count(*)::int as total from agent_log_entries as entry join agents on agents.id = entry.agent_id
-          where ${where}`.pipe(decodeSingleRow(Total))
+        const total = yield* readCount(sql`
+          select count(*)::int from agent_log_entries as entry join agents on agents.id = entry.agent_id
+          where ${where}`)
         return { entries, total }
       }),
       prune: Effect.fn("AgentLog.prune")((before: DateTime.Utc) =>

@@ -9,7 +9,7 @@ import { Array, DateTime, Effect, Layer, Option, type Redacted, Schema } from "e
 import * as AdvisoryLocks from "../AdvisoryLocks.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { decodeFirstRow, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
+import { decodeFirstRow, decodeRows, decodeSingleRow, execute, readCount } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
@@ -22,7 +22,6 @@ const InstanceRow = Schema.Struct({
 const ListedRow = Schema.Struct({ ...InstanceRow.fields, ownerEmail: Schema.String, ownerName: Schema.String })
 const toInstance = (row: typeof InstanceRow.Type) => new Instance(row)
 
-const Total = Schema.Struct({ total: Schema.Int })
 const Owner = Schema.Struct({ ownerId: UserId })
 const decodeOwner = decodeFirstRow(Owner)
 const Mark = Schema.Struct({ ownerId: UserId, mark: Schema.String })
@@ -120,7 +119,7 @@ const make = Effect.gen(function* () {
         from instances order by created_at desc, owner_id desc limit ${limit} offset ${offset}`.pipe(
         decodeRows(ListedRow)
       )
-      const { total } = yield* sql`select count(*)::int as total from instances`.pipe(decodeSingleRow(Total))
+      const total = yield* readCount(sql`select count(*)::int from instances`)
       return {
         instances: Array.map(rows, ({ ownerEmail, ownerName, ...row }) => ({
           instance: toInstance(row),

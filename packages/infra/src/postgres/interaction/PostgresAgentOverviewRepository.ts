@@ -27,14 +27,14 @@ export const layer: Layer.Layer<AgentOverviewRepository, never, SqlClient> = Lay
   AgentOverviewRepository,
   Effect.map(SqlClient, (sql) =>
     AgentOverviewRepository.of({
-      listMarks: Effect.fn("AgentOverviewRepository.listMarks")(function* (owners: ReadonlyArray<UserId>) {
-        return yield* sql`
+      listMarks: Effect.fn("AgentOverviewRepository.listMarks")((owners: ReadonlyArray<UserId>) =>
+        sql`
           select id as agent_id, owner_id, concat_ws(' ', status, (
             select last_activity from chat_sessions
             where agent_id = agents.id and user_id = agents.owner_id order by last_activity desc limit 1
           )) as mark
-          from agents where ${sql.in("owner_id", owners)}`.pipe(decodeRows(MarkRow), Effect.orDie)
-      }),
+          from agents where ${sql.in("owner_id", owners)}`.pipe(decodeRows(MarkRow))
+      ),
       list: Effect.fn("AgentOverviewRepository.list")(function* (
         agents: ReadonlyArray<AgentId>,
         dayStart: DateTime.Utc
@@ -58,7 +58,7 @@ export const layer: Layer.Layer<AgentOverviewRepository, never, SqlClient> = Lay
             ) as recent where model is not null limit 1
           ) as answered on true
           where ${sql.in("agents.id", agents)}
-          order by agents.created_at desc, agents.id desc`.pipe(decodeRows(OverviewRow), Effect.orDie)
+          order by agents.created_at desc, agents.id desc`.pipe(decodeRows(OverviewRow))
         return rows.map(({ at, sender, text, ...overview }) => ({
           ...overview,
           lastMessage: at === null || sender === null || text === null ? null : { sender, text, createdAt: at }

@@ -110,10 +110,7 @@ const make = Effect.gen(function* () {
           select coalesce(json_agg(json_build_array(first_delta, deltas) order by first_delta), '[]') from answer_events
           where message_id = messages.id and first_delta + answer_events.delta_count > ${after + 1}
         ) as rows
-        from messages where id = ${toStorableText(id)} and sender = 'user'`.pipe(
-        decodeFirstRow(AnswerRow),
-        Effect.orDie
-      )
+        from messages where id = ${toStorableText(id)} and sender = 'user'`.pipe(decodeFirstRow(AnswerRow))
       if (Option.isNone(found)) return gone
       const deltas = selectDeltas(found.value.rows, after)
       const { deltaCount, failure, seq, sessionId, state } = found.value
@@ -128,26 +125,23 @@ const make = Effect.gen(function* () {
         case "answered": {
           const reply = yield* sql`
             select ${selectMessageColumns(sql)} from messages
-            where session_id = ${sessionId} and seq = ${seq + 1} and sender = 'agent'`.pipe(
-            decodeFirstRow(MessageRow),
-            Effect.orDie
-          )
+            where session_id = ${sessionId} and seq = ${seq + 1} and sender = 'agent'`.pipe(decodeFirstRow(MessageRow))
           // Deleted between the two statements.
           if (Option.isNone(reply)) return gone
           return { deltas, state: { state, deltaCount: deltaCount ?? 0, reply: reply.value } }
         }
       }
     }),
-    prune: Effect.fn("AnswerStreams.prune")(function* (before: DateTime.Utc) {
-      return yield* countAffectedRows(sql`
+    prune: Effect.fn("AnswerStreams.prune")((before: DateTime.Utc) =>
+      countAffectedRows(sql`
         delete from answer_events where message_id in (
           select message_id from answer_events
           where message_id in (select message_id from answer_events where created_at < ${DateTime.toDate(before)})
           group by message_id having max(created_at) < ${DateTime.toDate(before)}
         ) and not exists (
           select from messages where messages.id = answer_events.message_id and state = 'pending'
-        )`).pipe(Effect.orDie)
-    })
+        )`)
+    )
   })
 })
 

@@ -3,7 +3,7 @@ import { type AttachmentOwner, AttachmentRepository } from "@berth/domain/intera
 import type { ChatSessionId } from "@berth/domain/interaction/Conversation"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 
 const ContentRow = Schema.Struct({ ...Attachment.fields, content: Schema.Uint8ArrayFromSelf })
@@ -31,10 +31,11 @@ export const layer: Layer.Layer<AttachmentRepository, never, SqlClient> = Layer.
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
         // Serializes the uploads of an owner, so that the limit is exact.
-        const inserted = sql.withTransaction(
-          Effect.zipRight(
-            sql`select pg_advisory_xact_lock(hashtextextended(${`attachments of ${userId}`}, 0))`,
-            countAffectedRows(sql`
+        return yield* sql
+          .withTransaction(
+            Effect.zipRight(
+              sql`select pg_advisory_xact_lock(hashtextextended(${`attachments of ${userId}`}, 0))`,
+              affectsRow(sql`
               insert into attachments (id, agent_id, name, media_type, size, content, created_at)
               select ${id}, agents.id, ${toStorableText(name)}, ${mediaType}, ${size}::integer, ${Buffer.from(content)}::bytea, ${now}
               from agents
@@ -42,9 +43,9 @@ export const layer: Layer.Layer<AttachmentRepository, never, SqlClient> = Layer.
                 select coalesce(sum(greatest(stored.size, ${leastBytes}::bigint)), 0) from attachments stored
                 join agents owned on owned.id = stored.agent_id where owned.owner_id = ${userId}
               ) <= ${ownerBytes}::bigint`)
+            )
           )
-        )
-        return (yield* Effect.orDie(inserted)) === 1
+          .pipe(Effect.orDie)
       }),
       find: Effect.fn("AttachmentRepository.find")(function* (
         owner: AttachmentOwner,
@@ -52,16 +53,15 @@ export const layer: Layer.Layer<AttachmentRepository, never, SqlClient> = Layer.
       ) {
         const rows = yield* sql`
           select id, name, media_type, size from attachments where ${ofOwner(owner)} and ${within(ids)}`.pipe(
-          decodeRows(Attachment),
-          Effect.orDie
+          decodeRows(Attachment)
         )
         return ids.flatMap((id) => rows.find((row) => row.id === id) ?? [])
       }),
-      findContent: Effect.fn("AttachmentRepository.findContent")(function* (owner: AttachmentOwner, id: AttachmentId) {
-        return yield* sql`
+      findContent: Effect.fn("AttachmentRepository.findContent")((owner: AttachmentOwner, id: AttachmentId) =>
+        sql`
           select id, name, media_type, size, content from attachments
-          where ${ofOwner(owner)} and ${within([id])}`.pipe(decodeFirstRow(ContentRow), Effect.orDie)
-      }),
+          where ${ofOwner(owner)} and ${within([id])}`.pipe(decodeFirstRow(ContentRow))
+      ),
       readContents: Effect.fn("AttachmentRepository.readContents")(function* (
         owner: AttachmentOwner,
         ids: ReadonlyArray<AttachmentId>
@@ -69,7 +69,7 @@ export const layer: Layer.Layer<AttachmentRepository, never, SqlClient> = Layer.
         // PostgreSQL breaks base64 into lines.
         const rows = yield* sql`
           select id, media_type, translate(encode(content, 'base64'), E'\\n', '') as base64 from attachments
-          where ${ofOwner(owner)} and ${within(ids)}`.pipe(decodeRows(ImageRow), Effect.orDie)
+          where ${ofOwner(owner)} and ${within(ids)}`.pipe(decodeRows(ImageRow))
         return new Map(rows.map(({ id, ...image }) => [id, image]))
       }),
       readTexts: Effect.fn("AttachmentRepository.readTexts")(function* (
@@ -79,28 +79,18 @@ export const layer: Layer.Layer<AttachmentRepository, never, SqlClient> = Layer.
         if (ids.length === 0) return new Map()
         const rows = yield* sql`
           select id, convert_from(content, 'UTF8') as text from attachments
-          where ${ofOwner(owner)} and ${within(ids)} and media_type = 'text/plain'`.pipe(
-          decodeRows(TextRow),
-          Effect.orDie
-        )
+          where ${ofOwner(owner)} and ${within(ids)} and media_type = 'text/plain'`.pipe(decodeRows(TextRow))
         return new Map(rows.map(({ id, text }) => [id, text]))
       }),
-      claim: Effect.fn("AttachmentRepository.claim")(function* (
-        owner: AttachmentOwner,
-        ids: ReadonlyArray<AttachmentId>,
-        sessionId: ChatSessionId
-      ) {
-        return yield* countAffectedRows(sql`
+      claim: Effect.fn("AttachmentRepository.claim")(
+        (owner: AttachmentOwner, ids: ReadonlyArray<AttachmentId>, sessionId: ChatSessionId) =>
+          countAffectedRows(sql`
           update attachments set session_id = ${sessionId}
-          where ${ofOwner(owner)} and ${within(ids)} and (session_id is null or session_id = ${sessionId})`).pipe(
-          Effect.orDie
-        )
-      }),
+          where ${ofOwner(owner)} and ${within(ids)} and (session_id is null or session_id = ${sessionId})`)
+      ),
       prune: Effect.fn("AttachmentRepository.prune")((before: DateTime.Utc) =>
         countAffectedRows(sql`
-          delete from attachments where session_id is null and created_at < ${DateTime.toDate(before)}`).pipe(
-          Effect.orDie
-        )
+          delete from attachments where session_id is null and created_at < ${DateTime.toDate(before)}`)
       )
     })
   })

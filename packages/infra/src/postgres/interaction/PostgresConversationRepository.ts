@@ -32,7 +32,16 @@ import { charged, makeBooking } from "../billing/SettleUnits.ts"
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { countAffectedRows, decodeRows, decodeFirstRow, decodeSingleRow, listColumns } from "../Rows.ts"
+import {
+  countAffectedRows,
+  decodeFirstRow,
+  decodeRows,
+  decodeSingleRow,
+  execute,
+  listColumns,
+  readCount,
+  readExists
+} from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { isRowRejected } from "../SqlErrors.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
@@ -50,14 +59,12 @@ const decodeAgent = decodeFirstRow(Schema.Struct({ agentStatus: Schema.NullOr(Ag
 const decodeMessage = decodeFirstRow(MessageRow)
 const CompletedRow = Schema.Struct({ isStored: Schema.Boolean, charged: UnitsColumn })
 const decodeCompleted = decodeFirstRow(CompletedRow)
-const IsNext = Schema.Struct({ isNext: Schema.Boolean })
 const OutcomeRow = Schema.Struct({
   state: MessageState,
   failure: Schema.NullOr(Schema.String),
   callBegun: Schema.Boolean
 })
 const IdRow = Schema.Struct({ id: MessageId })
-const Count = Schema.Struct({ count: Schema.Int })
 const Waiting = Schema.Struct({ ofSession: Schema.Int, ofUser: Schema.Int })
 
 /** Limits of a conversation search: newest messages, and characters of each. */
@@ -198,24 +205,24 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
             ${DateTime.toDate(session.createdAt)}::timestamptz, ${DateTime.toDate(session.lastActivity)}::timestamptz
           where ${maximum ?? null}::int is null
             or (select count(*) from chat_sessions where user_id = ${session.userId} and platform = 'web') < ${maximum ?? null}::int
-          on conflict (id) do nothing`).pipe(Effect.orDie)
+          on conflict (id) do nothing`)
         return inserted === 1
       }),
-      markFromOwner: Effect.fn("ConversationRepository.markFromOwner")(function* (id: ChatSessionId) {
-        yield* sql`update chat_sessions set from_owner = true where id = ${id} and not from_owner`.pipe(Effect.orDie)
-      }),
+      markFromOwner: Effect.fn("ConversationRepository.markFromOwner")((id: ChatSessionId) =>
+        execute(sql`update chat_sessions set from_owner = true where id = ${id} and not from_owner`)
+      ),
       findSession: Effect.fnUntraced(function* (userId: UserId, id: ChatSessionId) {
         const found = directly(sql`${prepared}
           select ${sessionColumns} from chat_sessions where id = ${toStorableText(id)} and user_id = ${userId}`)
-        return yield* Effect.orDie(decodeSession(found))
+        return yield* decodeSession(found)
       }, withExportedSpan("ConversationRepository.findSession")),
       findSessionWithAgent: Effect.fnUntraced(function* (userId: UserId, id: ChatSessionId) {
         const found = yield* directly(sql`${prepared}
           select ${sessionColumns}, agents.status as agent_status
           from chat_sessions left join agents on agents.id = agent_id and owner_id = ${userId}
           where chat_sessions.id = ${toStorableText(id)} and user_id = ${userId}`).pipe(Effect.orDie)
-        const session = yield* Effect.orDie(decodeSession(Effect.succeed(found)))
-        const agent = yield* Effect.orDie(decodeAgent(Effect.succeed(found)))
+        const session = yield* decodeSession(Effect.succeed(found))
+        const agent = yield* decodeAgent(Effect.succeed(found))
         return Option.map(session, (known) => ({
           session: known,
           agentStatus: Option.flatMapNullable(agent, ({ agentStatus }) => agentStatus)
@@ -231,8 +238,8 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           ) as chat_sessions on true
           where agents.id = ${toStorableText(agentId)} and owner_id = ${userId}`).pipe(Effect.orDie)
         const hasSession = Array.some(found, (row) => "id" in row && row.id !== null)
-        const session = yield* Effect.orDie(decodeSession(Effect.succeed(hasSession ? found : [])))
-        const agent = yield* Effect.orDie(decodeAgent(Effect.succeed(found)))
+        const session = yield* decodeSession(Effect.succeed(hasSession ? found : []))
+        const agent = yield* decodeAgent(Effect.succeed(found))
         return Option.flatMap(agent, ({ agentStatus }) =>
           agentStatus === null ? Option.none() : Option.some({ session, agentStatus })
         )
@@ -258,10 +265,10 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
               ]
         return yield* sql`
           select * from chat_sessions where ${sql.and([sql`user_id = ${userId}`, ...ofAgent, ...withText])}
-          order by last_activity desc, id desc limit ${limit}`.pipe(decodeRows(ChatSessionRow), Effect.orDie)
+          order by last_activity desc, id desc limit ${limit}`.pipe(decodeRows(ChatSessionRow))
       }),
       lockNewMessages: Effect.fnUntraced(function* (userId: UserId) {
-        yield* Effect.orDie(sql`select ${newMessagesLock(sql`${userId}::text`)}`)
+        yield* execute(sql`select ${newMessagesLock(sql`${userId}::text`)}`)
       }, withExportedSpan("ConversationRepository.lockNewMessages")),
       appendPaidMessage: Effect.fnUntraced(function* (
         message: NewMessage,
@@ -297,33 +304,30 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           to: sql`session`
         }).pipe(decodeMessage)
         if (Option.isSome(appended)) return appended.value
-        const counted = yield* countWaiting(message.sessionId).pipe(decodeFirstRow(Waiting), Effect.orDie)
+        const counted = yield* countWaiting(message.sessionId).pipe(decodeFirstRow(Waiting))
         if (Option.isNone(counted)) return yield* new ChatSessionNotFound()
         return yield* counted.value.ofSession >= limits.session
           ? new PendingMessageLimitReached({ of: "session", limit: limits.session })
           : new PendingMessageLimitReached({ of: "user", limit: limits.user })
       }, withExportedSpan("ConversationRepository.appendUserMessage")),
-      findMessage: Effect.fn("ConversationRepository.findMessage")(function* (userId: UserId, id: MessageId) {
-        return yield* sql`
+      findMessage: Effect.fn("ConversationRepository.findMessage")((userId: UserId, id: MessageId) =>
+        sql`
           select ${selectMessageColumns(sql)} from messages
-          where id = ${toStorableText(id)} and user_id = ${userId} and sender = 'user'`.pipe(
-          decodeFirstRow(MessageRow),
-          Effect.orDie
-        )
-      }),
-      findReply: Effect.fn("ConversationRepository.findReply")(function* (message: Message) {
-        return yield* sql`
+          where id = ${toStorableText(id)} and user_id = ${userId} and sender = 'user'`.pipe(decodeFirstRow(MessageRow))
+      ),
+      findReply: Effect.fn("ConversationRepository.findReply")((message: Message) =>
+        sql`
           select ${selectMessageColumns(sql)} from messages
           where session_id = ${message.sessionId} and seq = ${message.seq + 1} and sender = 'agent'
-            and state = 'answered'`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
-      }),
+            and state = 'answered'`.pipe(decodeFirstRow(MessageRow))
+      ),
       isNext: Effect.fn("ConversationRepository.isNext")(function* (message: Message) {
-        const { isNext } = yield* sql`
-          select not exists (
+        const hasEarlier = yield* readExists(sql`
+          select exists (
             select from messages
             where session_id = ${message.sessionId} and seq < ${message.seq} and state = 'pending'
-          ) as is_next`.pipe(decodeSingleRow(IsNext), Effect.orDie)
-        return isNext
+          )`)
+        return !hasEarlier
       }),
       storeReply: Effect.fnUntraced(function* (message: Message, { cost, ...reply }: NewReply) {
         const stored = directly(sql`${prepared}
@@ -333,7 +337,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
             costMicros: sql`${cost?.costMicros ?? null}::bigint`
           })}
           select ${selectMessageColumns(sql)} from reply`)
-        return yield* Effect.orDie(decodeMessage(stored))
+        return yield* decodeMessage(stored)
       }, withExportedSpan("ConversationRepository.storeReply")),
       // Locks the turn and its reservation in the lock order, so that the conditions hold for the changed rows.
       completeTurn: Effect.fnUntraced(function* (
@@ -363,12 +367,10 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           select reply.id is not null as is_stored,
             (select daily_units + credit_units from settled) as charged, ${selectMessageColumns(sql)}
           from ended left join reply on true`).pipe(Effect.orDie)
-        const outcome = yield* Effect.orDie(decodeCompleted(Effect.succeed(completed)))
+        const outcome = yield* decodeCompleted(Effect.succeed(completed))
         if (Option.isNone(outcome)) return Option.none()
         charged.unsafeUpdate(outcome.value.charged, [])
-        return Option.some(
-          outcome.value.isStored ? yield* Effect.orDie(decodeMessage(Effect.succeed(completed))) : Option.none()
-        )
+        return Option.some(outcome.value.isStored ? yield* decodeMessage(Effect.succeed(completed)) : Option.none())
       }, withExportedSpan("ConversationRepository.completeTurn")),
       markFailed: Effect.fn("ConversationRepository.markFailed")(function* (
         id: MessageId,
@@ -380,7 +382,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           set state = 'failed', delta_count = ${deltaCount ?? null}, call_begun = ${callBegun}, is_stopped = ${isStopped},
             failure = ${reason === undefined ? null : toStorableText(reason)}
           where id = ${id} and state = 'pending'`
-        if (partial === undefined) return (yield* Effect.orDie(countAffectedRows(mark))) === 1
+        if (partial === undefined) return (yield* countAffectedRows(mark)) === 1
         const { content, toolCalls = [] } = partial
         const now = DateTime.toDate(yield* DateTime.now)
         const stored = yield* countAffectedRows(sql`
@@ -397,13 +399,13 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           select ${partial.id}, session_id, user_id, agent_id, seq + 1, 'agent', ${toStorableText(content)}, topic,
             platform, 'failed', failure, greatest(0, extract(epoch from ${now}::timestamptz - asked_at) * 1000)::integer,
             ${toolCalls.length === 0 ? null : toStorableJson(toolCalls)}::jsonb, ${now}
-          from failed`).pipe(Effect.orDie)
+          from failed`)
         return stored === 1
       }),
       findOutcome: Effect.fn("ConversationRepository.findOutcome")(function* (id: MessageId) {
         const found = yield* sql`
           select state, failure, coalesce(call_begun, true) as call_begun from messages
-          where id = ${toStorableText(id)}`.pipe(decodeFirstRow(OutcomeRow), Effect.orDie)
+          where id = ${toStorableText(id)}`.pipe(decodeFirstRow(OutcomeRow))
         return Option.map(found, ({ failure, ...outcome }) => ({ ...outcome, reason: failure ?? undefined }))
       }),
       readRecord: Effect.fn("ConversationRepository.readRecord")(function* (
@@ -417,7 +419,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
             : [sql`seq < (select seq from messages where id = ${toStorableText(before)} and session_id = ${sessionId})`]
         const newestFirst = yield* sql`
           select ${selectMessageColumns(sql)} from messages where ${sql.and([sql`session_id = ${toStorableText(sessionId)}`, ...earlier])}
-          order by seq desc limit ${limit}`.pipe(decodeRows(MessageRow), Effect.orDie)
+          order by seq desc limit ${limit}`.pipe(decodeRows(MessageRow))
         return Array.reverse(newestFirst)
       }),
       listByAgent: Effect.fn("ConversationRepository.listByAgent")(function* (
@@ -426,18 +428,12 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
       ) {
         const messages = yield* sql`
           select ${selectMessageColumns(sql)} from messages where agent_id = ${agentId}
-          order by created_at desc, seq desc limit ${limit} offset ${offset}`.pipe(decodeRows(MessageRow), Effect.orDie)
-        const { count } = yield* sql`select count(*)::int as count from messages where agent_id = ${agentId}`.pipe(
-          decodeSingleRow(Count),
-          Effect.orDie
-        )
+          order by created_at desc, seq desc limit ${limit} offset ${offset}`.pipe(decodeRows(MessageRow))
+        const count = yield* readCount(sql`select count(*)::int from messages where agent_id = ${agentId}`)
         return { messages, total: count }
       }),
-      findAgentFigures: Effect.fn("ConversationRepository.findAgentFigures")(function* (
-        agentId: AgentId,
-        since: DateTime.Utc
-      ) {
-        return yield* sql`
+      findAgentFigures: Effect.fn("ConversationRepository.findAgentFigures")((agentId: AgentId, since: DateTime.Utc) =>
+        sql`
           select
             count(*) filter (where asked.state = 'answered')::int as answered,
             count(*) filter (where asked.state = 'failed')::int as failed,
@@ -447,26 +443,19 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           left join messages reply
             on reply.session_id = asked.session_id and reply.seq = asked.seq + 1 and asked.state = 'answered'
           where asked.agent_id = ${agentId} and asked.sender = 'user' and asked.state <> 'pending'`.pipe(
-          decodeSingleRow(MessageFigures),
-          Effect.orDie
+          decodeSingleRow(MessageFigures)
         )
-      }),
+      ),
       removeSessions: Effect.fn("ConversationRepository.removeSessions")(function* (userId: UserId) {
         const remove = countAffectedRows(sql`delete from chat_sessions where user_id = ${userId}`)
         return yield* Effect.orDie(sql.withTransaction(Effect.zipRight(lockMessages(userId), remove)))
       }),
-      renameSession: Effect.fn("ConversationRepository.renameSession")(function* (
-        userId: UserId,
-        id: ChatSessionId,
-        title: string | null
-      ) {
-        return yield* sql`
+      renameSession: Effect.fn("ConversationRepository.renameSession")(
+        (userId: UserId, id: ChatSessionId, title: string | null) =>
+          sql`
           update chat_sessions set title = ${title === null ? null : toStorableText(title)}
-          where id = ${toStorableText(id)} and user_id = ${userId} returning *`.pipe(
-          decodeFirstRow(ChatSessionRow),
-          Effect.orDie
-        )
-      }),
+          where id = ${toStorableText(id)} and user_id = ${userId} returning *`.pipe(decodeFirstRow(ChatSessionRow))
+      ),
       removeSession: Effect.fn("ConversationRepository.removeSession")(
         function* (userId: UserId, id: ChatSessionId) {
           const pending = yield* lockMessages(userId, id)
@@ -479,21 +468,17 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         Effect.orDie
       ),
       transfer: Effect.fn("ConversationRepository.transfer")(function* (agentId: AgentId, to: UserId) {
-        yield* sql`update chat_sessions set user_id = ${to} where agent_id = ${agentId}`.pipe(Effect.orDie)
-        yield* sql`update messages set user_id = ${to} where agent_id = ${agentId}`.pipe(Effect.orDie)
+        yield* execute(sql`update chat_sessions set user_id = ${to} where agent_id = ${agentId}`)
+        yield* execute(sql`update messages set user_id = ${to} where agent_id = ${agentId}`)
       }),
-      listByUser: Effect.fn("ConversationRepository.listByUser")(function* (userId: UserId, limit: number) {
-        return yield* sql`
+      listByUser: Effect.fn("ConversationRepository.listByUser")((userId: UserId, limit: number) =>
+        sql`
           select ${selectMessageColumns(sql)} from messages where user_id = ${userId}
-          order by created_at desc, seq desc limit ${limit}`.pipe(decodeRows(MessageRow), Effect.orDie)
-      }),
-      countByUser: Effect.fn("ConversationRepository.countByUser")(function* (userId: UserId) {
-        const { count } = yield* sql`select count(*)::int as count from messages where user_id = ${userId}`.pipe(
-          decodeSingleRow(Count),
-          Effect.orDie
-        )
-        return count
-      })
+          order by created_at desc, seq desc limit ${limit}`.pipe(decodeRows(MessageRow))
+      ),
+      countByUser: Effect.fn("ConversationRepository.countByUser")((userId: UserId) =>
+        readCount(sql`select count(*)::int from messages where user_id = ${userId}`)
+      )
     })
   })
 ).pipe(Layer.provide(ReservationHolder.layer))

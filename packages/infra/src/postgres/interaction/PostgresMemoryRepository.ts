@@ -14,7 +14,7 @@ import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { decodeFirstRow, decodeRows } from "../Rows.ts"
+import { decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
@@ -158,10 +158,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           left join chat_sessions on chat_sessions.id = messages.session_id
           where turns.id = ${toStorableText(turnId)} and turns.user_id = ${userId}
             and turns.agent_id = ${toStorableText(agentId)}
-            and (chat_sessions.id is not null or starts_with(turns.id, 'tsk_'))`.pipe(
-          decodeFirstRow(ConversationRow),
-          Effect.orDie
-        )
+            and (chat_sessions.id is not null or starts_with(turns.id, 'tsk_'))`.pipe(decodeFirstRow(ConversationRow))
         return Option.map(found, ({ fromOwner, platform, sessionId }) =>
           sessionId === null || platform === null || fromOwner === null ? null : { sessionId, platform, fromOwner }
         )
@@ -186,7 +183,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             from question, agent_notes where agent_id = ${toStorableText(of.agentId)} and ${own(of)} and search @@ words
               and ${within === undefined}::boolean
           ) as found
-          order by score desc, created_at desc, text limit ${limit}`.pipe(decodeRows(RecollectionRow), Effect.orDie)
+          order by score desc, created_at desc, text limit ${limit}`.pipe(decodeRows(RecollectionRow))
       }),
       recallForTurn: Effect.fnUntraced(function* (
         message: Pick<Message, "agentId" | "userId" | "sessionId" | "content"> & Partial<Pick<Message, "seq">>,
@@ -236,7 +233,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             ${history}
           ) as known
           order by place`)
-        const rows = yield* Effect.orDie(decodeTurnRows(known))
+        const rows = yield* decodeTurnRows(known)
         return {
           history: rows
             .filter((row): row is typeof HistoryRow.Type => row.kind === "history")
@@ -258,20 +255,20 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         summary: ConversationSummary
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
-        yield* sql`
+        yield* execute(sql`
           insert into session_summaries (session_id, summary, up_to_seq, updated_at)
           select id, ${toStorableText(summary.text)}, ${summary.upToSeq}::integer, ${now}::timestamptz
           from chat_sessions where id = ${sessionId} for key share
           on conflict (session_id) do update
             set summary = excluded.summary, up_to_seq = excluded.up_to_seq, updated_at = excluded.updated_at
-            where excluded.up_to_seq > session_summaries.up_to_seq`.pipe(Effect.orDie)
+            where excluded.up_to_seq > session_summaries.up_to_seq`)
       }),
-      transferNotes: Effect.fn("MemoryRepository.transferNotes")(function* (agentId: AgentId, to: UserId) {
-        yield* sql`update agent_notes set user_id = ${to} where agent_id = ${agentId}`.pipe(Effect.orDie)
-      }),
-      removeNotes: Effect.fn("MemoryRepository.removeNotes")(function* (userId: UserId) {
-        yield* sql`delete from agent_notes where user_id = ${userId}`.pipe(Effect.orDie)
-      })
+      transferNotes: Effect.fn("MemoryRepository.transferNotes")((agentId: AgentId, to: UserId) =>
+        execute(sql`update agent_notes set user_id = ${to} where agent_id = ${agentId}`)
+      ),
+      removeNotes: Effect.fn("MemoryRepository.removeNotes")((userId: UserId) =>
+        execute(sql`delete from agent_notes where user_id = ${userId}`)
+      )
     })
   })
 )

@@ -13,7 +13,7 @@ import { Array, type DateTime, Effect, Layer, Option, Schema } from "effect"
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { decodeFirstRow, decodeRows, execute, readExists } from "../Rows.ts"
 import { UsdMicrosColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
@@ -30,7 +30,6 @@ const TurnRow = Schema.Struct({
   callBegun: Schema.Boolean
 })
 const decodeTurn = decodeFirstRow(TurnRow)
-const BusyRow = Schema.Struct({ isBusy: Schema.Boolean })
 const IdRow = Schema.Struct({ id: Schema.String })
 
 const toRecord = Option.map(({ reservationId, unitLimit, ...row }: typeof TurnRow.Type): TurnRecord => ({
@@ -53,22 +52,19 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
         { ownKeysOnly, reservation, unitLimit }: TurnPayment,
         leaseUntil: DateTime.Utc
       ) {
-        yield* sql`
+        yield* execute(sql`
           insert into turns (id, user_id, agent_id, reservation_id, own_keys_only, unit_limit, lease_until)
           select ${toStorableText(turnId)}, owner_id, id, ${Option.getOrNull(reservation)}, ${ownKeysOnly}::boolean,
             ${unitLimit ?? null}::integer,
             ${yield* toDatabaseTime(sql, leaseUntil)}
-          from agents where id = ${agentId} and owner_id = ${userId}`.pipe(Effect.orDie)
+          from agents where id = ${agentId} and owner_id = ${userId}`)
       }),
       find: Effect.fnUntraced(function* (turn: AgentTurn) {
         const found = directly(sql`${prepared} select ${columns} from turns where ${isTurn(turn)}`)
-        return toRecord(yield* Effect.orDie(decodeTurn(found)))
+        return toRecord(yield* decodeTurn(found))
       }, withExportedSpan("TurnRepository.find")),
       lock: Effect.fnUntraced(function* (turn: AgentTurn) {
-        const found = yield* sql`select ${columns} from turns where ${isTurn(turn)} for update`.pipe(
-          decodeTurn,
-          Effect.orDie
-        )
+        const found = yield* sql`select ${columns} from turns where ${isTurn(turn)} for update`.pipe(decodeTurn)
         return toRecord(found)
       }, withExportedSpan("TurnRepository.lock")),
       beginCall: Effect.fnUntraced(function* (
@@ -95,54 +91,48 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
       ) {
         const uncounted = outcome === "failed" ? 1 : 0
         const costMicros = outcome === "failed" ? 0 : outcome.costMicros
-        yield* directly(sql`${prepared}
+        yield* execute(
+          directly(sql`${prepared}
           update turns set open_calls = open_calls - 1, own_calls = own_calls - ${own ? uncounted : 0},
             platform_calls = platform_calls - ${own ? 0 : uncounted},
             cost_micros = cost_micros + ${costMicros - promptMicros}, held_micros = held_micros - ${answerMicros}
-          where ${isTurn(turn)}`).pipe(Effect.orDie)
+          where ${isTurn(turn)}`)
+        )
       }, withExportedSpan("TurnRepository.endCall")),
-      isBusy: Effect.fn("TurnRepository.isBusy")(function* (agentId: AgentId) {
-        const { isBusy } = yield* sql`
-          select exists (select from turns where agent_id = ${agentId} and lease_until > now()) as is_busy`.pipe(
-          decodeSingleRow(BusyRow),
-          Effect.orDie
-        )
-        return isBusy
-      }),
-      raiseLimit: Effect.fn("TurnRepository.raiseLimit")(function* (turnId: string, units: number) {
-        yield* sql`update turns set unit_limit = unit_limit + ${units} where id = ${toStorableText(turnId)}`.pipe(
-          Effect.orDie
-        )
-      }),
+      isBusy: Effect.fn("TurnRepository.isBusy")((agentId: AgentId) =>
+        readExists(sql`
+          select exists (select from turns where agent_id = ${agentId} and lease_until > now())`)
+      ),
+      raiseLimit: Effect.fn("TurnRepository.raiseLimit")((turnId: string, units: number) =>
+        execute(sql`update turns set unit_limit = unit_limit + ${units} where id = ${toStorableText(turnId)}`)
+      ),
       // Skips locked turns, so that it takes part in no lock order.
       renewLeases: Effect.fn("TurnRepository.renewLeases")(function* (
         turnIds: ReadonlyArray<string>,
         leaseUntil: DateTime.Utc
       ) {
-        yield* sql`
+        yield* execute(sql`
           update turns set lease_until = ${yield* toDatabaseTime(sql, leaseUntil)}
           where id in (
             select id from turns where ${sql.in("id", turnIds.map(toStorableText))} for update skip locked
-          )`.pipe(Effect.orDie)
+          )`)
       }),
-      requestStop: Effect.fn("TurnRepository.requestStop")(function* (turnIds: ReadonlyArray<string>) {
-        yield* sql`
+      requestStop: Effect.fn("TurnRepository.requestStop")((turnIds: ReadonlyArray<string>) =>
+        execute(sql`
           update turns set stop_requested = true
-          where ${sql.in("id", turnIds.map(toStorableText))} and not stop_requested`.pipe(Effect.orDie)
-      }),
+          where ${sql.in("id", turnIds.map(toStorableText))} and not stop_requested`)
+      ),
       listStopRequested: Effect.fn("TurnRepository.listStopRequested")(function* (turnIds: ReadonlyArray<string>) {
         const rows = yield* sql`
           select id from turns where ${sql.in("id", turnIds.map(toStorableText))} and stop_requested`.pipe(
-          decodeRows(IdRow),
-          Effect.orDie
+          decodeRows(IdRow)
         )
         return Array.map(rows, ({ id }) => id)
       }),
       listAbandoned: Effect.fn("TurnRepository.listAbandoned")(function* (now: DateTime.Utc) {
         const rows = yield* sql`
           select id from turns where lease_until < ${yield* toDatabaseTime(sql, now)} order by lease_until limit 1000`.pipe(
-          decodeRows(IdRow),
-          Effect.orDie
+          decodeRows(IdRow)
         )
         return Array.map(rows, ({ id }) => id)
       }),
@@ -151,7 +141,7 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
           abandonedAt === undefined ? sql`` : sql`and lease_until < ${yield* toDatabaseTime(sql, abandonedAt)}`
         const ended = directly(sql`${prepared}
           delete from turns where id = ${toStorableText(turnId)} ${expired} returning ${columns}`)
-        return toRecord(yield* Effect.orDie(decodeTurn(ended)))
+        return toRecord(yield* decodeTurn(ended))
       }, withExportedSpan("TurnRepository.end"))
     })
   })

@@ -11,15 +11,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Schema } from "effect"
-import {
-  affectsRow,
-  countAffectedRows,
-  decodeFirstRow,
-  decodeRows,
-  decodeSingleRow,
-  execute,
-  listColumns
-} from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, execute, listColumns, readCount } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 const date = Schema.NullOr(Schema.DateTimeUtcFromDate)
@@ -42,7 +34,6 @@ const StartedRow = Schema.Struct({
   agentStatus: AgentStatus,
   isSuspended: Schema.Boolean
 })
-const Count = Schema.Struct({ count: Schema.Int })
 const columns = listColumns("agent_runs", RunRow)
 
 const textOrNull = (text: string | null) => (text === null ? null : toStorableText(text))
@@ -77,18 +68,14 @@ export const layer: Layer.Layer<AgentRunRepository, never, SqlClient> = Layer.ef
             and state = 'refused' and ended_at > now() - make_interval(secs => ${Duration.toSeconds(refusalPause)})`)
       ),
       countInProgress: Effect.fn("AgentRunRepository.countInProgress")((scheduleId: ScheduleId) =>
-        sql`
-          select count(*)::int as count from agent_runs where schedule_id = ${scheduleId} and ended_at is null`.pipe(
-          decodeSingleRow(Count),
-          Effect.map(({ count }) => count)
-        )
+        readCount(sql`
+          select count(*)::int from agent_runs where schedule_id = ${scheduleId} and ended_at is null`)
       ),
       countSkillRunsInProgress: Effect.fn("AgentRunRepository.countSkillRunsInProgress")(function* (agentId: AgentId) {
         yield* execute(sql`select pg_advisory_xact_lock(hashtextextended(${`skill runs of ${agentId}`}, 0))`)
-        const { count } = yield* sql`
-          select count(*)::int as count from agent_runs
-          where agent_id = ${agentId} and schedule_id is null and ended_at is null`.pipe(decodeSingleRow(Count))
-        return count
+        return yield* readCount(sql`
+          select count(*)::int from agent_runs
+          where agent_id = ${agentId} and schedule_id is null and ended_at is null`)
       }),
       listOfSchedule: Effect.fn("AgentRunRepository.listOfSchedule")(function* (
         scheduleId: ScheduleId,
@@ -97,8 +84,8 @@ export const layer: Layer.Layer<AgentRunRepository, never, SqlClient> = Layer.ef
         const runs = yield* sql`
           select ${fields} from agent_runs where schedule_id = ${scheduleId}
           order by due_at desc limit ${limit} offset ${offset}`.pipe(decodeRows(RunRow))
-        const { count: total } = yield* sql`
-          select count(*)::int as count from agent_runs where schedule_id = ${scheduleId}`.pipe(decodeSingleRow(Count))
+        const total = yield* readCount(sql`
+          select count(*)::int from agent_runs where schedule_id = ${scheduleId}`)
         return { runs, total }
       }),
       findOfSkill: Effect.fn("AgentRunRepository.findOfSkill")((agentId: AgentId, skillId: string, id: AgentRunId) =>

@@ -5,7 +5,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema, Scope } from "effect"
-import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute, readCount } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { makeWakeups } from "../Wakeups.ts"
 
@@ -24,7 +24,6 @@ const ClaimedRow = Schema.Struct({
   isPlannedInFuture: Schema.Boolean,
   now: Schema.DateTimeUtcFromDate
 })
-const Count = Schema.Struct({ count: Schema.Int })
 const Wait = Schema.Struct({ seconds: Schema.NullOr(Schema.Number) })
 
 export const layer: Layer.Layer<ScheduleRepository, never, PgClient | SqlClient> = Layer.scoped(
@@ -72,9 +71,9 @@ export const layer: Layer.Layer<ScheduleRepository, never, PgClient | SqlClient>
             Effect.gen(function* () {
               // Locked until the commit, so that the count is exact.
               yield* sql`select pg_advisory_xact_lock(hashtextextended(${`schedules of ${schedule.agentId}`}, 0))`
-              const { count } = yield* sql`
-                select count(*)::int as count from schedules
-                where agent_id = ${schedule.agentId} and kind <> 'heartbeat'`.pipe(decodeSingleRow(Count))
+              const count = yield* readCount(sql`
+                select count(*)::int from schedules
+                where agent_id = ${schedule.agentId} and kind <> 'heartbeat'`)
               if (count < maximum)
                 yield* sql`insert into schedules ${sql.insert({
                   id: schedule.id,

@@ -6,15 +6,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import {
-  affectsRow,
-  countAffectedRows,
-  decodeFirstRow,
-  decodeRows,
-  decodeSingleRow,
-  execute,
-  listColumns
-} from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, execute, listColumns, readExists } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { toUser, UserRow } from "../shared/UserRow.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -54,7 +46,6 @@ const withUser = (found: typeof SessionWithUser.Type): { readonly session: Sessi
   user: toUser(found)
 })
 const decodeSession = decodeFirstRow(SessionWithUser)
-const Suspension = Schema.Struct({ isSuspended: Schema.Boolean })
 const Open = Schema.Struct({ id: SessionId })
 
 export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.effect(
@@ -63,7 +54,7 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
     SessionRepository.of({
       insert: Effect.fn("SessionRepository.insert")(function* (session: Session, tokenHash: string) {
         // The delete does not see the insert of the same statement, hence the `- 1`.
-        const { isSuspended } = yield* sql`
+        const isSuspended = yield* readExists(sql`
           with suspended as (
             select from users where id = ${session.userId} and suspended_at is not null
           ), added as (
@@ -80,7 +71,7 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
               order by created_at desc, id desc offset ${maximumSessionsPerUser - 1}
             )
           )
-          select exists (select from suspended) as is_suspended`.pipe(decodeSingleRow(Suspension))
+          select exists (select from suspended)`)
         return !isSuspended
       }),
       findByTokenHash: Effect.fnUntraced(function* (tokenHash: string, now: DateTime.Utc) {

@@ -14,7 +14,7 @@ import {
 import { WalletPaymentRepository } from "@berth/domain/wallets/payments/WalletPaymentRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute, listColumns } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute, listColumns, readCount } from "../Rows.ts"
 
 const LimitsRow = Schema.Struct({
   perCall: Schema.BigInt,
@@ -41,7 +41,6 @@ const PaymentRow = Schema.Struct({
   createdAt: Schema.DateTimeUtcFromDate
 })
 const SpentRow = Schema.Struct({ today: Schema.BigInt, total: Schema.BigInt })
-const CountRow = Schema.Struct({ count: Schema.Int })
 const NonceRow = Schema.Struct({ nonce: Schema.NullOr(Schema.NumberFromString) })
 
 const columns = listColumns("wallet_payments", PaymentRow)
@@ -87,12 +86,9 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
         )
       ),
       countPending: Effect.fn("WalletPaymentRepository.countPending")((agentId: AgentId, since: DateTime.Utc) =>
-        sql`
-          select count(*)::int as count from wallet_payments
-          where agent_id = ${agentId} and status = 'pending' and created_at > ${DateTime.toDate(since)}`.pipe(
-          decodeSingleRow(CountRow),
-          Effect.map(({ count }) => count)
-        )
+        readCount(sql`
+          select count(*)::int from wallet_payments
+          where agent_id = ${agentId} and status = 'pending' and created_at > ${DateTime.toDate(since)}`)
       ),
       insert: Effect.fn("WalletPaymentRepository.insert")(function* (payment: WalletPayment) {
         const { amount, createdAt, reason: _reason, signature: _signature, ...values } = payment
@@ -132,10 +128,8 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
         const payments = yield* sql`
           select ${sql.literal(columns)} from wallet_payments where agent_id = ${agentId}
           order by created_at desc, id desc limit ${limit} offset ${offset}`.pipe(decodeRows(PaymentRow))
-        const { count } = yield* sql`
-          select count(*)::int as count from wallet_payments where agent_id = ${agentId}`.pipe(
-          decodeSingleRow(CountRow)
-        )
+        const count = yield* readCount(sql`
+          select count(*)::int from wallet_payments where agent_id = ${agentId}`)
         return { payments: payments.map(toPayment), total: count }
       }),
       listUnfinished: Effect.fn("WalletPaymentRepository.listUnfinished")((before: DateTime.Utc, limit: number) =>
@@ -188,7 +182,7 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
           update wallet_payments set status = 'refused' where user_id = ${userId} and status in ('pending', 'approved')`)
       }),
       prune: Effect.fn("WalletPaymentRepository.prune")(({ confirmed, unpaid }) =>
-        sql`
+        readCount(sql`
           with removed as (
             delete from wallet_payments
             where (status = 'confirmed' and created_at < ${DateTime.toDate(confirmed)})
@@ -200,10 +194,7 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
             where status = 'confirmed' and agent_id is not null group by agent_id
             on conflict (agent_id) do update set spent_before = wallet_limits.spent_before + excluded.spent_before
           )
-          select count(*)::int as count from removed`.pipe(
-          decodeSingleRow(CountRow),
-          Effect.map(({ count }) => count)
-        )
+          select count(*)::int from removed`)
       )
     })
   )

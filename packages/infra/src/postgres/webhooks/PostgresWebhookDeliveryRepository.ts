@@ -13,7 +13,7 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Schema, Scope } from "effect"
 import { deliveriesChannel } from "../events/PostgresDomainEvents.ts"
-import { affectsRow, countAffectedRows, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeRows, readCount } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { makeWakeups } from "../Wakeups.ts"
 import { EndpointRow } from "./PostgresWebhookEndpointRepository.ts"
@@ -34,7 +34,6 @@ const DeliveryRow = Schema.Struct({
   attemptedAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
   createdAt: Schema.DateTimeUtcFromDate
 })
-const Count = Schema.Struct({ count: Schema.Int })
 
 export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | SqlClient> = Layer.scoped(
   WebhookDeliveryRepository,
@@ -167,10 +166,8 @@ export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | Sql
           where d.endpoint_id = ${endpointId} order by d.position desc limit ${limit} offset ${offset}`.pipe(
           decodeRows(DeliveryRow)
         )
-        const { count } = yield* sql`
-          select count(*)::int as count from webhook_deliveries where endpoint_id = ${endpointId}`.pipe(
-          decodeSingleRow(Count)
-        )
+        const count = yield* readCount(sql`
+          select count(*)::int from webhook_deliveries where endpoint_id = ${endpointId}`)
         return { deliveries, total: count }
       }),
       replay: Effect.fn("WebhookDeliveryRepository.replay")(function* (
