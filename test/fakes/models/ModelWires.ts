@@ -5,8 +5,9 @@ import type { ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
 import { streamFromReader } from "@berth/domain/ai/streams/ChunkReader"
 import { streamFromOpened } from "@berth/domain/ai/streams/ChunkSource"
 import type { ChatMessage, ChatOptions } from "@berth/domain/ai/chat/ModelChat"
-import { type KeyedProviderName, makeModelProvider } from "@berth/infra/ai/ConfiguredModelProviders"
-import { FetchHttpClient } from "@effect/platform"
+import { makeModelProvider } from "@berth/infra/ai/ConfiguredModelProviders"
+import type { KeyedProviderName } from "@berth/infra/ai/ProviderUrls"
+import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Chunk, Effect, Redacted, Schedule, type Scope, Stream } from "effect"
 import { makeFakeAnthropic } from "./FakeAnthropic.ts"
 import { makeFakeGoogle } from "./FakeGoogle.ts"
@@ -73,9 +74,9 @@ export const connectProvider = (
   name: KeyedProviderName,
   access: { readonly baseUrl: string; readonly apiKey?: string }
 ) =>
-  makeModelProvider(name, { baseUrl: access.baseUrl, apiKey: Redacted.make(access.apiKey ?? "any") }).pipe(
-    Effect.provide(FetchHttpClient.layer)
-  )
+  Effect.map(HttpClient.HttpClient, (http) =>
+    makeModelProvider(http, name, { baseUrl: access.baseUrl, apiKey: Redacted.make(access.apiKey ?? "any") })
+  ).pipe(Effect.provide(FetchHttpClient.layer))
 
 export const helloMessages: ReadonlyArray<ChatMessage> = [{ role: "user", content: "Hello" }]
 

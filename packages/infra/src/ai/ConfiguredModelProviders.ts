@@ -2,19 +2,17 @@ import { type ModelProvider, ModelProviders } from "@berth/domain/ai/models/Mode
 import { ProviderName } from "@berth/domain/ai/models/Model"
 import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Effect, Layer, type Redacted } from "effect"
-import { defaultAnthropicUrl, makeAnthropicModelProvider } from "./anthropic/AnthropicModelProvider.ts"
-import { defaultGoogleUrl, makeGoogleModelProvider } from "./google/GoogleModelProvider.ts"
-import { makeOpenAiModelProvider, defaultOpenAiUrls } from "./openai/OpenAiModelProvider.ts"
+import { makeModelClient } from "./ModelClients.ts"
 import { makeOwnerKeyProviders } from "./OwnerKeyProviders.ts"
+import { type KeyedProviderName, providerUrls } from "./ProviderUrls.ts"
 import { sandboxModelProvider } from "./sandbox/SandboxModelProvider.ts"
+import { makeVendorModelProvider } from "./vendor/VendorModelProvider.ts"
 
-export interface ProviderAccess {
+interface ProviderAccess {
   readonly apiKey: Redacted.Redacted
   /** Including the version. Default: the vendor's address. */
   readonly baseUrl?: string | undefined
 }
-
-export type KeyedProviderName = Exclude<ProviderName, "sandbox">
 
 /** Only providers with an entry are configured. */
 export type ModelProvidersOptions = { readonly [name in KeyedProviderName]?: ProviderAccess | undefined } & {
@@ -25,41 +23,25 @@ export type ModelProvidersOptions = { readonly [name in KeyedProviderName]?: Pro
 }
 
 export const makeModelProvider = (
+  http: HttpClient.HttpClient,
   name: KeyedProviderName,
-  { apiKey, baseUrl }: ProviderAccess
-): Effect.Effect<ModelProvider, never, HttpClient.HttpClient> => {
-  switch (name) {
-    case "anthropic":
-      return makeAnthropicModelProvider({ apiKey, baseUrl: baseUrl ?? defaultAnthropicUrl })
-    case "google":
-      return makeGoogleModelProvider({ apiKey, baseUrl: baseUrl ?? defaultGoogleUrl })
-    case "openrouter":
-    case "openai":
-    case "groq":
-      return makeOpenAiModelProvider({ name, apiKey, baseUrl: baseUrl ?? defaultOpenAiUrls[name] })
-  }
-}
+  { apiKey, baseUrl = providerUrls[name] }: ProviderAccess
+): ModelProvider => makeVendorModelProvider(name, apiKey, makeModelClient(http, name, { apiKey, baseUrl }))
 
 /** Configured providers, in the order of attempts. */
 export const layer = (options: ModelProvidersOptions): Layer.Layer<ModelProviders> =>
   Layer.effect(
     ModelProviders,
     Effect.gen(function* () {
-      const providers: Array<ModelProvider> = []
-      for (const name of ProviderName.literals) {
-        if (name === "sandbox") {
-          if (options.sandbox === true) providers.push(sandboxModelProvider)
-        } else {
-          const access = options[name]
-          if (access !== undefined) providers.push(yield* makeModelProvider(name, access))
-        }
-      }
       const http = yield* HttpClient.HttpClient
-      const withKey = yield* makeOwnerKeyProviders((name, apiKey) =>
-        makeModelProvider(name, { apiKey, baseUrl: options.baseUrls?.[name] ?? options[name]?.baseUrl }).pipe(
-          Effect.provideService(HttpClient.HttpClient, http)
-        )
+      const all = ProviderName.literals.flatMap((name): ReadonlyArray<ModelProvider> => {
+        if (name === "sandbox") return options.sandbox === true ? [sandboxModelProvider] : []
+        const access = options[name]
+        return access === undefined ? [] : [makeModelProvider(http, name, access)]
+      })
+      const withKey = yield* makeOwnerKeyProviders((name: KeyedProviderName, apiKey) =>
+        makeModelProvider(http, name, { apiKey, baseUrl: options.baseUrls?.[name] ?? options[name]?.baseUrl })
       )
-      return ModelProviders.of({ all: providers, withKey })
+      return ModelProviders.of({ all, withKey })
     })
   ).pipe(Layer.provide(FetchHttpClient.layer))

@@ -1,14 +1,14 @@
 import { type SpeechVendor, speechVendors } from "@berth/domain/gateway/speech/SpeechModel"
-import { type SpeechProvider, SpeechProviders } from "@berth/domain/gateway/speech/SpeechProviders"
+import { SpeechProviders } from "@berth/domain/gateway/speech/SpeechProviders"
 import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Effect, Layer } from "effect"
 import type { ModelProvidersOptions } from "./ConfiguredModelProviders.ts"
 import { makeOpenAiSpeechProvider } from "./openai/OpenAiSpeechProvider.ts"
-import { defaultOpenAiUrls } from "./openai/OpenAiModelProvider.ts"
 import { makeOwnerKeyProviders } from "./OwnerKeyProviders.ts"
+import { providerUrls } from "./ProviderUrls.ts"
 import { sandboxSpeechProvider } from "./sandbox/SandboxSpeechProvider.ts"
 
-export type SpeechProvidersOptions = Pick<ModelProvidersOptions, (typeof speechVendors)[number] | "baseUrls"> & {
+type SpeechProvidersOptions = Pick<ModelProvidersOptions, SpeechVendor | "baseUrls"> & {
   /** Whether to enable the sandbox; never in production. */
   readonly sandbox: boolean
 }
@@ -18,21 +18,20 @@ export const layer = (options: SpeechProvidersOptions): Layer.Layer<SpeechProvid
     SpeechProviders,
     Effect.gen(function* () {
       const http = yield* HttpClient.HttpClient
-      const all: Array<SpeechProvider> = []
-      for (const name of speechVendors) {
+      const configured = speechVendors.flatMap((name) => {
         const access = options[name]
-        if (access === undefined) continue
-        const { apiKey, baseUrl = defaultOpenAiUrls[name] } = access
-        all.push(yield* makeOpenAiSpeechProvider({ name, apiKey, baseUrl }))
-      }
-      if (options.sandbox) all.push(sandboxSpeechProvider)
+        return access === undefined
+          ? []
+          : [makeOpenAiSpeechProvider(http, name, access.apiKey, access.baseUrl ?? providerUrls[name])]
+      })
       const withKey = yield* makeOwnerKeyProviders((name: SpeechVendor, apiKey) =>
-        makeOpenAiSpeechProvider({
+        makeOpenAiSpeechProvider(
+          http,
           name,
           apiKey,
-          baseUrl: options.baseUrls?.[name] ?? options[name]?.baseUrl ?? defaultOpenAiUrls[name]
-        }).pipe(Effect.provideService(HttpClient.HttpClient, http))
+          options.baseUrls?.[name] ?? options[name]?.baseUrl ?? providerUrls[name]
+        )
       )
-      return SpeechProviders.of({ all, withKey })
+      return SpeechProviders.of({ all: [...configured, ...(options.sandbox ? [sandboxSpeechProvider] : [])], withKey })
     })
   ).pipe(Layer.provide(FetchHttpClient.layer))

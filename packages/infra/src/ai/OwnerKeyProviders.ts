@@ -25,7 +25,7 @@ class ProviderKey<Name extends OwnableProvider> implements Equal.Equal {
 
 /** Makes and caches providers with owners' keys. */
 export const makeOwnerKeyProviders = <Name extends OwnableProvider, Provider>(
-  make: (name: Name, key: Redacted.Redacted) => Effect.Effect<Provider>
+  make: (name: Name, key: Redacted.Redacted) => Provider
 ): Effect.Effect<
   (name: Name, key: Redacted.Redacted) => Effect.Effect<{ readonly keyId: string; readonly provider: Provider }>
 > =>
@@ -35,7 +35,7 @@ export const makeOwnerKeyProviders = <Name extends OwnableProvider, Provider>(
     const cache = yield* Cache.make({
       capacity,
       timeToLive,
-      lookup: ({ key, name }: ProviderKey<Name>) => make(name, key)
+      lookup: ({ key, name }: ProviderKey<Name>) => Effect.sync(() => make(name, key))
     })
     return (name, key) => {
       const keyId = createHmac("sha256", secret).update(name).update("\0").update(Redacted.value(key)).digest("hex")

@@ -6,6 +6,7 @@ import { Array, Config, ConfigError, Duration, Either, Option, Redacted, Record 
 import { isIP } from "node:net"
 import { homedir } from "node:os"
 import { join } from "node:path"
+import { providerUrls } from "../ai/ProviderUrls.ts"
 import { parseKeyEncryptionKeys } from "../crypto/AesGcmSecretBox.ts"
 import { parseJwtKey } from "../crypto/JwtKey.ts"
 import { prefixedSecret, readCardSettings } from "./CardSettings.ts"
@@ -262,11 +263,11 @@ export const Settings = Config.all({
   }),
   limits: Config.all(Record.map(defaultLimits, limit)),
   providers: Config.all({
-    openrouter: provider("OPENROUTER", "https://openrouter.ai/api/v1"),
-    openai: provider("OPENAI", "https://api.openai.com/v1"),
-    anthropic: provider("ANTHROPIC", "https://api.anthropic.com/v1"),
-    google: provider("GOOGLE", "https://generativelanguage.googleapis.com/v1beta"),
-    groq: provider("GROQ", "https://api.groq.com/openai/v1")
+    openrouter: provider("OPENROUTER", providerUrls.openrouter),
+    openai: provider("OPENAI", providerUrls.openai),
+    anthropic: provider("ANTHROPIC", providerUrls.anthropic),
+    google: provider("GOOGLE", providerUrls.google),
+    groq: provider("GROQ", providerUrls.groq)
   }),
   oauthA: readOAuthASettings({
     issuer: "OAUTH_A_ISSUER",

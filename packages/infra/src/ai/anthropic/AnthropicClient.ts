@@ -1,27 +1,14 @@
 import { type HttpClient, HttpClientRequest } from "@effect/platform"
-import { Effect, Either, type Redacted, Schema } from "effect"
+import { Effect, Either, Schema } from "effect"
 import { makeEventReader, readAnswerStream, type VendorEvent } from "../vendor/AnswerStream.ts"
-import type { OpenedSource } from "../vendor/ChunkStage.ts"
 import { readModelList } from "../vendor/VendorBodies.ts"
-import { makeVendorClient } from "../vendor/VendorClient.ts"
+import { makeVendorClient, type VendorAccess } from "../vendor/VendorClient.ts"
 import type { VendorFailure } from "../vendor/VendorErrors.ts"
-import {
-  AnthropicAnswerEvent,
-  type AnthropicBody,
-  AnthropicStreamEvent,
-  readAnthropicDelta
-} from "./AnthropicBodies.ts"
-import { readAnthropicError, readAnthropicErrorBody } from "./AnthropicErrors.ts"
-
-/** Anthropic's API. */
-export interface AnthropicClient {
-  /** POST /messages. Ends after `done`, or with the body. */
-  readonly chat: (body: AnthropicBody) => Effect.Effect<OpenedSource<VendorEvent<AnthropicAnswerEvent>, VendorFailure>>
-  /** Entries of GET /models. */
-  readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
-  /** The cheapest call that requires a key. */
-  readonly probe: Effect.Effect<void, VendorFailure>
-}
+import type { ModelClient } from "../vendor/VendorModelProvider.ts"
+import { readAnthropicAnswer } from "./AnthropicAnswer.ts"
+import { AnthropicAnswerEvent, AnthropicStreamEvent, readAnthropicDelta } from "./AnthropicBodies.ts"
+import { classifyAnthropicFailure, readAnthropicError, readAnthropicErrorBody } from "./AnthropicErrors.ts"
+import { makeAnthropicRequest } from "./AnthropicRequest.ts"
 
 /** Header `anthropic-version`; the address has a separate version. */
 const protocolVersion = "2023-06-01"
@@ -31,7 +18,7 @@ const maximumListLength = "1000"
 
 const isAnswerEvent = Schema.is(AnthropicAnswerEvent)
 
-const readAnswer = readAnswerStream<AnthropicAnswerEvent>({
+const readStream = readAnswerStream<AnthropicAnswerEvent>({
   read: makeEventReader(
     AnthropicStreamEvent,
     (event): Either.Either<VendorEvent<AnthropicAnswerEvent>, VendorFailure> => {
@@ -44,27 +31,25 @@ const readAnswer = readAnswerStream<AnthropicAnswerEvent>({
   isLast: ({ type }) => type === "done"
 })
 
-export const makeAnthropicClient = (options: {
-  readonly baseUrl: string
-  readonly apiKey: Redacted.Redacted
-}): Effect.Effect<AnthropicClient, never, HttpClient.HttpClient> =>
-  Effect.map(
-    makeVendorClient({
-      ...options,
-      keyHeader: "x-api-key",
-      headers: { "anthropic-version": protocolVersion },
-      readError: readAnthropicErrorBody
-    }),
-    ({ post, probe, read }): AnthropicClient => {
-      const list = (limit: string) =>
-        HttpClientRequest.get("/models").pipe(
-          HttpClientRequest.acceptJson,
-          HttpClientRequest.setUrlParam("limit", limit)
-        )
-      return {
-        chat: (body) => post("/messages", body, readAnswer),
-        models: Effect.flatMap(read(list(maximumListLength)), readModelList("data")),
-        probe: probe(list("1"))
-      }
-    }
-  )
+/** Anthropic's API. */
+export const makeAnthropicClient = (http: HttpClient.HttpClient, access: VendorAccess): ModelClient => {
+  const { post, probe, read } = makeVendorClient(http, {
+    ...access,
+    keyHeader: "x-api-key",
+    headers: { "anthropic-version": protocolVersion },
+    readError: readAnthropicErrorBody
+  })
+  const list = (limit: string) =>
+    HttpClientRequest.get("/models").pipe(HttpClientRequest.acceptJson, HttpClientRequest.setUrlParam("limit", limit))
+  return {
+    chat: (model, messages, options) => {
+      const readAnswer = readAnthropicAnswer({ provider: "anthropic", model, messages })
+      return post("/messages", makeAnthropicRequest(model, messages, options), (response) =>
+        readAnswer(readStream(response))
+      )
+    },
+    models: Effect.flatMap(read(list(maximumListLength)), readModelList("data")),
+    probe: probe(list("1")),
+    classify: classifyAnthropicFailure
+  }
+}

@@ -1,7 +1,7 @@
 import { ModelCatalog, type ModelProvider, ModelProviders } from "@berth/domain/ai/models/ModelProviders"
 import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import type { Model, ProviderName } from "@berth/domain/ai/models/Model"
-import { FetchHttpClient } from "@effect/platform"
+import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Array, Clock, Deferred, Duration, Effect, Either, Layer, Match, Ref } from "effect"
 import { parseModelVendor } from "@berth/domain/ai/models/ModelRoutes"
 import { makeOpenAiClient } from "../openai/OpenAiClient.ts"
@@ -54,7 +54,10 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
       const openRouter =
         options.openRouterUrl === null
           ? null
-          : yield* makeOpenAiClient({ baseUrl: options.openRouterUrl, apiKey: null })
+          : makeOpenAiClient(yield* HttpClient.HttpClient, "openrouter", {
+              baseUrl: options.openRouterUrl,
+              apiKey: null
+            })
 
       /** Returns the public list, or the reason for its absence. */
       const publicList: Effect.Effect<Either.Either<ReadonlyArray<ModelFacts>, string>> =

@@ -1,31 +1,20 @@
 import { type HttpClient, HttpClientRequest } from "@effect/platform"
-import { Effect, Either, type Redacted } from "effect"
+import { Effect, Either } from "effect"
 import { makeEventReader, readAnswerStream, type VendorEvent } from "../vendor/AnswerStream.ts"
-import type { OpenedSource } from "../vendor/ChunkStage.ts"
 import { readModelList } from "../vendor/VendorBodies.ts"
-import { makeVendorClient } from "../vendor/VendorClient.ts"
+import { makeVendorClient, type VendorAccess } from "../vendor/VendorClient.ts"
 import type { VendorFailure } from "../vendor/VendorErrors.ts"
-import { isLastGoogleChunk } from "./GoogleAnswer.ts"
-import { type GoogleAnswerChunk, type GoogleBody, GoogleStreamEvent, readGoogleDelta } from "./GoogleBodies.ts"
-import { failOnStreamError, readGoogleError, readGoogleErrorBody } from "./GoogleErrors.ts"
-
-/** Google's Gemini API. */
-export interface GoogleClient {
-  /** POST /models/<model>:streamGenerateContent. Ends after the chunk with a finish reason, or with the body. */
-  readonly chat: (
-    model: string,
-    body: GoogleBody
-  ) => Effect.Effect<OpenedSource<VendorEvent<GoogleAnswerChunk>, VendorFailure>>
-  /** Entries of GET /models. */
-  readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
-  /** The cheapest call that requires a key. */
-  readonly probe: Effect.Effect<void, VendorFailure>
-}
+import type { ModelClient } from "../vendor/VendorModelProvider.ts"
+import { isLastGoogleChunk, readGoogleAnswer } from "./GoogleAnswer.ts"
+import { type GoogleAnswerChunk, GoogleStreamEvent, readGoogleDelta } from "./GoogleBodies.ts"
+import { classifyGoogleFailure, failOnStreamError, readGoogleError, readGoogleErrorBody } from "./GoogleErrors.ts"
+import { toGoogleModelName } from "./GoogleModelName.ts"
+import { makeGoogleRequest } from "./GoogleRequest.ts"
 
 /** The vendor's maximum. */
 const maximumListLength = "1000"
 
-const readAnswer = readAnswerStream<GoogleAnswerChunk>({
+const readStream = readAnswerStream<GoogleAnswerChunk>({
   read: makeEventReader(
     GoogleStreamEvent,
     (event): Either.Either<VendorEvent<GoogleAnswerChunk>, VendorFailure> =>
@@ -38,24 +27,26 @@ const readAnswer = readAnswerStream<GoogleAnswerChunk>({
   before: failOnStreamError
 })
 
-/** The key is sent in a header, since addresses are logged. */
-export const makeGoogleClient = (options: {
-  readonly baseUrl: string
-  readonly apiKey: Redacted.Redacted
-}): Effect.Effect<GoogleClient, never, HttpClient.HttpClient> =>
-  Effect.map(
-    makeVendorClient({ ...options, keyHeader: "x-goog-api-key", readError: readGoogleErrorBody }),
-    ({ post, probe, read }): GoogleClient => {
-      const list = (pageSize: string) =>
-        HttpClientRequest.get("/models").pipe(
-          HttpClientRequest.acceptJson,
-          HttpClientRequest.setUrlParam("pageSize", pageSize)
-        )
-      return {
-        chat: (model, body) =>
-          post(`/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`, body, readAnswer),
-        models: Effect.flatMap(read(list(maximumListLength)), readModelList("models")),
-        probe: probe(list("1"))
-      }
-    }
-  )
+/** Google's Gemini API. The key is sent in a header, since addresses are logged. */
+export const makeGoogleClient = (http: HttpClient.HttpClient, access: VendorAccess): ModelClient => {
+  const { post, probe, read } = makeVendorClient(http, {
+    ...access,
+    keyHeader: "x-goog-api-key",
+    readError: readGoogleErrorBody
+  })
+  const list = (pageSize: string) =>
+    HttpClientRequest.get("/models").pipe(
+      HttpClientRequest.acceptJson,
+      HttpClientRequest.setUrlParam("pageSize", pageSize)
+    )
+  return {
+    chat: (model, messages, options) => {
+      const readAnswer = readGoogleAnswer({ provider: "google", model, messages })
+      const path = `/models/${encodeURIComponent(toGoogleModelName(model))}:streamGenerateContent?alt=sse`
+      return post(path, makeGoogleRequest(model, messages, options), (response) => readAnswer(readStream(response)))
+    },
+    models: Effect.flatMap(read(list(maximumListLength)), readModelList("models")),
+    probe: probe(list("1")),
+    classify: classifyGoogleFailure
+  }
+}

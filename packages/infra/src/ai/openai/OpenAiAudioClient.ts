@@ -1,6 +1,6 @@
 import type { RecordedAudio } from "@berth/domain/gateway/speech/SpeechProviders"
 import type { HttpClient } from "@effect/platform"
-import { Effect, Option, type Redacted, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { type ChunkSource, makeSingleChunkSource, type StageOutput } from "../vendor/ChunkStage.ts"
 import { optionalNullable } from "../vendor/VendorBodies.ts"
 import {
@@ -9,14 +9,15 @@ import {
   readMediaType,
   readWhole,
   readWholeText,
-  toUnexpectedMediaType
+  toUnexpectedMediaType,
+  type VendorAccess
 } from "../vendor/VendorClient.ts"
 import { VendorAnswerMalformed, type VendorFailure } from "../vendor/VendorErrors.ts"
 import { OpenAiErrorBody } from "./OpenAiBodies.ts"
 import { readOpenAiError, readOpenAiErrorBody } from "./OpenAiErrors.ts"
 
 /** Body of POST /audio/speech. */
-export interface OpenAiSpeechBody {
+interface OpenAiSpeechBody {
   readonly model: string
   readonly input: string
   readonly voice: string
@@ -24,7 +25,7 @@ export interface OpenAiSpeechBody {
   readonly speed?: number
 }
 
-export interface SpeechAudio {
+interface SpeechAudio {
   readonly audio: Uint8Array
   /** Null for application/octet-stream. */
   readonly contentType: string | null
@@ -39,14 +40,7 @@ const Transcription = Schema.parseJson(
     )
   })
 )
-export type Transcription = typeof Transcription.Type
-
-export interface OpenAiAudioClient {
-  /** POST /audio/speech. */
-  readonly speech: (body: OpenAiSpeechBody) => Effect.Effect<SpeechAudio, VendorFailure>
-  /** POST /audio/transcriptions. */
-  readonly transcription: (model: string, sound: RecordedAudio) => Effect.Effect<Transcription, VendorFailure>
-}
+type Transcription = typeof Transcription.Type
 
 /** Sufficient for the longest text at the lowest speed in compressed formats. */
 const largestSpeech = 16 * 1024 * 1024
@@ -90,35 +84,33 @@ const readAudio =
 const failWith = (failure: VendorFailure) => makeSingleChunkSource<never, VendorFailure>([], failure)
 
 /** The audio API of OpenAI, OpenRouter and Groq. */
-export const makeOpenAiAudioClient = (options: {
-  readonly baseUrl: string
-  readonly apiKey: Redacted.Redacted
-}): Effect.Effect<OpenAiAudioClient, never, HttpClient.HttpClient> =>
-  Effect.map(
-    makeVendorClient({ ...options, keyHeader: "authorization", readError: readOpenAiErrorBody }),
-    ({ send }): OpenAiAudioClient => ({
-      speech: (body) =>
+export const makeOpenAiAudioClient = (http: HttpClient.HttpClient, access: VendorAccess) => {
+  const { send } = makeVendorClient(http, { ...access, keyHeader: "authorization", readError: readOpenAiErrorBody })
+  return {
+    /** POST /audio/speech. */
+    speech: (body: OpenAiSpeechBody) =>
+      send(
+        "/audio/speech",
+        { ...makeJsonBody(body), accept: "audio/*, application/octet-stream" },
+        (answer): ChunkSource<SpeechAudio, VendorFailure> => {
+          const type = readMediaType(answer)
+          const isAudio = type.startsWith("audio/")
+          return isAudio || type === "application/octet-stream"
+            ? readWhole(answer.bytes, readAudio(isAudio ? type : null), largestSpeech)
+            : failWith(toUnexpectedMediaType(answer))
+        }
+      ),
+    /** POST /audio/transcriptions. */
+    transcription: (model: string, sound: RecordedAudio) =>
+      Effect.flatMap(formOf(model, sound), (form) =>
         send(
-          "/audio/speech",
-          { ...makeJsonBody(body), accept: "audio/*, application/octet-stream" },
-          (answer): ChunkSource<SpeechAudio, VendorFailure> => {
-            const type = readMediaType(answer)
-            const isAudio = type.startsWith("audio/")
-            return isAudio || type === "application/octet-stream"
-              ? readWhole(answer.bytes, readAudio(isAudio ? type : null), largestSpeech)
+          "/audio/transcriptions",
+          { ...form, accept: "application/json" },
+          (answer): ChunkSource<Transcription, VendorFailure> =>
+            readMediaType(answer) === "application/json"
+              ? readWholeText(answer.bytes, readTranscription, largestTranscript)
               : failWith(toUnexpectedMediaType(answer))
-          }
-        ),
-      transcription: (model, sound) =>
-        Effect.flatMap(formOf(model, sound), (form) =>
-          send(
-            "/audio/transcriptions",
-            { ...form, accept: "application/json" },
-            (answer): ChunkSource<Transcription, VendorFailure> =>
-              readMediaType(answer) === "application/json"
-                ? readWholeText(answer.bytes, readTranscription, largestTranscript)
-                : failWith(toUnexpectedMediaType(answer))
-          )
         )
-    })
-  )
+      )
+  }
+}

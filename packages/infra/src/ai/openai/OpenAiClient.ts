@@ -1,6 +1,6 @@
 import type { EmbeddingVectors } from "@berth/domain/ai/models/ModelProviders"
 import { type HttpClient, HttpClientRequest } from "@effect/platform"
-import { Effect, Either, Option, type Redacted, Schema } from "effect"
+import { Effect, Either, Option, Schema } from "effect"
 import {
   makeEventReader,
   readAnswerStream,
@@ -8,33 +8,25 @@ import {
   type VendorAnswer,
   type VendorEvent
 } from "../vendor/AnswerStream.ts"
-import type { OpenedSource, StageOutput } from "../vendor/ChunkStage.ts"
+import type { StageOutput } from "../vendor/ChunkStage.ts"
 import type { HttpExchange } from "../vendor/HttpExchange.ts"
 import { readModelList } from "../vendor/VendorBodies.ts"
-import { makeJsonBody, makeVendorClient, readMediaType, readWholeText } from "../vendor/VendorClient.ts"
-import { VendorAnswerMalformed, type VendorFailure } from "../vendor/VendorErrors.ts"
 import {
-  type OpenAiAnswerChunk,
-  type OpenAiBody,
-  OpenAiCompletionAnswer,
-  OpenAiStreamEvent,
-  readOpenAiDelta
-} from "./OpenAiBodies.ts"
-import { readOpenAiError, readOpenAiErrorBody } from "./OpenAiErrors.ts"
+  makeJsonBody,
+  makeVendorClient,
+  readMediaType,
+  readWholeText,
+  type VendorAccess
+} from "../vendor/VendorClient.ts"
+import { VendorAnswerMalformed, type VendorFailure } from "../vendor/VendorErrors.ts"
+import type { ModelClient } from "../vendor/VendorModelProvider.ts"
+import { readOpenAiAnswer } from "./OpenAiAnswer.ts"
+import { type OpenAiAnswerChunk, OpenAiCompletionAnswer, OpenAiStreamEvent, readOpenAiDelta } from "./OpenAiBodies.ts"
+import { classifyOpenAiFailure, readOpenAiError, readOpenAiErrorBody } from "./OpenAiErrors.ts"
+import { type OpenAiCompatibleProvider, toOpenAiModelName } from "./OpenAiModelName.ts"
+import { makeOpenAiRequest } from "./OpenAiRequest.ts"
 
 type OpenAiEvent = VendorEvent<OpenAiAnswerChunk>
-
-/** OpenAI's API, also offered by OpenRouter and Groq. */
-export interface OpenAiClient {
-  /** POST /chat/completions. Ends after `done`, or with the body. */
-  readonly chat: (body: OpenAiBody) => Effect.Effect<OpenedSource<OpenAiEvent, VendorFailure>>
-  /** POST /embeddings. */
-  readonly embed: (body: object) => Effect.Effect<EmbeddingVectors, VendorFailure>
-  /** Entries of GET /models. */
-  readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
-  /** GET of a path; checks only the status. */
-  readonly probe: (path: string) => Effect.Effect<void, VendorFailure>
-}
 
 const readChunk = makeEventReader(
   OpenAiStreamEvent,
@@ -95,20 +87,42 @@ const readEmbeddings = (body: string): StageOutput<EmbeddingVectors, VendorAnswe
     })
   })
 
-/** Without a key, only public paths are accessible. */
-export const makeOpenAiClient = (options: {
-  readonly baseUrl: string
-  readonly apiKey: Redacted.Redacted | null
-}): Effect.Effect<OpenAiClient, never, HttpClient.HttpClient> =>
-  Effect.map(
-    makeVendorClient({ ...options, keyHeader: "authorization", readError: readOpenAiErrorBody }),
-    ({ post, probe, read, send }): OpenAiClient => {
-      const get = (path: string) => HttpClientRequest.acceptJson(HttpClientRequest.get(path))
-      return {
-        chat: (body) => post("/chat/completions", body, readAnswer),
-        embed: (body) => send("/embeddings", makeJsonBody(body), ({ bytes }) => readWholeText(bytes, readEmbeddings)),
-        models: Effect.flatMap(read(get("/models")), readModelList("data")),
-        probe: (path) => probe(get(path))
+/** OpenAI's API, also offered by OpenRouter, Groq and compatible servers. */
+export const makeOpenAiClient = (
+  http: HttpClient.HttpClient,
+  provider: OpenAiCompatibleProvider,
+  access: VendorAccess
+): ModelClient => {
+  const { post, probe, read, send } = makeVendorClient(http, {
+    ...access,
+    keyHeader: "authorization",
+    readError: readOpenAiErrorBody
+  })
+  const get = (path: string) => HttpClientRequest.acceptJson(HttpClientRequest.get(path))
+  const probeModels = probe(get("/models"))
+  // OpenRouter's model list is public, so it does not check the key.
+  const probeKey = provider === "openrouter" ? probe(get("/key")) : probeModels
+  return {
+    chat: (model, messages, options) => {
+      const toModelEvents = readOpenAiAnswer({ provider, model, messages })
+      const body = makeOpenAiRequest(provider, model, messages, options)
+      return post("/chat/completions", body, (response) => toModelEvents(readAnswer(response)))
+    },
+    // The other compatible providers have no embeddings, or none with a list price.
+    ...(provider === "openai" && {
+      embed: (model, { dimensions, input }) => {
+        const body = { model: toOpenAiModelName(provider, model), input, dimensions, encoding_format: "base64" }
+        return send("/embeddings", makeJsonBody(body), ({ bytes }) => readWholeText(bytes, readEmbeddings))
       }
-    }
-  )
+    }),
+    models: Effect.flatMap(read(get("/models")), readModelList("data")),
+    probe: probeKey,
+    // Servers compatible with OpenRouter may lack its key path.
+    health: Effect.catchIf(
+      probeKey,
+      (failure) => provider === "openrouter" && failure._tag === "VendorRequestRejected" && failure.status === 404,
+      () => probeModels
+    ),
+    classify: classifyOpenAiFailure
+  }
+}

@@ -9,13 +9,6 @@ import { toProviderFailure, redactMessage } from "../vendor/ProviderFailure.ts"
 import type { VendorFailure } from "../vendor/VendorErrors.ts"
 import { makeOpenAiAudioClient } from "./OpenAiAudioClient.ts"
 
-export interface OpenAiSpeechProviderOptions {
-  readonly name: SpeechVendor
-  readonly apiKey: Redacted.Redacted
-  /** Including the version: https://api.openai.com/v1. */
-  readonly baseUrl: string
-}
-
 /** Every vendor requires a voice; Groq's voices differ. */
 const defaults: { readonly [name in SpeechVendor]: { readonly voice: string; readonly format: string } } = {
   openai: { voice: "alloy", format: "mp3" },
@@ -36,11 +29,12 @@ const contentTypes: ReadonlyMap<string, string> = new Map([
 const inputRejectionStatuses = new Set([400, 413, 415, 422])
 
 /** OpenAI, OpenRouter, Groq or a compatible server. */
-export const makeOpenAiSpeechProvider = ({
-  apiKey,
-  baseUrl,
-  name
-}: OpenAiSpeechProviderOptions): Effect.Effect<SpeechProvider, never, HttpClient.HttpClient> => {
+export const makeOpenAiSpeechProvider = (
+  http: HttpClient.HttpClient,
+  name: SpeechVendor,
+  apiKey: Redacted.Redacted,
+  baseUrl: string
+): SpeechProvider => {
   const failed = toProviderFailure({ provider: name, apiKey, classify: classifyOpenAiFailure })
   const refusedBy =
     (field: string) =>
@@ -56,7 +50,8 @@ export const makeOpenAiSpeechProvider = ({
           })
         : read
     }
-  return Effect.map(makeOpenAiAudioClient({ baseUrl, apiKey }), (wire): SpeechProvider => ({
+  const wire = makeOpenAiAudioClient(http, { apiKey, baseUrl })
+  return {
     name,
     synthesize: (model, { format = defaults[name].format, speed, text, voice = defaults[name].voice }) =>
       wire
@@ -87,5 +82,5 @@ export const makeOpenAiSpeechProvider = ({
           })
         })
       )
-  }))
+  }
 }

@@ -1,13 +1,13 @@
-import type { CallSignature } from "@berth/domain/ai/chat/ModelChat"
+import type { CallSignature, ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import { Either } from "effect"
 import type { ReportedAnswer, VendorEvent } from "./AnswerStream.ts"
 import { applyStage, type ChunkSource, type StageOutput } from "./ChunkStage.ts"
 import type { PartialToolCall } from "./PartialToolCall.ts"
-import { makeToolCallId } from "./VendorConversation.ts"
+import { countToolCalls, makeToolCallId } from "./VendorConversation.ts"
 import { VendorAnswerMalformed } from "./VendorErrors.ts"
 
-export interface AnswerFold<Answer, Chunk, Failure> {
+interface AnswerFold<Answer, Chunk, Failure> {
   readonly initial: Answer
   /** Adds a chunk to the answer; also returns the chunk's text. */
   readonly add: (answer: Answer, chunk: Chunk) => readonly [Answer, string]
@@ -16,15 +16,14 @@ export interface AnswerFold<Answer, Chunk, Failure> {
   readonly calls: (answer: Answer) => ReadonlyArray<PartialToolCall>
 }
 
-/** Provider and model of an answer. */
-export interface AnswerContext extends Omit<CallSignature, "data"> {
-  /** Number of tool calls in the conversation before the answer. */
-  readonly callsBefore: number
+/** Provider, model and conversation of an answer. */
+interface AnswerContext extends Omit<CallSignature, "data"> {
+  readonly messages: ReadonlyArray<ChatMessage>
 }
 
-const toToolCallEvent =
-  ({ callsBefore, model, provider }: AnswerContext) =>
-  (call: PartialToolCall, index: number): ModelEvent<ProviderEnding> => ({
+const toToolCallEvent = ({ messages, model, provider }: AnswerContext) => {
+  const callsBefore = countToolCalls(messages)
+  return (call: PartialToolCall, index: number): ModelEvent<ProviderEnding> => ({
     type: "tool-call",
     call: {
       id: call.id === "" ? makeToolCallId(callsBefore + index + 1) : call.id,
@@ -33,6 +32,7 @@ const toToolCallEvent =
       ...(call.signature === null ? {} : { signature: { provider, model, data: call.signature } })
     }
   })
+}
 
 const keepAlive: ModelEvent<ProviderEnding> = { type: "delta", text: "" }
 

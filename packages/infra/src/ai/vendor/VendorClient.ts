@@ -19,18 +19,22 @@ import {
   type VendorFailure
 } from "./VendorErrors.ts"
 
-export interface VendorPostBody {
+interface VendorPostBody {
   readonly contentType: string
   readonly body: string | Uint8Array
   readonly accept: string
 }
 
 /** Reads the values of a successful response. */
-export type ReadResponse<A> = (response: HttpExchange) => ChunkSource<A, VendorFailure>
+type ReadResponse<A, E = VendorFailure> = (response: HttpExchange) => ChunkSource<A, E>
 
-export interface VendorClient {
+interface VendorClient {
   /** POSTs a JSON body for a streamed answer. The source fails for an error status; closing it aborts the rest. */
-  readonly post: <A>(path: string, body: object, read: ReadResponse<A>) => Effect.Effect<OpenedSource<A, VendorFailure>>
+  readonly post: <A, E>(
+    path: string,
+    body: object,
+    read: ReadResponse<A, E>
+  ) => Effect.Effect<OpenedSource<A, E | VendorFailure>>
   /** POSTs any body for one value. */
   readonly send: <A>(path: string, posted: VendorPostBody, read: ReadResponse<A>) => Effect.Effect<A, VendorFailure>
   /** Reads the complete body of a response. */
@@ -39,13 +43,17 @@ export interface VendorClient {
   readonly probe: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<void, VendorFailure>
 }
 
-export interface VendorClientOptions {
-  /** Including the version. */
-  readonly baseUrl: string
-  /** Header of the key; `authorization` contains it as a bearer token. */
-  readonly keyHeader: "authorization" | "x-api-key" | "x-goog-api-key"
+/** An account at a vendor. */
+export interface VendorAccess {
   /** Null for public paths only. */
   readonly apiKey: Redacted.Redacted | null
+  /** Including the version. */
+  readonly baseUrl: string
+}
+
+interface VendorClientOptions extends VendorAccess {
+  /** Header of the key; `authorization` contains it as a bearer token. */
+  readonly keyHeader: "authorization" | "x-api-key" | "x-goog-api-key"
   /** Additional headers of every request. */
   readonly headers?: Readonly<Record<string, string>>
   /** Reads the error of a response with a status of at least 400; `now` in epoch milliseconds. */
@@ -147,64 +155,60 @@ const readSuccess =
   }
 
 /** Does not follow redirects, which could disclose the key and the conversation to another host. */
-export const makeVendorClient = ({
-  apiKey,
-  baseUrl,
-  headers = {},
-  keyHeader,
-  readError
-}: VendorClientOptions): Effect.Effect<VendorClient, never, HttpClient.HttpClient> =>
-  Effect.map(HttpClient.HttpClient, (http) => {
-    const address = baseUrl.replace(/\/+$/, "")
-    const keyed = (): Readonly<Record<string, string>> => {
-      if (apiKey === null) return headers
-      const key = Redacted.value(apiKey)
-      return { ...headers, [keyHeader]: keyHeader === "authorization" ? `Bearer ${key}` : key }
-    }
-    const client = http.pipe(
-      HttpClient.withTracerPropagation(false),
-      HttpClient.mapRequest((request) =>
-        request.pipe(HttpClientRequest.prependUrl(address), HttpClientRequest.setHeaders(keyed()))
-      ),
-      HttpClient.transformResponse((response) =>
-        response.pipe(
-          Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
-          // Spans contain every header not redacted here.
-          Effect.locallyWith(Headers.currentRedactedNames, (names) => [...names, keyHeader])
-        )
-      ),
-      // Aborts an unread response.
-      HttpClient.withScope
-    )
-    const execute = <A>(request: HttpClientRequest.HttpClientRequest, read: ReadResponse<A>) =>
-      Effect.gen(function* () {
-        const response = yield* Effect.mapError(client.execute(request), toConnectionFailure)
-        const bytes = yield* bytesOf(response)
-        const clock = yield* Effect.clock
-        const readAnswer = readSuccess(read, readError, () => clock.unsafeCurrentTimeMillis())
-        return yield* takeFirst(readAnswer({ status: response.status, headers: response.headers, bytes }))
-      }).pipe(Effect.scoped)
-    const open = <A>(path: string, { accept, body, contentType }: VendorPostBody, read: ReadResponse<A>) =>
-      Effect.clockWith((clock) =>
-        Effect.map(
-          post({
-            url: new URL(address + path),
-            headers: { accept, "content-type": contentType, ...keyed() },
-            body
-          }),
-          (response) => ({
-            ...continueSource(
-              response,
-              readSuccess(read, readError, () => clock.unsafeCurrentTimeMillis())
-            ),
-            close: response.close
-          })
-        )
+export const makeVendorClient = (
+  http: HttpClient.HttpClient,
+  { apiKey, baseUrl, headers = {}, keyHeader, readError }: VendorClientOptions
+): VendorClient => {
+  const address = baseUrl.replace(/\/+$/, "")
+  const keyed = (): Readonly<Record<string, string>> => {
+    if (apiKey === null) return headers
+    const key = Redacted.value(apiKey)
+    return { ...headers, [keyHeader]: keyHeader === "authorization" ? `Bearer ${key}` : key }
+  }
+  const client = http.pipe(
+    HttpClient.withTracerPropagation(false),
+    HttpClient.mapRequest((request) =>
+      request.pipe(HttpClientRequest.prependUrl(address), HttpClientRequest.setHeaders(keyed()))
+    ),
+    HttpClient.transformResponse((response) =>
+      response.pipe(
+        Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
+        // Spans contain every header not redacted here.
+        Effect.locallyWith(Headers.currentRedactedNames, (names) => [...names, keyHeader])
       )
-    return {
-      send: (path, posted, read) => Effect.acquireUseRelease(open(path, posted, read), takeFirst, ({ close }) => close),
-      post: (path, body, read) => open(path, { ...makeJsonBody(body), accept: "text/event-stream" }, read),
-      read: (request) => execute(request, ({ bytes }) => readWholeText(bytes, (text) => ({ values: [text] }))),
-      probe: (request) => Effect.asVoid(execute(request, () => makeSingleChunkSource([true])))
-    }
-  })
+    ),
+    // Aborts an unread response.
+    HttpClient.withScope
+  )
+  const execute = <A>(request: HttpClientRequest.HttpClientRequest, read: ReadResponse<A>) =>
+    Effect.gen(function* () {
+      const response = yield* Effect.mapError(client.execute(request), toConnectionFailure)
+      const bytes = yield* bytesOf(response)
+      const clock = yield* Effect.clock
+      const readAnswer = readSuccess(read, readError, () => clock.unsafeCurrentTimeMillis())
+      return yield* takeFirst(readAnswer({ status: response.status, headers: response.headers, bytes }))
+    }).pipe(Effect.scoped)
+  const open = <A, E>(path: string, { accept, body, contentType }: VendorPostBody, read: ReadResponse<A, E>) =>
+    Effect.clockWith((clock) =>
+      Effect.map(
+        post({
+          url: new URL(address + path),
+          headers: { accept, "content-type": contentType, ...keyed() },
+          body
+        }),
+        (response) => ({
+          ...continueSource(
+            response,
+            readSuccess(read, readError, () => clock.unsafeCurrentTimeMillis())
+          ),
+          close: response.close
+        })
+      )
+    )
+  return {
+    send: (path, posted, read) => Effect.acquireUseRelease(open(path, posted, read), takeFirst, ({ close }) => close),
+    post: (path, body, read) => open(path, { ...makeJsonBody(body), accept: "text/event-stream" }, read),
+    read: (request) => execute(request, ({ bytes }) => readWholeText(bytes, (text) => ({ values: [text] }))),
+    probe: (request) => Effect.asVoid(execute(request, () => makeSingleChunkSource([true])))
+  }
+}

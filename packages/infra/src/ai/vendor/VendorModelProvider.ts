@@ -1,49 +1,45 @@
 import type { ChatMessage, ChatOptions } from "@berth/domain/ai/chat/ModelChat"
 import type { EmbeddingInput, EmbeddingVectors, ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
-import { Array, Effect } from "effect"
+import { Array, Effect, type Redacted } from "effect"
 import { readListedModel, readListedModelId } from "../catalog/ListedModels.ts"
-import type { AnswerContext } from "./AnswerFold.ts"
-import type { VendorAnswer, VendorEvent } from "./AnswerStream.ts"
-import { type ChunkSource, mapChunkFailure, type OpenedSource } from "./ChunkStage.ts"
-import { type FailureContext, toProviderFailure } from "./ProviderFailure.ts"
-import { countToolCalls } from "./VendorConversation.ts"
-import type { VendorAnswerWithheld, VendorFailure } from "./VendorErrors.ts"
+import { mapChunkFailure, type OpenedSource } from "./ChunkStage.ts"
+import { type FailureKind, toProviderFailure } from "./ProviderFailure.ts"
+import type { VendorAnswerWithheld, VendorFailure, VendorRequestRejected } from "./VendorErrors.ts"
 
-export interface VendorModelProviderOptions<Chunk> extends FailureContext {
-  readonly provider: Parameters<typeof readListedModel>[0]
+/** A vendor's API for models, with its failures. */
+export interface ModelClient {
+  /** The source ends after the answer, or with the body. */
   readonly chat: (
     modelId: string,
     messages: ReadonlyArray<ChatMessage>,
     options: ChatOptions
-  ) => Effect.Effect<OpenedSource<VendorEvent<Chunk>, VendorFailure>>
-  readonly readAnswer: (
-    context: AnswerContext
-  ) => (answer: VendorAnswer<Chunk>) => ChunkSource<ModelEvent<ProviderEnding>, VendorFailure | VendorAnswerWithheld>
+  ) => Effect.Effect<OpenedSource<ModelEvent<ProviderEnding>, VendorFailure | VendorAnswerWithheld>>
   /** Entries of the vendor's model list. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
   readonly embed?: (modelId: string, input: EmbeddingInput) => Effect.Effect<EmbeddingVectors, VendorFailure>
   /** The cheapest call that requires a key. */
   readonly probe: Effect.Effect<void, VendorFailure>
+  /** A call that succeeds if the vendor is reachable; default: `probe`. */
+  readonly health?: Effect.Effect<void, VendorFailure>
+  /** Classifies the vendor's errors. */
+  readonly classify: (rejection: VendorRequestRejected) => FailureKind
 }
 
 /** Makes a model provider from a vendor's client. */
-export const makeVendorModelProvider = <Chunk>(options: VendorModelProviderOptions<Chunk>): ModelProvider => {
-  const { chat, embed, models, probe, provider, readAnswer } = options
-  const toFailure = toProviderFailure(options)
+export const makeVendorModelProvider = (
+  provider: Parameters<typeof readListedModel>[0],
+  apiKey: Redacted.Redacted,
+  { chat, classify, embed, models, probe, health = probe }: ModelClient
+): ModelProvider => {
+  const toFailure = toProviderFailure({ provider, apiKey, classify })
   return {
     name: provider,
     ...(embed !== undefined && {
       embed: (modelId: string, input: EmbeddingInput) => Effect.mapError(embed(modelId, input), toFailure)
     }),
-    chat: (modelId, messages, chatOptions) =>
-      Effect.map(chat(modelId, messages, chatOptions), (answer) => ({
-        ...mapChunkFailure(
-          readAnswer({ provider, model: modelId, callsBefore: countToolCalls(messages) })(answer),
-          toFailure
-        ),
-        close: answer.close
-      })),
+    chat: (...request) =>
+      Effect.map(chat(...request), (answer) => ({ ...mapChunkFailure(answer, toFailure), close: answer.close })),
     models: Effect.mapBoth(models, {
       onFailure: toFailure,
       onSuccess: Array.filterMap((entry) => readListedModel(provider, entry))
@@ -52,7 +48,7 @@ export const makeVendorModelProvider = <Chunk>(options: VendorModelProviderOptio
       onFailure: toFailure,
       onSuccess: Array.filterMap((entry) => readListedModelId(provider, entry))
     }),
-    healthy: Effect.catchAll(Effect.as(probe, true), (failure) => {
+    healthy: Effect.catchAll(Effect.as(health, true), (failure) => {
       // A rate limit proves that the provider is reachable.
       if (failure._tag === "VendorRequestRejected" && failure.status === 429) return Effect.succeed(true)
       const { kind, reason } = toFailure(failure)

@@ -1,0 +1,24 @@
+import type { HttpClient } from "@effect/platform"
+import { makeAnthropicClient } from "./anthropic/AnthropicClient.ts"
+import { makeGoogleClient } from "./google/GoogleClient.ts"
+import { makeOpenAiClient } from "./openai/OpenAiClient.ts"
+import type { KeyedProviderName } from "./ProviderUrls.ts"
+import type { VendorAccess } from "./vendor/VendorClient.ts"
+import type { ModelClient } from "./vendor/VendorModelProvider.ts"
+
+export const makeModelClient = (
+  http: HttpClient.HttpClient,
+  name: KeyedProviderName,
+  access: VendorAccess
+): ModelClient => {
+  switch (name) {
+    case "anthropic":
+      return makeAnthropicClient(http, access)
+    case "google":
+      return makeGoogleClient(http, access)
+    case "openrouter":
+    case "openai":
+    case "groq":
+      return makeOpenAiClient(http, name, access)
+  }
+}
