@@ -1,4 +1,5 @@
-import { closesFence, type Fence, readFence } from "./MarkdownSplit.ts"
+import type { OutgoingPart } from "@berth/domain/channels/ChannelPlatform"
+import { closesFence, type Fence, readFence, splitMarkdown } from "./MarkdownSplit.ts"
 
 /** Applies a change to the text outside of code blocks. */
 export const mapProse = (markdown: string, change: (prose: string) => string): string => {
@@ -33,7 +34,7 @@ export const mapInline = (line: string, change: (text: string) => string): strin
 const tableRow = /^ {0,3}\|.*\|\s*$/
 
 /** Converts tables to code blocks. */
-export const fenceTables = (prose: string): string => {
+const fenceTables = (prose: string): string => {
   const output: Array<string> = []
   let isInTable = false
   for (const line of prose.split("\n")) {
@@ -44,3 +45,14 @@ export const fenceTables = (prose: string): string => {
   }
   return [...output, ...(isInTable ? ["```"] : [])].join("\n")
 }
+
+/** Splits a text, whose tables become code, and formats the parts without lengthening them. Omits blank parts. */
+export const splitFormatted = (
+  markdown: string,
+  limit: number,
+  format: (part: string) => string
+): ReadonlyArray<OutgoingPart> =>
+  splitMarkdown(mapProse(markdown, fenceTables), limit)
+    .map(({ prefix, suffix, text }) => format(`${prefix}${text}${suffix}`))
+    .filter((formatted) => formatted.trim() !== "")
+    .map((formatted) => ({ formatted, plain: formatted }))

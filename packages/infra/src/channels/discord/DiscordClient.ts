@@ -18,7 +18,7 @@ import {
 } from "./DiscordObjects.ts"
 import { applyAnswer, delayBefore, type RateLimits, readRetrySeconds } from "./DiscordRateLimits.ts"
 
-export interface DiscordText {
+interface DiscordText {
   readonly channelId: string
   /** Maximum 2,000 characters. */
   readonly text: string
@@ -29,7 +29,7 @@ export interface DiscordText {
 }
 
 /** Answer to a slash command. */
-export interface InteractionAnswer {
+interface InteractionAnswer {
   readonly applicationId: string
   readonly token: Redacted.Redacted
   readonly text: string
@@ -78,12 +78,10 @@ export const makeDiscordClient = (apiUrl: URL) =>
     const base = apiUrl.href.replace(/\/$/, "")
     const limits = yield* Ref.make<RateLimits>(new Map())
 
-    const send = (token: Option.Option<Redacted.Redacted>, { body, method, path, route }: Call) =>
+    /** `token` is null for calls authenticated by their path. */
+    const send = (token: Redacted.Redacted | null, { body, method, path, route }: Call) =>
       Effect.gen(function* () {
-        const limited = {
-          bot: Option.match(token, { onNone: () => "", onSome: (secret) => Redacted.value(secret) }),
-          route: `${method} ${route}`
-        }
+        const limited = { bot: token === null ? "" : Redacted.value(token), route: `${method} ${route}` }
         const delay = delayBefore(yield* limits, limited, yield* Clock.currentTimeMillis)
         if (delay > longestDelayMs)
           return yield* new DiscordRequestRejected({
@@ -92,14 +90,14 @@ export const makeDiscordClient = (apiUrl: URL) =>
             retryAfter: Option.some(Duration.millis(delay))
           })
         yield* Effect.sleep(delay)
-        const request = HttpClientRequest.make(method)(`${base}/${path}`, { acceptJson: true }).pipe(
-          HttpClientRequest.setHeader("user-agent", userAgent),
-          Option.isNone(token)
-            ? (unchanged) => unchanged
-            : HttpClientRequest.setHeader("authorization", `Bot ${Redacted.value(token.value)}`),
-          body === undefined ? (unchanged) => unchanged : HttpClientRequest.bodyUnsafeJson(body)
-        )
-        const answer = yield* exchange(request)
+        const request = HttpClientRequest.make(method)(`${base}/${path}`, {
+          acceptJson: true,
+          headers: {
+            "user-agent": userAgent,
+            ...(token === null ? {} : { authorization: `Bot ${Redacted.value(token)}` })
+          }
+        })
+        const answer = yield* exchange(body === undefined ? request : HttpClientRequest.bodyUnsafeJson(request, body))
         const now = yield* Clock.currentTimeMillis
         const failure = Option.getOrUndefined(parseAnswer(DiscordErrorBody, answer))
         const retrySeconds =
@@ -124,7 +122,7 @@ export const makeDiscordClient = (apiUrl: URL) =>
       )
 
     const call = <A, I>(
-      token: Option.Option<Redacted.Redacted>,
+      token: Redacted.Redacted | null,
       schema: Schema.Schema<A, I>,
       request: Call
     ): Effect.Effect<A, DiscordFailure> =>
@@ -136,67 +134,56 @@ export const makeDiscordClient = (apiUrl: URL) =>
       )
 
     const get = (path: string): Call => ({ method: "GET", path, route: path })
+    const post = (path: string, body?: unknown): Call => ({ method: "POST", path, route: path, body })
+
+    const sendAnswer = ({ applicationId, text, token }: InteractionAnswer, method: "PATCH" | "POST", message = "") =>
+      Effect.map(
+        call(null, CreatedMessage, {
+          method,
+          path: `webhooks/${segment(applicationId)}/${segment(Redacted.value(token))}${message}`,
+          route: `webhooks/${Redacted.value(token)}`,
+          body: { content: text, allowed_mentions: allowedMentions }
+        }),
+        ({ id }) => id
+      )
 
     return {
-      findBotUser: (token: Redacted.Redacted) => call(Option.some(token), DiscordUser, get("users/@me")),
-      findApplication: (token: Redacted.Redacted) =>
-        call(Option.some(token), DiscordApplication, get("applications/@me")),
-      findGateway: (token: Redacted.Redacted) => call(Option.some(token), GatewayInformation, get("gateway/bot")),
-
-      /** Discord verifies the endpoint before it responds. */
-      setInteractionsEndpoint: (token: Redacted.Redacted, endpoint: URL) =>
-        Effect.asVoid(
-          send(Option.some(token), {
-            method: "PATCH",
-            path: "applications/@me",
-            route: "applications/@me",
-            body: { interactions_endpoint_url: endpoint.href }
-          })
-        ),
+      findBotUser: (token: Redacted.Redacted) => call(token, DiscordUser, get("users/@me")),
+      findApplication: (token: Redacted.Redacted) => call(token, DiscordApplication, get("applications/@me")),
+      findGateway: (token: Redacted.Redacted) => call(token, GatewayInformation, get("gateway/bot")),
 
       /** Registers `/ask` if absent. Idempotent. */
       registerAskCommand: (token: Redacted.Redacted, applicationId: string): Effect.Effect<void, DiscordFailure> => {
         const path = `applications/${segment(applicationId)}/commands`
-        return Effect.flatMap(call(Option.some(token), Schema.Array(DiscordCommand), get(path)), (commands) =>
-          commands.some(isAskCommand)
-            ? Effect.void
-            : Effect.asVoid(send(Option.some(token), { method: "POST", path, route: path, body: askCommand }))
+        return Effect.flatMap(call(token, Schema.Array(DiscordCommand), get(path)), (commands) =>
+          commands.some(isAskCommand) ? Effect.void : Effect.asVoid(send(token, post(path, askCommand)))
         )
       },
 
       /** Returns the id of the message. Idempotent by the nonce for some minutes. */
       sendText: (token: Redacted.Redacted, { channelId, nonce, replyTo, text }: DiscordText) => {
+        const message = {
+          content: text,
+          nonce,
+          enforce_nonce: true,
+          allowed_mentions: allowedMentions,
+          ...Option.match(replyTo, {
+            onNone: () => ({}),
+            onSome: (id) => ({ message_reference: { message_id: id, fail_if_not_exists: false } })
+          })
+        }
         const path = `channels/${segment(channelId)}/messages`
-        return Effect.map(
-          call(Option.some(token), CreatedMessage, {
-            method: "POST",
-            path,
-            route: path,
-            body: {
-              content: text,
-              nonce,
-              enforce_nonce: true,
-              allowed_mentions: allowedMentions,
-              ...Option.match(replyTo, {
-                onNone: () => ({}),
-                onSome: (id) => ({ message_reference: { message_id: id, fail_if_not_exists: false } })
-              })
-            }
-          }),
-          ({ id }) => id
-        )
+        return Effect.map(call(token, CreatedMessage, post(path, message)), ({ id }) => id)
       },
 
       /** Shows the typing indicator for at most 10 seconds. */
-      showTyping: (token: Redacted.Redacted, channelId: string) => {
-        const path = `channels/${segment(channelId)}/typing`
-        return Effect.asVoid(send(Option.some(token), { method: "POST", path, route: path }))
-      },
+      showTyping: (token: Redacted.Redacted, channelId: string) =>
+        Effect.asVoid(send(token, post(`channels/${segment(channelId)}/typing`))),
 
       /** Acknowledges a command received over the gateway; the answer follows by `answerInteraction`. */
       deferInteraction: (interactionId: string, token: Redacted.Redacted) =>
         Effect.asVoid(
-          send(Option.none(), {
+          send(null, {
             method: "POST",
             path: `interactions/${segment(interactionId)}/${segment(Redacted.value(token))}/callback`,
             route: `interactions/${interactionId}`,
@@ -205,28 +192,10 @@ export const makeDiscordClient = (apiUrl: URL) =>
         ),
 
       /** Replaces the deferred answer of a command. Idempotent. */
-      answerInteraction: ({ applicationId, text, token }: InteractionAnswer) =>
-        Effect.map(
-          call(Option.none(), CreatedMessage, {
-            method: "PATCH",
-            path: `webhooks/${segment(applicationId)}/${segment(Redacted.value(token))}/messages/@original`,
-            route: `webhooks/${Redacted.value(token)}`,
-            body: { content: text, allowed_mentions: allowedMentions }
-          }),
-          ({ id }) => id
-        ),
+      answerInteraction: (answer: InteractionAnswer) => sendAnswer(answer, "PATCH", "/messages/@original"),
 
       /** Adds a message to the answer of a command. Not idempotent. */
-      continueInteraction: ({ applicationId, text, token }: InteractionAnswer) =>
-        Effect.map(
-          call(Option.none(), CreatedMessage, {
-            method: "POST",
-            path: `webhooks/${segment(applicationId)}/${segment(Redacted.value(token))}`,
-            route: `webhooks/${Redacted.value(token)}`,
-            body: { content: text, allowed_mentions: allowedMentions }
-          }),
-          ({ id }) => id
-        ),
+      continueInteraction: (answer: InteractionAnswer) => sendAnswer(answer, "POST"),
 
       /** Downloads an attachment, which requires no token. */
       downloadAttachment: (url: string, maximumBytes: number): Effect.Effect<Uint8Array, DiscordFailure> => {

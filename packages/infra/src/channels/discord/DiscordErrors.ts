@@ -12,7 +12,7 @@ export class DiscordRequestRejected extends Data.TaggedError("DiscordRequestReje
 
 export type DiscordFailure = PlatformConnectionFailed | DiscordRequestRejected | PlatformAnswerMalformed
 
-export type DiscordRejection =
+type DiscordRejection =
   "token-rejected" | "interaction-expired" | "recipient-unreachable" | "rate-limited" | "unavailable" | "invalid"
 
 /** Unknown interaction, unknown webhook, invalid webhook token. */

@@ -1,9 +1,8 @@
 import type { OutgoingPart } from "@berth/domain/channels/ChannelPlatform"
-import { fenceTables, mapInline, mapProse } from "../MarkdownProse.ts"
-import { splitMarkdown } from "../MarkdownSplit.ts"
+import { mapInline, mapProse, splitFormatted } from "../MarkdownProse.ts"
 
 /** Maximum characters of a message's content. */
-export const longestDiscordText = 2_000
+const maximumTextLength = 2_000
 
 const formatLine = (line: string): string => {
   const [, heading] = /^ {0,3}#{4,6}\s+(.*?)\s*#*$/.exec(line) ?? []
@@ -21,7 +20,4 @@ const formatText = (markdown: string): string =>
   mapProse(markdown, (prose) => prose.split("\n").map(formatLine).join("\n"))
 
 export const splitForDiscord = (markdown: string): ReadonlyArray<OutgoingPart> =>
-  splitMarkdown(mapProse(markdown, fenceTables), longestDiscordText)
-    .map(({ prefix, suffix, text }) => formatText(`${prefix}${text}${suffix}`))
-    .filter((formatted) => formatted.trim() !== "")
-    .map((formatted) => ({ formatted, plain: formatted }))
+  splitFormatted(markdown, maximumTextLength, formatText)

@@ -6,8 +6,7 @@ import { optionalNullable } from "../../ai/vendor/VendorBodies.ts"
 /** `retry_after` of a 429, in seconds. */
 export const DiscordErrorBody = Schema.Struct({
   code: optionalNullable(Schema.Number),
-  retry_after: optionalNullable(Schema.Number),
-  global: optionalNullable(Schema.Boolean)
+  retry_after: optionalNullable(Schema.Number)
 })
 
 export const DiscordUser = Schema.Struct({
@@ -23,19 +22,15 @@ export const DiscordApplication = Schema.Struct({
   name: Schema.String,
   /** Ed25519, 32 bytes in hexadecimal. */
   verify_key: Schema.String.pipe(Schema.pattern(/^[0-9a-f]{64}$/i)),
-  flags: Schema.optionalWith(Schema.Number, { default: () => 0 }),
-  interactions_endpoint_url: optionalNullable(Schema.String)
+  flags: Schema.optionalWith(Schema.Number, { default: () => 0 })
 })
-export type DiscordApplication = typeof DiscordApplication.Type
 
 export const GatewayInformation = Schema.Struct({
   url: Schema.String,
   session_start_limit: Schema.Struct({ remaining: Schema.Number, reset_after: Schema.Number })
 })
-export type GatewayInformation = typeof GatewayInformation.Type
 
 export const DiscordCommand = Schema.Struct({
-  id: Schema.String,
   name: Schema.String,
   description: Schema.String,
   options: Schema.optionalWith(
@@ -50,7 +45,6 @@ export type DiscordCommand = typeof DiscordCommand.Type
 export const CreatedMessage = Schema.Struct({ id: Schema.String })
 
 export const DiscordAttachment = Schema.Struct({
-  id: Schema.String,
   filename: Schema.String,
   size: Schema.Number,
   url: Schema.String,
@@ -70,14 +64,10 @@ export const DiscordMessage = Schema.Struct({
   type: Schema.Number,
   author: DiscordUser,
   content: Schema.String,
-  timestamp: Schema.String,
   mentions: Schema.optionalWith(Schema.Array(Schema.Struct({ id: Schema.String })), { default: () => [] }),
   attachments: Schema.optionalWith(Schema.Array(DiscordAttachment), { default: () => [] }),
-  referenced_message: optionalNullable(
-    Schema.Struct({ id: Schema.String, author: Schema.Struct({ id: Schema.String }) })
-  )
+  referenced_message: optionalNullable(Schema.Struct({ author: Schema.Struct({ id: Schema.String }) }))
 })
-export type DiscordMessage = typeof DiscordMessage.Type
 
 /** A request of a user: a ping, or a slash command. */
 export const DiscordInteraction = Schema.Struct({
@@ -98,4 +88,3 @@ export const DiscordInteraction = Schema.Struct({
     })
   )
 })
-export type DiscordInteraction = typeof DiscordInteraction.Type

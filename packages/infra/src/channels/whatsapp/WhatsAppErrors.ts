@@ -10,7 +10,7 @@ export class WhatsAppRequestRejected extends Data.TaggedError("WhatsAppRequestRe
 
 export type WhatsAppFailure = PlatformConnectionFailed | WhatsAppRequestRejected | PlatformAnswerMalformed
 
-export type WhatsAppRejection =
+type WhatsAppRejection =
   | "token-rejected"
   | "permission-missing"
   | "account-restricted"
@@ -22,7 +22,6 @@ export type WhatsAppRejection =
 
 /** https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes */
 const kindsByCode: ReadonlyMap<number, WhatsAppRejection> = new Map([
-  [0, "token-rejected"],
   [190, "token-rejected"],
   [3, "permission-missing"],
   [10, "permission-missing"],
@@ -62,7 +61,7 @@ export const classifyWhatsAppRejection = ({
   code,
   status
 }: Pick<WhatsAppRequestRejected, "code" | "status">): WhatsAppRejection => {
-  const kind = code === 0 && status !== 401 ? undefined : kindsByCode.get(code)
+  const kind = kindsByCode.get(code)
   if (kind !== undefined) return kind
   if (code >= 200 && code <= 299) return "permission-missing"
   if (status === 401) return "token-rejected"

@@ -1,9 +1,8 @@
 import type { OutgoingPart } from "@berth/domain/channels/ChannelPlatform"
-import { fenceTables, mapInline, mapProse } from "../MarkdownProse.ts"
-import { splitMarkdown } from "../MarkdownSplit.ts"
+import { mapInline, mapProse, splitFormatted } from "../MarkdownProse.ts"
 
 /** Maximum characters of a text message. */
-export const longestWhatsAppText = 4_096
+const maximumTextLength = 4_096
 
 // Marks bold text until single asterisks have become italics.
 const boldMark = "\u0001"
@@ -32,9 +31,5 @@ const formatText = (markdown: string): string =>
     // WhatsApp would display the language of a code block as code.
     .replaceAll(/^ {0,3}(?:`{3,}|~{3,})[\w+#.-]{0,32}\s*$/gm, "```")
 
-/** Tables become code, which has a fixed-width font. */
 export const splitForWhatsApp = (markdown: string): ReadonlyArray<OutgoingPart> =>
-  splitMarkdown(mapProse(markdown, fenceTables), longestWhatsAppText)
-    .map(({ prefix, suffix, text }) => formatText(`${prefix}${text}${suffix}`))
-    .filter((formatted) => formatted.trim() !== "")
-    .map((formatted) => ({ formatted, plain: formatted }))
+  splitFormatted(markdown, maximumTextLength, formatText)

@@ -6,13 +6,7 @@ import { optionalNullable } from "../../ai/vendor/VendorBodies.ts"
  * https://developers.facebook.com/documentation/business-messaging/whatsapp
  */
 
-export const GraphError = Schema.Struct({
-  error: Schema.Struct({
-    code: Schema.Number,
-    type: optionalNullable(Schema.String),
-    error_subcode: optionalNullable(Schema.Number)
-  })
-})
+export const GraphError = Schema.Struct({ error: Schema.Struct({ code: Schema.Number }) })
 
 /** `GET /debug_token`. A scope without `target_ids` is granted on every asset of the business. */
 export const TokenInspection = Schema.Struct({
@@ -43,7 +37,6 @@ export const SentMessages = Schema.Struct({ messages: Schema.NonEmptyArray(Schem
 
 export const MediaDetails = Schema.Struct({
   url: Schema.String,
-  mime_type: Schema.String,
   file_size: optionalNullable(Schema.Union(Schema.Number, Schema.NumberFromString))
 })
 export type MediaDetails = typeof MediaDetails.Type
@@ -62,8 +55,7 @@ const messageFields = {
   id: Schema.NonEmptyString,
   from: Schema.NonEmptyString,
   /** Epoch seconds. */
-  timestamp: Schema.NumberFromString,
-  context: optionalNullable(Schema.Struct({ id: optionalNullable(Schema.String) }))
+  timestamp: Schema.NumberFromString
 }
 
 /** A message of a person. Unlisted types have no text or media. */

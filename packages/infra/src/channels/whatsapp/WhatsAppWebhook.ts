@@ -38,8 +38,6 @@ export interface NotifiedMessage {
   readonly from: string
   readonly senderName: Option.Option<string>
   readonly sentAtSeconds: number
-  /** The message that this one replies to. */
-  readonly repliesTo: Option.Option<string>
   readonly text: string
   readonly media: Option.Option<WhatsAppMedia>
 }
@@ -111,7 +109,6 @@ export const readNotification = (body: string, phoneNumberId: string): Option.Op
             from: message.from,
             senderName: Option.fromNullable(names.get(message.from)),
             sentAtSeconds: message.timestamp,
-            repliesTo: Option.fromNullable(message.context?.id),
             ...readContent(message)
           }))
       })
