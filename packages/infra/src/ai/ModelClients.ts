@@ -4,13 +4,13 @@ import { makeGoogleClient } from "./google/GoogleClient.ts"
 import { makeOpenAiClient } from "./openai/OpenAiClient.ts"
 import type { KeyedProviderName } from "./ProviderUrls.ts"
 import type { VendorAccess } from "./vendor/VendorClient.ts"
-import type { ModelClient } from "./vendor/VendorModelProvider.ts"
+import type { VendorModelClient } from "./vendor/VendorModelProvider.ts"
 
 export const makeModelClient = (
   http: HttpClient.HttpClient,
   name: KeyedProviderName,
   access: VendorAccess
-): ModelClient => {
+): VendorModelClient => {
   switch (name) {
     case "anthropic":
       return makeAnthropicClient(http, access)

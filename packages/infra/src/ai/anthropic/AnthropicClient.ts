@@ -4,7 +4,7 @@ import { makeEventReader, readAnswerStream, type VendorEvent } from "../vendor/A
 import { readModelList } from "../vendor/VendorBodies.ts"
 import { makeVendorClient, type VendorAccess } from "../vendor/VendorClient.ts"
 import type { VendorFailure } from "../vendor/VendorErrors.ts"
-import type { ModelClient } from "../vendor/VendorModelProvider.ts"
+import type { VendorModelClient } from "../vendor/VendorModelProvider.ts"
 import { readAnthropicAnswer } from "./AnthropicAnswer.ts"
 import { AnthropicAnswerEvent, AnthropicStreamEvent, readAnthropicDelta } from "./AnthropicBodies.ts"
 import { classifyAnthropicFailure, readAnthropicError, readAnthropicErrorBody } from "./AnthropicErrors.ts"
@@ -32,7 +32,7 @@ const readStream = readAnswerStream<AnthropicAnswerEvent>({
 })
 
 /** Anthropic's API. */
-export const makeAnthropicClient = (http: HttpClient.HttpClient, access: VendorAccess): ModelClient => {
+export const makeAnthropicClient = (http: HttpClient.HttpClient, access: VendorAccess): VendorModelClient => {
   const { post, probe, read } = makeVendorClient(http, {
     ...access,
     keyHeader: "x-api-key",

@@ -4,7 +4,7 @@ import { makeEventReader, readAnswerStream, type VendorEvent } from "../vendor/A
 import { readModelList } from "../vendor/VendorBodies.ts"
 import { makeVendorClient, type VendorAccess } from "../vendor/VendorClient.ts"
 import type { VendorFailure } from "../vendor/VendorErrors.ts"
-import type { ModelClient } from "../vendor/VendorModelProvider.ts"
+import type { VendorModelClient } from "../vendor/VendorModelProvider.ts"
 import { isLastGoogleChunk, readGoogleAnswer } from "./GoogleAnswer.ts"
 import { type GoogleAnswerChunk, GoogleStreamEvent, readGoogleDelta } from "./GoogleBodies.ts"
 import { classifyGoogleFailure, failOnStreamError, readGoogleError, readGoogleErrorBody } from "./GoogleErrors.ts"
@@ -28,7 +28,7 @@ const readStream = readAnswerStream<GoogleAnswerChunk>({
 })
 
 /** Google's Gemini API. The key is sent in a header, since addresses are logged. */
-export const makeGoogleClient = (http: HttpClient.HttpClient, access: VendorAccess): ModelClient => {
+export const makeGoogleClient = (http: HttpClient.HttpClient, access: VendorAccess): VendorModelClient => {
   const { post, probe, read } = makeVendorClient(http, {
     ...access,
     keyHeader: "x-goog-api-key",

@@ -19,7 +19,7 @@ import {
   type VendorAccess
 } from "../vendor/VendorClient.ts"
 import { VendorAnswerMalformed, type VendorFailure } from "../vendor/VendorErrors.ts"
-import type { ModelClient } from "../vendor/VendorModelProvider.ts"
+import type { VendorModelClient } from "../vendor/VendorModelProvider.ts"
 import { readOpenAiAnswer } from "./OpenAiAnswer.ts"
 import { type OpenAiAnswerChunk, OpenAiCompletionAnswer, OpenAiStreamEvent, readOpenAiDelta } from "./OpenAiBodies.ts"
 import { classifyOpenAiFailure, readOpenAiError, readOpenAiErrorBody } from "./OpenAiErrors.ts"
@@ -92,7 +92,7 @@ export const makeOpenAiClient = (
   http: HttpClient.HttpClient,
   provider: OpenAiCompatibleProvider,
   access: VendorAccess
-): ModelClient => {
+): VendorModelClient => {
   const { post, probe, read, send } = makeVendorClient(http, {
     ...access,
     keyHeader: "authorization",

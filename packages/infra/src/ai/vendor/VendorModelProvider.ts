@@ -8,7 +8,7 @@ import { type FailureKind, toProviderFailure } from "./ProviderFailure.ts"
 import type { VendorAnswerWithheld, VendorFailure, VendorRequestRejected } from "./VendorErrors.ts"
 
 /** A vendor's API for models, with its failures. */
-export interface ModelClient {
+export interface VendorModelClient {
   /** The source ends after the answer, or with the body. */
   readonly chat: (
     modelId: string,
@@ -30,7 +30,7 @@ export interface ModelClient {
 export const makeVendorModelProvider = (
   provider: Parameters<typeof readListedModel>[0],
   apiKey: Redacted.Redacted,
-  { chat, classify, embed, models, probe, health = probe }: ModelClient
+  { chat, classify, embed, models, probe, health = probe }: VendorModelClient
 ): ModelProvider => {
   const toFailure = toProviderFailure({ provider, apiKey, classify })
   return {
