@@ -121,6 +121,17 @@ const countRenders = `{
   }
 }`
 
+/** A script that records each text that a screen reader announces. */
+const recordAnnouncements = `{
+  globalThis.announced = []
+  new MutationObserver((changes) => {
+    const regions = changes.map(({ target }) => (target instanceof Element ? target : target.parentElement)
+      ?.closest("[aria-live], [role=status], [role=alert], [role=log]"))
+    for (const region of new Set(regions))
+      if (region && region.ariaLive !== "off" && region.textContent !== "") announced.push(region.textContent)
+  }).observe(document.body, { childList: true, characterData: true, subtree: true })
+}`
+
 const Counted = Schema.Struct({
   blocks: Schema.Int,
   fields: Schema.Int,
@@ -596,8 +607,12 @@ describeWithTool(browserTool, "The chat of the console", () => {
             const message = page.getByLabel("Message", { exact: true })
             await message.fill("paced")
             await page.evaluate(countRenders)
+            await page.evaluate(recordAnnouncements)
             await message.press("Enter")
             await page.locator(".answer-facts", { hasText: "sandbox/echo" }).waitFor()
+            const announcement = `${owner.agent.name}: ${words.join("").replaceAll(/\s+/g, " ").trim()}`
+            await page.getByRole("status").filter({ hasText: "word 999." }).waitFor()
+            assert.deepStrictEqual(await page.evaluate("announced"), [announcement])
             assert.strictEqual(await page.locator(".turn-agent .markdown").count(), 50)
             const { blocks, fields, frames, renders } = Schema.decodeUnknownSync(Counted)(
               await page.evaluate("counted")

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Drawer, Group, Text, Textarea, Tooltip, UnstyledButton } from "@mantine/core"
+import { ActionIcon, Button, Drawer, Group, Textarea, Tooltip, UnstyledButton } from "@mantine/core"
 import { useDisclosure } from "@mantine/hooks"
 import { type InfiniteData, type QueryClient, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useNavigate, useSearch } from "@tanstack/react-router"
@@ -7,10 +7,11 @@ import type { AgentTab } from "../agents/AgentTab.ts"
 import { useOverview } from "../agents/overviews.ts"
 import { call } from "../api.ts"
 import { AttachIcon, ChatIcon, DownIcon, ListIcon, PlusIcon, SendIcon, StopIcon } from "../icons.tsx"
+import { toPlainText } from "../excerpt.ts"
 import { Empty, Failure, Loaded, Notice, useAction, useUndo } from "../parts.tsx"
 import { conversationsQuery, readConversation } from "../queries.ts"
 import { texts } from "../texts.ts"
-import type { SessionPageJson } from "../wire.ts"
+import type { SessionMessageJson, SessionPageJson } from "../wire.ts"
 import { DraftFiles } from "./AttachmentList.tsx"
 import { acceptedFiles, type DraftFile, type Outgoing, useDraftFiles } from "./attachments.ts"
 import { ConversationList } from "./ConversationList.tsx"
@@ -43,6 +44,12 @@ const makeSync = (client: QueryClient, agentId: string, sessionId: string) => as
   await new Promise((resolve) => setTimeout(resolve))
 }
 
+const describeEnd = ({ content, failure, role, status, stopped }: SessionMessageJson, name: string): string => {
+  if (role === "assistant") return `${name}: ${toPlainText(content)}`
+  if (status !== "failed") return ""
+  return stopped ? texts.chat.stopped : texts.chat.unanswered(failure ?? texts.chat.noReason)
+}
+
 const useConversation = (agentId: string, sessionId: string) => {
   const client = useQueryClient()
   const query = useInfiniteQuery({
@@ -59,6 +66,17 @@ const useConversation = (agentId: string, sessionId: string) => {
   const sync = useMemo(() => makeSync(client, agentId, sessionId), [agentId, client, sessionId])
   const messages = useMemo(() => (query.data?.pages ?? []).toReversed().flatMap((page) => page.messages), [query.data])
   return { query, sync, messages }
+}
+
+/** Returns the text that screen readers announce once an answer has ended: the answer, or why there is none. */
+const useEndAnnouncement = (isFollowing: boolean, newest: SessionMessageJson | undefined, name: string): string => {
+  const [wasFollowing, setFollowing] = useState(false)
+  const [announcement, announce] = useState("")
+  if (isFollowing !== wasFollowing) {
+    setFollowing(isFollowing)
+    announce(isFollowing || newest === undefined ? "" : describeEnd(newest, name))
+  }
+  return announcement
 }
 
 const Composer = ({
@@ -327,22 +345,26 @@ const Conversation = ({
   }
 
   const stop = useAction(() => stopAnswers(sessionId))
+  const isUnread = sessionId !== newConversation && query.data === undefined
   const isStored = (messageId: string | undefined) =>
     messages.some(({ id, status }) => id === messageId && status !== "pending")
   const isAnswering = live.some(({ failure: reason, messageId }) => reason === undefined && !isStored(messageId))
   return (
     <>
+      <p className="visually-hidden" role="status">
+        {useEndAnnouncement(live.length > 0, messages.at(-1), name)}
+      </p>
       <div
         className="log"
         ref={log}
         onScroll={onScroll}
         role="log"
-        aria-live="polite"
+        aria-live="off"
         aria-label={texts.chat.conversation}
         tabIndex={0}
       >
         <div className="log-inner">
-          {sessionId !== newConversation && query.isPending && <Loaded query={query}>{() => null}</Loaded>}
+          {isUnread && <Loaded query={query}>{() => null}</Loaded>}
           {query.hasNextPage && (
             <Group justify="center">
               <Button variant="default" size="xs" loading={query.isFetchingNextPage} onClick={showEarlier}>
@@ -358,7 +380,7 @@ const Conversation = ({
             onEdit={edit}
             onRetry={retry}
           />
-          {messages.length === 0 && live.length === 0 && !(query.isPending && sessionId !== newConversation) && (
+          {messages.length === 0 && live.length === 0 && !isUnread && (
             <Welcome name={name} onPick={(starter) => edit({ text: starter, attachments: [] })} />
           )}
         </div>
@@ -455,7 +477,7 @@ const ChatTab = ({ agent }: AgentTab) => {
         )}
         {query.data === undefined && conversation === undefined ? (
           <div className="page">
-            <Loaded query={query}>{() => <Text />}</Loaded>
+            <Loaded query={query}>{() => null}</Loaded>
           </div>
         ) : (
           <Conversation key={sessionId} agent={agent} sessionId={sessionId} onCreated={open} />

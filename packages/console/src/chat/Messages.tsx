@@ -87,7 +87,7 @@ const Unanswered = ({
   readonly traceId?: string | undefined
   readonly onRetry: (message: Outgoing) => void
 }) => (
-  <div className="notice failed" data-tone={isStopped ? undefined : "bad"}>
+  <div className="notice" data-tone={isStopped ? undefined : "bad"}>
     <Text fz="sm" fw={500}>
       {isStopped ? texts.chat.stopped : texts.chat.unanswered(reason)}
     </Text>
@@ -154,17 +154,9 @@ const Progress = ({
   readonly live: LiveHead
   readonly name: string
 }) => (
-  <Group gap="xs" mt={isEmpty ? 0 : 8} c="dimmed" fz="sm" role="status">
+  <Group gap="xs" mt={isEmpty ? 0 : 8} c="dimmed" fz="sm">
     <span className="caret" />
-    {isStopping ? (
-      texts.chat.stopping
-    ) : isBroken ? (
-      texts.chat.broken
-    ) : isEmpty ? (
-      texts.chat.thinking(name)
-    ) : (
-      <span className="visually-hidden">{texts.chat.answering(name)}</span>
-    )}
+    {isStopping ? texts.chat.stopping : isBroken ? texts.chat.broken : isEmpty && texts.chat.thinking(name)}
   </Group>
 )
 
