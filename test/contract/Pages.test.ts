@@ -239,6 +239,39 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
+  it.effect("/pricing lists what the plans include in words of customers", () =>
+    Effect.gen(function* () {
+      const { text } = yield* App.web({ method: "GET", path: "/pricing" })
+      const plans = text.match(/<li class="card">.*?<\/ul>/gs) ?? []
+      assert.deepStrictEqual(
+        plans.map((plan) => [...plan.matchAll(/<li>(.*?)<\/li>/gs)].map(([, feature]) => feature)),
+        [
+          ["600 units per day", "1 agent", "Web, Telegram", "2 GiB of memory"],
+          ["1,000 units per day", "3 agents", "+1 runtime seat", "Web, Telegram, WhatsApp", "4 GiB of memory"],
+          ["2,500 units per day", "10 agents", "+3 runtime seats", "White-label emails", "8 GiB of memory"],
+          ["10,000 units per day", "Unlimited agents and seats", "White-label reselling", "16 GiB of memory"],
+          ["600 units per day", "1 agent", "2 GiB of memory", "Web, Telegram", "Basic skills"],
+          [
+            "1,000 units per day",
+            "1 agent",
+            "4 GiB of memory",
+            "Telegram, WhatsApp, Discord, Web",
+            "All skills",
+            "Priority support"
+          ],
+          [
+            "2,500 units per day",
+            "3 agents",
+            "8 GiB of memory",
+            "Telegram, WhatsApp, Discord, Web",
+            "All skills",
+            "Analytics"
+          ]
+        ]
+      )
+    })
+  )
+
   it.effect("The pages show running and active agents by one word", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("network")
@@ -378,7 +411,7 @@ layer(App.layer({ isDevelopment: false, verifiedEmailsOnly: true }), { excludeTe
           assertPage(page)
           assert.notMatch(page.text, hints)
         }
-        assert.include((yield* App.web({ method: "GET", path: "/dashboard/files", as })).text, "50 GB for")
+        assert.include((yield* App.web({ method: "GET", path: "/dashboard/files", as })).text, "50 GiB for")
       })
     )
 

@@ -23,7 +23,6 @@ export interface ConsolePricing {
     readonly name: string
     readonly price: string
     readonly currency: "GBP" | "USD"
-    readonly dailyUnits: number
     readonly features: ReadonlyArray<string>
     /** Sold by a checkout link; else by the billing API. */
     readonly isByLink: boolean

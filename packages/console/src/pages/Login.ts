@@ -7,7 +7,7 @@ showScriptElements()
 
 onSubmit("forgot-form", "forgot-status", async (form) => {
   const answer = await requestSuccess("POST", "/api/auth/forgot-password", { email: readField(form, "email") })
-  showStatus("forgot-status", readTextMember(answer, "message") ?? "If the account exists, a link is on its way.")
+  showStatus("forgot-status", readTextMember(answer, "message") ?? "If the account exists, we sent it a link.")
 })
 
 startWalletSignIn()

@@ -7,6 +7,7 @@ import type { UnitUsage } from "@berth/domain/billing/units/UnitSplit"
 import { toMajorUnits } from "@berth/domain/shared/Money"
 import type { User } from "@berth/domain/shared/User"
 import { formatPrice } from "./Layout.ts"
+import { formatMebibytes } from "./PlanFeatures.ts"
 
 export interface ConsolePage {
   readonly nonce: string
@@ -35,23 +36,17 @@ export interface ConsolePage {
   readonly logsMailLinks: boolean
 }
 
-const mebibytesPerGibibyte = 1024
-const formatStorage = (mebibytes: number) =>
-  mebibytes < mebibytesPerGibibyte
-    ? `${mebibytes} MiB`
-    : `${(mebibytes / mebibytesPerGibibyte).toLocaleString("en")} GiB`
-
 export const formatConsoleStorage = ({
   allowance: { storageMb },
   hasCardProcessor,
   tier
 }: ConsolePage): ConsoleStorage => ({
-  account: `${findStorageGigabytes(tier)} GB`,
-  instance: formatStorage(storageMb),
+  account: `${findStorageGigabytes(tier)} GiB`,
+  instance: formatMebibytes(storageMb),
   isUpgraded: tier === "upgraded",
   // Without a card processor there are no purchases.
   upgrade:
     hasCardProcessor && tier !== "upgraded"
-      ? `${findStorageGigabytes("upgraded")} GB for ${formatPrice(toMajorUnits(storageUpgrade.price.amount), storageUpgrade.price.currency)} per month`
+      ? `${findStorageGigabytes("upgraded")} GiB for ${formatPrice(toMajorUnits(storageUpgrade.price.amount), storageUpgrade.price.currency)} per month`
       : null
 })

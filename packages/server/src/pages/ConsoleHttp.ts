@@ -22,7 +22,7 @@ const consolePaths = [
   "/dashboard/agents",
   "/dashboard/agents/:id",
   "/dashboard/agents/:id/:tab",
-  "/dashboard/plans",
+  pagePaths.plans,
   "/dashboard/usage",
   "/dashboard/settings",
   "/dashboard/settings/:section",

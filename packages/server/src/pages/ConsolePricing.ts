@@ -2,17 +2,17 @@ import type { ConsolePricing } from "@berth/api/pages/ConsoleSettings"
 import { creditPacks } from "@berth/domain/billing/credits/CreditPack"
 import { billingPlans, checkoutPlans, type SoldPlan } from "@berth/domain/billing/subscriptions/PlanCatalog"
 import { formatPrice } from "./Layout.ts"
+import { listPlanFeatures } from "./PlanFeatures.ts"
 
 /** Formats the items for sale. `creditPrices` are credits by price id of the card processor. */
 export const formatPricing = (creditPrices: ReadonlyMap<string, number>, isWithoutPayment: boolean): ConsolePricing => {
   const listed = (plans: ReadonlyArray<SoldPlan>, isByLink: boolean) =>
-    plans.map(({ currency, dailyUnits, features, id, name, price }) => ({
-      id,
-      name,
-      price: formatPrice(price, currency),
-      currency,
-      dailyUnits,
-      features,
+    plans.map((plan) => ({
+      id: plan.id,
+      name: plan.name,
+      price: formatPrice(plan.price, plan.currency),
+      currency: plan.currency,
+      features: listPlanFeatures(plan),
       isByLink
     }))
   return {

@@ -106,8 +106,10 @@ const document = (assets: Assets, { appUrl, isSignedIn, main, path, script, titl
 
 const currencySymbols: Readonly<Record<Currency, string>> = { GBP: "£", USD: "$" }
 
+export const capitalize = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
 /** Returns the name of a plan: its capitalized id. */
-export const formatPlan = (plan: PlanId): string => `${plan.charAt(0).toUpperCase()}${plan.slice(1)}`
+export const formatPlan = (plan: PlanId): string => capitalize(plan)
 
 /** Formats a price in major units. */
 export const formatPrice = (price: number, currency: Currency): string =>

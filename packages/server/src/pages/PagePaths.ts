@@ -6,6 +6,7 @@ export const pagePaths = {
   dashboard: "/dashboard",
   files: "/dashboard/files",
   onboarding: "/onboarding",
+  plans: "/dashboard/plans",
   pricing: "/pricing"
 } as const
 

@@ -12,8 +12,9 @@ import type { PlanId } from "@berth/domain/shared/PlanId"
 import { Schema } from "effect"
 import { findCheckoutError } from "./StatusMessages.ts"
 import { type Html, html } from "./Html.ts"
-import { formatPrice, renderAlert } from "./Layout.ts"
+import { capitalize, formatPrice, renderAlert } from "./Layout.ts"
 import { pagePaths } from "./PagePaths.ts"
+import { listPlanFeatures } from "./PlanFeatures.ts"
 import { makeCallbackQuery } from "./SignInSections.ts"
 
 export interface PricingPage {
@@ -26,8 +27,6 @@ export interface PricingPage {
   /** The user's plan; null without a session. */
   readonly currentPlan: PlanId | null
 }
-
-const grouped = (count: number) => count.toLocaleString("en")
 
 const isByCheckout = Schema.is(CheckoutPlanId)
 
@@ -56,8 +55,7 @@ const card = (plan: SoldPlan, page: PricingPage): Html => html`
     <h3>${plan.name}</h3>
     <p class="price">${formatPrice(plan.price, plan.currency)} <span class="muted">per month</span></p>
     <ul>
-      ${plan.features.map((feature) => html`<li>${feature}</li>`)}
-      <li>${grouped(plan.dailyUnits)} units per day</li>
+      ${listPlanFeatures(plan).map((feature) => html`<li>${feature}</li>`)}
     </ul>
     ${action(plan, page)}
   </li>
@@ -81,7 +79,7 @@ const credits = (prices: ReadonlyMap<string, number>): Html => html`
     </ul>
     ${
       prices.size === 0
-        ? html`<p class="muted">Buy packs through the <a href="/docs">billing API</a>.</p>`
+        ? html`<p class="muted">Buy packs on the <a href="${pagePaths.plans}">plans page</a> of the console.</p>`
         : html`<p>
             ${[...prices].map(
               ([id, count]) =>
@@ -120,7 +118,7 @@ const enterprise = (salesEmail: string): Html => html`
     </table>
     <h3>${enterpriseSuite.name}: ${formatPrice(enterpriseSuite.price, "GBP")} per month</h3>
     <ul>
-      ${enterpriseSuite.features.map((feature) => html`<li>${feature}</li>`)}
+      ${enterpriseSuite.features.map((feature) => html`<li>${capitalize(feature)}</li>`)}
     </ul>
   </section>
 `
@@ -132,8 +130,8 @@ const payment = ({ offersPlansWithoutPayment }: PricingPage): Html =>
         payment. Production servers do not offer this.
       </p>`
     : html`<p>
-        Plans in pounds are paid by card at our card processor. Plans in dollars are sold through
-        <code>POST /api/billing</code> of the <a href="/docs">API</a>.
+        Plans are paid by card at our card processor. Subscribe to plans in dollars on the
+        <a href="${pagePaths.plans}">plans page</a> of the console.
       </p>`
 
 /** `/pricing`: plans, credits and enterprise add-ons. */

@@ -53,7 +53,7 @@ const notices: Readonly<Record<string, string>> = {
   credits_purchased: "Thank you. The credits will be on your account in a moment.",
   email_change_undone: "Your previous email address is restored, and every session has ended. Sign in.",
   email_verified: "Your email address is confirmed.",
-  reset_requested: "If there is an account with this email address, a link for a new password is on its way.",
+  reset_requested: "If there is an account with this email address, we sent it a link for a new password.",
   sign_in_to_confirm: "Sign in to confirm your email address.",
   password_reset: "Your password is changed. Sign in with the new one."
 }

@@ -12,10 +12,10 @@ import { SessionCookie } from "../http/SecretCookies.ts"
 import { RequestCredentials } from "../http/RequestCredentials.ts"
 
 const resetRequested = {
-  message: "If there is an account with this email address, a link for a new password is on its way."
+  message: "If there is an account with this email address, we sent it a link for a new password."
 }
 const passwordChanged = { message: "Your password is changed. Sign in with the new one." }
-const verificationSent = { message: "A link is on its way to your email address, unless it is confirmed already." }
+const verificationSent = { message: "We sent a link to your email address, unless it is confirmed already." }
 
 /** Keeps the token in the query of a mailed link out of the next page's `Referer`. */
 const redirectFromLink = (location: string) => redirectPrivately(location, { "referrer-policy": "no-referrer" })

@@ -39,7 +39,7 @@ const storage = HttpApiEndpoint.post("storage", "/api/cardProcessor/storage-upgr
   .addError(StorageCheckoutFailedBody)
   .addError(IdempotencyErrors)
   .middleware(SessionAuth)
-  .annotate(OpenApi.Summary, "Purchase 50 GB of storage for 39 GBP a month")
+  .annotate(OpenApi.Summary, "Purchase 50 GiB of storage for 39 GBP a month")
 
 export class CheckoutApi extends HttpApiGroup.make("checkout")
   .add(plan)

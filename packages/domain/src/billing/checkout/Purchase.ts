@@ -15,8 +15,11 @@ export interface MoneyAmount {
   readonly currency: Currency
 }
 
-/** The storage upgrade: 50 GB for 39 pounds a month. */
-export const storageUpgrade = { name: "Storage, 50 GB", price: { amount: MinorUnits(3_900), currency: "GBP" } } as const
+/** The storage upgrade: 50 GiB for 39 pounds a month. */
+export const storageUpgrade = {
+  name: "Storage, 50 GiB",
+  price: { amount: MinorUnits(3_900), currency: "GBP" }
+} as const
 
 /** A monthly plan, monthly storage, or credits paid once. */
 export type Purchase =
