@@ -121,6 +121,11 @@ const say = async (page: Page, message: string) => {
   await page.keyboard.press("Enter")
 }
 
+/** A script that lists tables with columns outside of their section. */
+const findCutTables = `[...document.querySelectorAll(".section table")]
+  .filter((table) => table.getBoundingClientRect().right > table.closest(".section").getBoundingClientRect().right)
+  .map((table) => table.ariaLabel)`
+
 /** Complete answers. */
 const answersOn = (page: Page) => page.locator(".turn-agent", { has: page.locator(".answer-facts") })
 
@@ -304,7 +309,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         assert.strictEqual((await page.request.get(known, { headers: bearer })).status(), 401)
 
         await page.getByRole("link", { name: "Files" }).click()
-        await page.getByRole("button", { name: /^Get 50 GB for £39/ }).click()
+        await page.getByRole("button", { name: /^Get 50 GiB for £39/ }).click()
         await page.getByRole("button", { name: "Pay" }).click()
         await atPath(page, "/dashboard/files?checkout=done")
         await Effect.runPromise(cards.deliver(cards.events, { to }))
@@ -315,7 +320,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         assert.strictEqual(pathOf(page), "/login?callbackUrl=%2Fdashboard%2Ffiles%3Ferror%3Dx")
         await signIn(page, newcomer)
         await page.getByText("The checkout failed; nothing was charged.").waitFor()
-        await page.getByText("50 GB, upgraded").waitFor()
+        await page.getByText("50 GiB, upgraded").waitFor()
       })
     )
 
@@ -330,6 +335,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
             return route.abort("internetdisconnected")
           })
           await page.goto(path)
+          if (path === "/dashboard/usage") await page.getByRole("link", { name: "Buy credits" }).click()
           await page.getByRole("button", { name: "Buy pack 50", exact: true }).click()
           const buy = page.getByRole("dialog").getByRole("button", { name: "Buy pack 50" })
           for (const attempt of [1, 2]) {
@@ -394,10 +400,10 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           await page.getByRole("listitem").getByRole("link", { name: "Choose a plan" }).waitFor()
           await page.getByRole("link", { name: "Files" }).click()
           await page.getByText("256 MiB").waitFor()
-          await page.getByRole("button", { name: /^Get 50 GB for £39/ }).click()
+          await page.getByRole("button", { name: /^Get 50 GiB for £39/ }).click()
           await page.getByRole("link", { name: "Back" }).click()
           await page.getByRole("alert").filter({ hasText: "The checkout was canceled; nothing was charged." }).waitFor()
-          await page.getByRole("button", { name: /^Get 50 GB for £39/ }).click()
+          await page.getByRole("button", { name: /^Get 50 GiB for £39/ }).click()
           await page.getByRole("button", { name: "Pay" }).click()
           await page.getByText("The upgrade becomes active in a moment.").waitFor()
           assert.isNotEmpty(cards.events)
@@ -410,7 +416,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           await page.getByRole("link", { name: "Forgot your password?" }).click()
           await page.getByLabel("Account email").fill(stranger.email)
           await page.getByRole("button", { name: "Send reset link" }).click()
-          await page.getByRole("status").filter({ hasText: "a link for a new password is on its way" }).waitFor()
+          await page.getByRole("status").filter({ hasText: "we sent it a link for a new password" }).waitFor()
           for (const path of ["/", "/login", "/signup", "/forgot-password", "/pricing", "/reset-password?token=x"]) {
             await page.goto(path)
             assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, path)
@@ -558,7 +564,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         const hostile = `"><img src=x onerror=alert(1)><script>alert(2)</script>&amp;'`
         await register(page, account, "/dashboard/settings")
         await page.getByRole("button", { name: "Send a new link" }).click()
-        await page.getByText("A link is on its way").waitFor()
+        await page.getByText("We sent a link to your email address, unless").waitFor()
         await page.getByLabel("Name").fill(hostile)
         await page.getByRole("button", { name: "Save changes" }).click()
         await page.getByText("Saved", { exact: true }).waitFor()
@@ -749,8 +755,13 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
             await page.setViewportSize(size)
             assert.deepStrictEqual(await findAccessibilityViolations(page), [], `${path} ${colorScheme}`)
             assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, path)
+            assert.deepStrictEqual(await page.evaluate(findCutTables), [], path)
           }
         }
+        await page.goto(`${admin}instances`)
+        const actions = page.getByRole("row").filter({ hasText: pilot.email }).getByRole("button")
+        await actions.getByText("Stop").waitFor()
+        assert.deepStrictEqual(await actions.allTextContents(), [pilot.email, "Stop", "Restart", "Repair"])
       })
     )
 

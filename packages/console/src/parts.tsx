@@ -52,17 +52,19 @@ export const PageHeader = ({
 export const Section = ({
   actions,
   children,
+  id,
   lead,
   title,
   tone
 }: {
+  readonly id?: string
   readonly title?: string
   readonly lead?: ReactNode
   readonly actions?: ReactNode
   readonly tone?: "danger"
   readonly children: ReactNode
 }) => (
-  <section className="section" data-tone={tone}>
+  <section className="section" id={id} data-tone={tone}>
     {title !== undefined && (
       <Group className="section-head" justify="space-between" align="flex-start" gap="sm">
         <Box flex="1 1 200px" miw={0}>
@@ -220,11 +222,19 @@ export const Notice = ({
   </div>
 )
 
+export const Loading = ({ rows = 3 }: { readonly rows?: number | undefined }) => (
+  <Stack gap="sm" aria-busy="true" aria-label={texts.loading} role="status">
+    {Array.from({ length: rows }, (_, row) => (
+      <Skeleton key={row} height={44} />
+    ))}
+  </Stack>
+)
+
 /** Shows the data of a query, its failure, or a placeholder. */
 export const Loaded = <A,>({
   children,
   query,
-  rows = 3
+  rows
 }: {
   readonly query: {
     readonly data: A | undefined
@@ -237,13 +247,7 @@ export const Loaded = <A,>({
   if (query.data !== undefined) return <>{children(query.data)}</>
   if (query.error !== null && query.error !== undefined)
     return <Failure cause={query.error} onRetry={() => void query.refetch()} />
-  return (
-    <Stack gap="sm" aria-busy="true" aria-label={texts.loading} role="status">
-      {Array.from({ length: rows }, (_, row) => (
-        <Skeleton key={row} height={44} />
-      ))}
-    </Stack>
-  )
+  return <Loading rows={rows} />
 }
 
 /** The rows of a query in a list, or `empty`. */
@@ -451,48 +455,43 @@ interface Column<Row> {
   readonly isRight?: boolean
 }
 
-/** A table with horizontal scrolling, also by keyboard. */
+/** A table; in a narrow space, cards with the titles of the columns. */
 export const DataTable = <Row,>({
   columns,
   keyOf,
   label,
-  minWidth,
   rows
 }: {
   readonly label: string
-  readonly minWidth: number
   readonly columns: ReadonlyArray<Column<Row>>
   readonly rows: ReadonlyArray<Row>
   readonly keyOf: (row: Row) => string
-}) => {
-  const align = ({ isRight }: Column<Row>) => (isRight === true ? { ta: "right" as const } : {})
-  return (
-    <div className="table-scroll" tabIndex={0} role="region" aria-label={label}>
-      <Table verticalSpacing="xs" miw={minWidth}>
-        <Table.Thead>
-          <Table.Tr>
-            {columns.map((column) => (
-              <Table.Th key={column.title} {...align(column)}>
-                {column.title}
-              </Table.Th>
+}) => (
+  <div className="data-table">
+    <Table verticalSpacing="xs" aria-label={label}>
+      <Table.Thead>
+        <Table.Tr>
+          {columns.map(({ isRight, title }) => (
+            <Table.Th key={title} data-right={isRight}>
+              {title}
+            </Table.Th>
+          ))}
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {rows.map((row) => (
+          <Table.Tr key={keyOf(row)}>
+            {columns.map(({ isRight, render, title }) => (
+              <Table.Td key={title} data-right={isRight} data-title={title}>
+                {render(row)}
+              </Table.Td>
             ))}
           </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map((row) => (
-            <Table.Tr key={keyOf(row)}>
-              {columns.map((column) => (
-                <Table.Td key={column.title} {...align(column)}>
-                  {column.render(row)}
-                </Table.Td>
-              ))}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </div>
-  )
-}
+        ))}
+      </Table.Tbody>
+    </Table>
+  </div>
+)
 
 /** Pagination of a list with more than one page. */
 export const Pages = ({

@@ -204,8 +204,7 @@ export const texts = {
       perMonth: "per month",
       subscribe: "Subscribe",
       to: (name: string) => `to ${name}`,
-      titles: { GBP: "Plans in pounds", USD: "Plans in dollars" },
-      units: (units: string) => `${units} units per day`
+      titles: { GBP: "Plans in pounds", USD: "Plans in dollars" }
     },
     storageLead: (present: string) => `Your account has ${present}.`,
     title: "Plans",
@@ -322,7 +321,6 @@ export const texts = {
   chat: {
     actionsOf: (name: string) => `Actions of ${name}`,
     again: "Ask again",
-    answering: (name: string) => `${name} is answering`,
     attach: "Attach images or text files",
     attachments: "Attachments",
     broken: "Connection lost. Reconnecting…",
@@ -505,7 +503,7 @@ export const texts = {
     title: "Schedules"
   },
   memory: {
-    lead: "The end of the latest conversation, as the agent reads it.",
+    lead: "The newest messages of the latest conversation, shortened. The agent reads them whole.",
     none: "Nothing yet",
     noneHint: "Memory starts with the first conversation.",
     reset: "Reset memory",
@@ -600,6 +598,7 @@ export const texts = {
   usage: {
     amount: "Amount",
     buy: (pack: string) => `Buy pack ${pack}`,
+    buyCredits: "Buy credits",
     buyLead: (credits: number, price: string) =>
       `${count(credits, "credit", "credits")} for ${price}, paid once. Your saved card is charged.`,
     byAgent: "Units by agent",
@@ -759,6 +758,7 @@ export const texts = {
   webhooks: {
     attempts: (value: number) => count(value, "attempt", "attempts"),
     create: "Create endpoint",
+    created: "created",
     disabledReasons: {
       failing: "Disabled: all deliveries failed for days.",
       gone: "Disabled: the receiver responded with 410 Gone."

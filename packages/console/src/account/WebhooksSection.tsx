@@ -110,7 +110,7 @@ const Endpoint = ({ endpoint }: { readonly endpoint: WebhookEndpointsJson["endpo
       title={url}
       lead={
         <>
-          {events.join(", ")} · <Moment at={createdAt} />
+          {events.join(", ")} · {texts.webhooks.created} <Moment at={createdAt} />
         </>
       }
       actions={<StatusTag value={status === "enabled" && failingSince !== null ? "failing" : status} />}

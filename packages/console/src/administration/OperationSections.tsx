@@ -26,7 +26,9 @@ const usePost = () => {
   }
 }
 
-const instanceActions = ["start", "stop", "restart", "repair"] as const
+/** Actions that have an effect in a status. */
+const listInstanceActions = (status: string) =>
+  status === "stopped" ? (["start", "repair"] as const) : (["stop", "restart", "repair"] as const)
 
 export const InstancesSection = () => {
   const post = usePost()
@@ -38,7 +40,6 @@ export const InstancesSection = () => {
       readRows={({ instances }: AdministeredInstancesJson) => instances}
       empty={administration.noInstances}
       refetchInterval={5_000}
-      minWidth={880}
       keyOf={({ userId }) => userId}
       columns={[
         {
@@ -46,9 +47,11 @@ export const InstancesSection = () => {
           render: ({ ownerEmail, ownerName, userId }) => (
             <>
               <UserLink user={{ id: userId, email: ownerEmail }} />
-              <Text fz="xs" c="dimmed">
-                {ownerName}
-              </Text>
+              {ownerName !== ownerEmail && (
+                <Text fz="xs" c="dimmed">
+                  {ownerName}
+                </Text>
+              )}
             </>
           )
         },
@@ -66,10 +69,9 @@ export const InstancesSection = () => {
         { title: administration.version, render: ({ runtimeVersion }) => runtimeVersion ?? "–" },
         {
           title: administration.actions,
-          isRight: true,
-          render: ({ ownerEmail, userId }) => (
-            <Group gap={6} wrap="nowrap" justify="flex-end">
-              {instanceActions.map((action) => (
+          render: ({ ownerEmail, status, userId }) => (
+            <Group gap={6}>
+              {listInstanceActions(status).map((action) => (
                 <ReasonButton
                   key={action}
                   label={texts.instance[action]}
@@ -144,7 +146,6 @@ export const QueuesSection = () => {
           {({ queues }) => (
             <DataTable
               label={administration.tabs.queues}
-              minWidth={680}
               rows={queues}
               keyOf={({ name }) => name}
               columns={[
@@ -164,7 +165,6 @@ export const QueuesSection = () => {
                 })),
                 {
                   title: administration.actions,
-                  isRight: true,
                   render: ({ name, paused }) => {
                     const label = paused ? administration.resume : administration.pause
                     return (
@@ -201,7 +201,6 @@ export const ProvidersSection = () => {
           ) : (
             <DataTable
               label={administration.tabs.providers}
-              minWidth={680}
               rows={providers}
               keyOf={({ provider }) => provider}
               columns={[
@@ -248,7 +247,6 @@ export const AuditSection = () => (
     path="/api/ops/audit"
     readRows={({ entries }: AuditEntriesJson) => entries}
     empty={administration.noAudit}
-    minWidth={760}
     keyOf={({ id }) => id}
     columns={[
       { title: texts.usage.when, render: ({ createdAt }) => <DateTime at={createdAt} /> },

@@ -16,7 +16,7 @@ export const PagedTable = <Body extends { readonly total: number }, Row>({
   search,
   title,
   ...table
-}: Pick<ComponentProps<typeof DataTable<Row>>, "columns" | "keyOf" | "minWidth"> & {
+}: Pick<ComponentProps<typeof DataTable<Row>>, "columns" | "keyOf"> & {
   readonly title: string
   readonly lead: string
   readonly path: string

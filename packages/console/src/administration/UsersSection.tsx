@@ -29,7 +29,7 @@ const Actions = ({ user }: { readonly user: User }) => {
   }
   const isSuspended = user.suspendedAt !== null
   return (
-    <Group gap={6} wrap="nowrap" justify="flex-end">
+    <Group gap={6}>
       <ReasonButton
         label={texts.administration.plan}
         title={texts.administration.planOf(user.email)}
@@ -80,7 +80,6 @@ export const UsersSection = () => {
       readRows={({ users }: AdministeredUsersJson) => users}
       empty={texts.administration.noUsers}
       search={wanted === "" ? undefined : wanted}
-      minWidth={880}
       keyOf={({ id }) => id}
       columns={[
         {
@@ -104,7 +103,7 @@ export const UsersSection = () => {
         { title: texts.administration.plan, render: ({ plan }) => texts.plans[plan] },
         { title: texts.administration.credits, isRight: true, render: ({ credits }) => formatNumber(credits) },
         { title: texts.administration.created, render: ({ createdAt }) => <DateTime at={createdAt} /> },
-        { title: texts.administration.actions, isRight: true, render: (user) => <Actions user={user} /> }
+        { title: texts.administration.actions, render: (user) => <Actions user={user} /> }
       ]}
     >
       <TextInput

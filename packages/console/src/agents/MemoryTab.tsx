@@ -2,11 +2,17 @@ import { Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { call } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
+import { toPlainText } from "../excerpt.ts"
 import { Empty, Rows, Section } from "../parts.tsx"
 import { ownInstancePath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { MemoryJson } from "../wire.ts"
 import type { AgentTab } from "./AgentTab.ts"
+
+/** The API shortens a memory to this many characters. */
+const excerptLength = 100
+
+const excerpt = (content: string) => `${toPlainText(content)}${[...content].length < excerptLength ? "" : "…"}`
 
 /** The agent's recent memory, and its reset. */
 const MemoryTab = ({ agent: { id, name } }: AgentTab) => {
@@ -30,12 +36,12 @@ const MemoryTab = ({ agent: { id, name } }: AgentTab) => {
           empty={<Empty title={texts.memory.none}>{texts.memory.noneHint}</Empty>}
         >
           {({ content, role }, index) => (
-            <li key={index} className="memory">
+            <li key={index}>
               <Text fz="xs" c="dimmed" w={90}>
                 {role === "user" ? texts.chat.you : name}
               </Text>
               <Text fz="sm" flex="1 1 240px">
-                {content}
+                {excerpt(content)}
               </Text>
             </li>
           )}

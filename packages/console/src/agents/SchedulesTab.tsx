@@ -82,7 +82,7 @@ const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedul
     onDone: (wanted) => wanted || offerUndo(texts.schedules.paused, () => set(true))
   })
   return (
-    <li className="schedule">
+    <li>
       <Group justify="space-between" w="100%" align="flex-start" gap="sm">
         <Stack gap={4} flex="1 1 260px" miw={0}>
           <Text fw={500} lineClamp={2}>

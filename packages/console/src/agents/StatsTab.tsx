@@ -98,7 +98,7 @@ const StatsTab = ({ agent: { id } }: AgentTab) => {
               {stats.uptime === 0 ? (
                 <Empty title={texts.stats.down}>{texts.stats.downHint}</Empty>
               ) : samples.length < 2 ? (
-                <Text c="dimmed" fz="sm">
+                <Text c="dimmed" fz="sm" h={240}>
                   {texts.stats.collecting}
                 </Text>
               ) : (

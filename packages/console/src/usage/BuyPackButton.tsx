@@ -1,5 +1,4 @@
 import type { ConsolePricing } from "@berth/api/pages/ConsoleSettings"
-import { Button, type ButtonProps } from "@mantine/core"
 import { callBilling } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
 import { notifyDone } from "../parts.tsx"
@@ -8,9 +7,10 @@ import { texts } from "../texts.ts"
 
 /** Buys a pack of credits with the saved card. */
 export const BuyPackButton = ({
-  pack: { credits, pack, price },
-  size = "sm"
-}: { readonly pack: ConsolePricing["packs"][number] } & Pick<ButtonProps, "size">) => {
+  pack: { credits, pack, price }
+}: {
+  readonly pack: ConsolePricing["packs"][number]
+}) => {
   const refresh = useRefresh()
   const name = texts.usage.buy(pack)
   return (
@@ -27,12 +27,6 @@ export const BuyPackButton = ({
         notifyDone(texts.usage.creditsBooked)
         await Promise.all([refresh("account"), refresh("billing")])
       }}
-    >
-      {(open) => (
-        <Button variant="default" size={size} onClick={open}>
-          {name}
-        </Button>
-      )}
-    </ConfirmButton>
+    />
   )
 }

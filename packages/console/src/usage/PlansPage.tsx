@@ -2,7 +2,6 @@ import { Badge, Box, Button, Group, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { call, callBilling } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
-import { formatNumber } from "../format.ts"
 import { Notice, PageHeader, Section, useAction } from "../parts.tsx"
 import { billingQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
@@ -80,7 +79,7 @@ const PlanCard = ({ isCurrent, plan }: { readonly plan: Plan; readonly isCurrent
         </Text>
       </Text>
       <ul className="features">
-        {[plans.units(formatNumber(plan.dailyUnits)), ...plan.features].map((feature) => (
+        {plan.features.map((feature) => (
           <li key={feature}>{feature}</li>
         ))}
       </ul>
@@ -90,7 +89,7 @@ const PlanCard = ({ isCurrent, plan }: { readonly plan: Plan; readonly isCurrent
 )
 
 const Credits = () => (
-  <Section title={texts.usage.credits} lead={texts.pricing.creditsLead}>
+  <Section id="credits" title={texts.usage.credits} lead={texts.pricing.creditsLead}>
     <ul className="rows">
       {settings.pricing.packs.map((pack) => (
         <li key={pack.pack}>
@@ -100,7 +99,7 @@ const Credits = () => (
               {texts.pricing.pack(pack.pack, pack.price)}
             </Text>
           </div>
-          <BuyPackButton pack={pack} size="xs" />
+          <BuyPackButton pack={pack} />
         </li>
       ))}
       {settings.pricing.creditLinks.map(({ credits, href }) => (

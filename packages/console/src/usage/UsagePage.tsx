@@ -1,5 +1,5 @@
 import { BarChart } from "@mantine/charts"
-import { Button, Group, Stack, Text } from "@mantine/core"
+import { Button, Group, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useState } from "react"
@@ -8,14 +8,25 @@ import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Form, PasswordField, SelectField, useForm } from "../Form.tsx"
 import { formatMoney, formatNumber } from "../format.ts"
 import { UsageIcon } from "../icons.tsx"
-import { Copy, DataTable, DateTime, Empty, Figure, Loaded, PageHeader, Pages, Section, useAction } from "../parts.tsx"
+import {
+  Copy,
+  DataTable,
+  DateTime,
+  Empty,
+  Figure,
+  Loaded,
+  Loading,
+  PageHeader,
+  Pages,
+  Section,
+  useAction
+} from "../parts.tsx"
 import { accountQuery, billingHistoryQuery, billingQuery, historyPage, useRefresh } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
 import type { BillingJson, BillingUsageJson, ReferralJson } from "../wire.ts"
 import { BudgetsSection } from "./BudgetsSection.tsx"
-import { BuyPackButton } from "./BuyPackButton.tsx"
 import { findPlanName } from "./plans.ts"
 import { fillDays } from "./days.ts"
 
@@ -154,7 +165,6 @@ const HistoryTable = () => {
             <>
               <DataTable
                 label={texts.usage.history}
-                minWidth={520}
                 rows={entries.slice(first - offset, first - offset + rowsShown)}
                 keyOf={({ id, kind }) => `${kind}-${id}`}
                 columns={[
@@ -189,14 +199,11 @@ const Plans = () => {
         <Button component={Link} to="/dashboard/plans">
           {texts.usage.comparePlans}
         </Button>
-        {settings.pricing.packs.map((pack) => (
-          <BuyPackButton key={pack.pack} pack={pack} />
-        ))}
+        <Button component={Link} to="/dashboard/plans" hash="credits" variant="default">
+          {texts.usage.buyCredits}
+        </Button>
         <Button variant="default" loading={portal.isPending} onClick={() => portal.mutate()}>
           {texts.usage.portal}
-        </Button>
-        <Button component={Link} to="/dashboard/files" variant="default">
-          {texts.files.storage}
         </Button>
       </Group>
     </Section>
@@ -275,7 +282,7 @@ const Referrals = () => {
   )
 }
 
-/** Units, plan and money. */
+/** Units, plan and money; shown at once, so that late charts move nothing. */
 const UsagePage = () => {
   useTitle(texts.shell.usage)
   const billing = useQuery(billingQuery)
@@ -286,21 +293,19 @@ const UsagePage = () => {
   return (
     <div className="page">
       <PageHeader title={texts.shell.usage} lead={texts.usage.lead} />
-      <Stack gap="md">
-        <Loaded query={billing} rows={2}>
-          {(found) => <Figures billing={found} />}
-        </Loaded>
-        <Loaded query={usage} rows={4}>
-          {(found) => <Charts usage={found} />}
-        </Loaded>
-        <div>
+      {billing.isPending || usage.isPending ? (
+        <Loading rows={6} />
+      ) : (
+        <>
+          <Loaded query={billing}>{(found) => <Figures billing={found} />}</Loaded>
+          <Loaded query={usage}>{(found) => <Charts usage={found} />}</Loaded>
           <BudgetsSection />
           <Plans />
           <HistoryTable />
           {billing.data !== undefined && <OwnKey isEnabled={billing.data.byokEnabled} />}
           <Referrals />
-        </div>
-      </Stack>
+        </>
+      )}
     </div>
   )
 }
