@@ -464,6 +464,9 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
       yield* assertRejected(owner, yield* verify(owner, "webauthn", { signature: used }), "challenge_missing")
       const message = yield* openChallenge(owner, "webauthn")
       yield* assertRejected(owner, yield* verify(owner, "webauthn", { signature: used }), "credential_invalid")
+      // A search of the padding from each character would take hours.
+      const padding = `${"=".repeat(1_000_000)}A`
+      yield* assertRejected(owner, yield* verify(owner, "webauthn", { signature: padding }), "credential_invalid")
       for (const counter of [0, 6, 7]) {
         const signature = authenticator.sign(message, { counter })
         yield* assertRejected(owner, yield* verify(owner, "webauthn", { signature }), "credential_invalid")

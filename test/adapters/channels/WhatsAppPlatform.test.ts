@@ -300,6 +300,7 @@ describe("splitForWhatsApp", () => {
     ["***both***", "*_both_*"],
     ["~~gone~~", "~gone~"],
     ["## A **heading** ##", "*A heading*"],
+    ["# About C#", "*About C#*"],
     ["[Berth](https://example.com/a)", "Berth (https://example.com/a)"],
     ["![A cat](https://example.com/cat.png)", "A cat (https://example.com/cat.png)"],
     ["[https://example.com](https://example.com)", "https://example.com"],

@@ -1,6 +1,15 @@
 import type { OutgoingPart } from "@berth/domain/channels/ChannelPlatform"
 import { closesFence, type Fence, readFence, splitMarkdown } from "./MarkdownSplit.ts"
 
+const headingPattern = /^ {0,3}(#{1,6})\s(.*)$/s
+
+/** Text of a heading of at least a level; undefined for other lines. Its patterns are linear in the line. */
+export const readHeading = (line: string, level = 1): string | undefined => {
+  const [, marks = "", rest = ""] = headingPattern.exec(line) ?? []
+  const text = rest.trim().replace(/(?:^|\s)#+$/, "")
+  return marks.length < level || text === "" ? undefined : text.trimEnd()
+}
+
 /** Applies a change to the text outside of code blocks. */
 export const mapProse = (markdown: string, change: (prose: string) => string): string => {
   const output: Array<string> = []

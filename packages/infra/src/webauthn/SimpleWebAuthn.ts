@@ -32,7 +32,7 @@ const invalid = (reason: string) => new AuthenticatorResponseInvalid({ reason })
 const read = <A, I>(schema: Schema.Schema<A, I>) => {
   const decode = Schema.decodeUnknownOption(schema)
   return (response: string) =>
-    Option.flatMap(Option.getRight(Encoding.decodeBase64UrlString(response.replace(/=+$/, ""))), decode)
+    Option.flatMap(Option.getRight(Encoding.decodeBase64UrlString(response.replace(/={1,2}$/, ""))), decode)
 }
 const readRegistration = read(RegistrationResponse)
 const readAssertion = read(AssertionResponse)

@@ -35,7 +35,8 @@ describe("decodeAudioText", () => {
     "a",
     "äöü=",
     "AAAA$AAA",
-    "AA=A"
+    "AA=A",
+    "AAAA==="
   ])("decodeAudioText rejects %j without quoting it", (text) => {
     const refused = decodeAudioText(text)
     assert.isTrue(Either.isLeft(refused))
@@ -43,6 +44,11 @@ describe("decodeAudioText", () => {
       Either.getOrElse(Either.flip(refused), () => ""),
       /^(must|is no data)/
     )
+  })
+
+  // The size of the largest body: a search of the padding from each character would take days.
+  it("decodeAudioText rejects 25 MiB of padding before another character", () => {
+    assert.isTrue(Either.isLeft(decodeAudioText(`${"=".repeat(25 * 1024 * 1024)}A`)))
   })
 
   it.prop("decodeAudioText returns a result for any input", [FastCheck.string()], ([text]) => {

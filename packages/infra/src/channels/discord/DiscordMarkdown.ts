@@ -1,11 +1,11 @@
 import type { OutgoingPart } from "@berth/domain/channels/ChannelPlatform"
-import { mapInline, mapProse, splitFormatted } from "../MarkdownProse.ts"
+import { mapInline, mapProse, readHeading, splitFormatted } from "../MarkdownProse.ts"
 
 /** Maximum characters of a message's content. */
 const maximumTextLength = 2_000
 
 const formatLine = (line: string): string => {
-  const [, heading] = /^ {0,3}#{4,6}\s+(.*?)\s*#*$/.exec(line) ?? []
+  const heading = readHeading(line, 4)
   if (heading !== undefined) return `**${heading.replaceAll("**", "")}**`
   if (/^ {0,3}([-*_])(?: *\1){2,}\s*$/.test(line)) return ""
   // Images become links.

@@ -1,3 +1,4 @@
+import { readHeading } from "../MarkdownProse.ts"
 import { closesFence, readFence } from "../MarkdownSplit.ts"
 
 /** Telegram's HTML: https://core.telegram.org/bots/api#html-style */
@@ -36,7 +37,7 @@ const translateInline = (text: string, used: ReadonlySet<Style>): string => {
 const none: ReadonlySet<Style> = new Set()
 
 const translateLine = (line: string): string => {
-  const [, heading] = /^#{1,6} +(.*\S) *#* *$/.exec(line) ?? []
+  const heading = readHeading(line)
   if (heading !== undefined) return `<b>${translateInline(heading, new Set<Style>(["b"]))}</b>`
   const [, indent, item] = /^(\s*)[-*+] +(.*)$/.exec(line) ?? []
   return indent !== undefined && item !== undefined

@@ -1,5 +1,5 @@
 import type { OutgoingPart } from "@berth/domain/channels/ChannelPlatform"
-import { mapInline, mapProse, splitFormatted } from "../MarkdownProse.ts"
+import { mapInline, mapProse, readHeading, splitFormatted } from "../MarkdownProse.ts"
 
 /** Maximum characters of a text message. */
 const maximumTextLength = 4_096
@@ -19,7 +19,7 @@ const formatInline = (text: string): string =>
     .replaceAll(boldMark, "*")
 
 const formatLine = (line: string): string => {
-  const [, heading] = /^ {0,3}#{1,6}\s+(.*?)\s*#*$/.exec(line) ?? []
+  const heading = readHeading(line)
   if (heading !== undefined) return `*${mapInline(heading, formatInline).replaceAll(/[*_]/g, "")}*`
   if (/^ {0,3}([-*_])(?: *\1){2,}\s*$/.test(line)) return ""
   return mapInline(line.replace(/^(\s*)[*+]\s+/, "$1- "), formatInline)

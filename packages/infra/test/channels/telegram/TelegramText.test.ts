@@ -1,9 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 import { checkTelegramHtml } from "../../../../../test/fakes/channels/TelegramHtmlCheck.ts"
+import { splitForDiscord } from "../../../src/channels/discord/DiscordMarkdown.ts"
 import { findOpenFence, splitMarkdown } from "../../../src/channels/MarkdownSplit.ts"
 import { translateMarkdown } from "../../../src/channels/telegram/TelegramHtml.ts"
 import { maximumTextLength, splitForTelegram } from "../../../src/channels/telegram/TelegramText.ts"
+import { splitForWhatsApp } from "../../../src/channels/whatsapp/WhatsAppMarkdown.ts"
 
 /** Texts with Markdown syntax at valid and invalid positions. */
 const markdown = FastCheck.array(
@@ -100,11 +102,17 @@ describe("translateMarkdown", () => {
     assert.strictEqual(translateMarkdown(source), html)
   })
 
-  it("translateMarkdown of hostile texts takes linear time", () => {
-    for (const unit of ["**", "*a ", "_a ", "[", "`", "~~", "](", "**a", "__ "]) {
+  it.each([
+    ["translateMarkdown", translateMarkdown],
+    ["splitForWhatsApp", splitForWhatsApp],
+    ["splitForDiscord", splitForDiscord]
+  ])("%s of hostile texts takes linear time", (_, translate) => {
+    const units = ["**", "*a ", "_a ", "[", "`", "~~", "](", "**a", "__ "]
+    const blank = " ".repeat(900)
+    for (const text of [...units.map((unit) => unit.repeat(2048).slice(0, 4096)), `#### ${blank}a${blank}\rb`]) {
       const began = process.cpuUsage().user
-      translateMarkdown(unit.repeat(2048).slice(0, 4096))
-      assert.isBelow(process.cpuUsage().user - began, 500_000, unit)
+      translate(text)
+      assert.isBelow(process.cpuUsage().user - began, 500_000, text.slice(0, 10))
     }
   })
 })
