@@ -39,6 +39,9 @@ const run = (script: string, input: unknown = {}) => {
 
 const watchdog = /timed out after 6000ms/
 
+/** Scripts that compute until a limit ends them. */
+const busy = new Set(["endless.mjs", "large.mjs", "deep.mjs"])
+
 const failures: ReadonlyArray<readonly [script: string, reason: RegExp]> = [
   ["leaving.mjs", /etc\/passwd is not in the skill's folder/],
   ["node.mjs", /node:fs is not in the skill's folder/],
@@ -76,9 +79,9 @@ describe("runScript", () => {
         const before = process.cpuUsage()
         const failure = yield* Effect.flip(run(script))
         const { system, user } = process.cpuUsage(before)
-        // On a loaded machine the watchdog ends a script that has used less processor time.
-        const isStarved = script === "endless.mjs" && system + user < 2_000_000
-        assert.match(failure.reason, isStarved ? watchdog : reason)
+        // On a loaded machine the watchdog also ends a script that has used less processor time than a script may.
+        const isStarved = busy.has(script) && system + user < 2_000_000 && watchdog.test(failure.reason)
+        if (!isStarved) assert.match(failure.reason, reason)
       })
     )
 })
