@@ -74,7 +74,10 @@ interface Write {
   readonly raw: Effect.Effect<unknown, SqlError>
 }
 
-/** Returns the number of rows that a statement wrote; an error of the database is a defect. */
+/**
+ * Returns the number of rows that a statement wrote; an error of the database is a defect. Not for `sql.insert`, whose
+ * names a raw statement leaves in camel case.
+ */
 export const countAffectedRows = (statement: Write): Effect.Effect<number> =>
   statement.raw.pipe(
     Effect.flatMap(Schema.decodeUnknown(Outcome)),

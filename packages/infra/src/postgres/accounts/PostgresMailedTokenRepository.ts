@@ -21,9 +21,9 @@ export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer
       sql`purpose = ${purpose} and spent_at is null and expires_at > ${DateTime.toDate(now)}`
 
     return MailedTokenRepository.of({
-      replace: Effect.fn("MailedTokenRepository.replace")(function* (token: MailedToken, expiresAt: DateTime.Utc) {
-        yield* Effect.orDie(upsert(token, expiresAt))
-      }),
+      replace: Effect.fn("MailedTokenRepository.replace")((token: MailedToken, expiresAt: DateTime.Utc) =>
+        execute(upsert(token, expiresAt))
+      ),
       replaceIfNewer: Effect.fn("MailedTokenRepository.replaceIfNewer")(function* (
         token: MailedToken,
         expiresAt: DateTime.Utc

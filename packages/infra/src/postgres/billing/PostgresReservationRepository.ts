@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
         update reservations set delivered_units = risen.units from risen where reservations.id = risen.id`)
     }),
     abandon: Effect.fn("ReservationRepository.abandon")(function* (costs: ReadonlyArray<Delivery>) {
-      yield* sql`
+      yield* execute(sql`
         with left_open as (
           select reservations.id, least(delivery.units, daily_units + credit_units) as units
           from reservations
@@ -94,7 +94,7 @@ const make = Effect.gen(function* () {
           order by reservations.id for no key update of reservations
         )
         update reservations set holder = ${abandoned}, delivered_units = left_open.units
-        from left_open where reservations.id = left_open.id`.pipe(Effect.orDie)
+        from left_open where reservations.id = left_open.id`)
     }),
     closeAbandoned: Effect.fn("ReservationRepository.closeAbandoned")(function* (now: DateTime.Utc) {
       const at = DateTime.toDate(now)

@@ -9,7 +9,7 @@ import { Array, DateTime, Effect, Layer, Option, type Redacted, Schema } from "e
 import * as AdvisoryLocks from "../AdvisoryLocks.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { decodeFirstRow, decodeRows, decodeSingleRow, execute, readCount } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute, readCount } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
@@ -148,12 +148,11 @@ const make = Effect.gen(function* () {
         where ${isUnused(since)} order by last_used_at`.pipe(decodeRows(Owner))
       return Array.map(rows, ({ ownerId }) => ownerId)
     }),
-    markAsleep: Effect.fn("InstanceRepository.markAsleep")(function* (userId: UserId, since: DateTime.Utc) {
-      const rows = yield* sql`
+    markAsleep: Effect.fn("InstanceRepository.markAsleep")((userId: UserId, since: DateTime.Utc) =>
+      affectsRow(sql`
         update instances set desired = 'asleep', started_at = null
-        where owner_id = ${userId} and ${isUnused(since)} returning owner_id`.pipe(Effect.orDie)
-      return rows.length > 0
-    }),
+        where owner_id = ${userId} and ${isUnused(since)}`)
+    ),
     // Hot path: a runtime token lives as long as its row, which is never recreated for the same user.
     ensureRuntimeToken: (userId: UserId) =>
       Effect.suspend(() => {

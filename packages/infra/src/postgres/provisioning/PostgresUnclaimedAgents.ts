@@ -23,7 +23,7 @@ export const layer = Layer.effect(
           select count(*)::int as total, count(*) filter (where network = ${Option.getOrNull(network)})::int as of_network
           from unclaimed_agents`.pipe(decodeSingleRow(Count))
       ),
-      lock: Effect.asVoid(Effect.orDie(sql`select pg_advisory_xact_lock(hashtextextended('unclaimed agents', 0))`)),
+      lock: execute(sql`select pg_advisory_xact_lock(hashtextextended('unclaimed agents', 0))`),
       insert: Effect.fn("UnclaimedAgents.insert")(({ agentId, codeHash, network, ownerId }: NewUnclaimedAgent) =>
         execute(sql`
           insert into unclaimed_agents (owner_id, agent_id, code_hash, network, created_at)

@@ -33,7 +33,7 @@ export const layer: Layer.Layer<ScheduleRepository, never, PgClient | SqlClient>
     const scope = yield* Effect.scope
     const wakeups = yield* makeWakeups(channel)
     const changed = yield* Effect.cached(Effect.provideService(wakeups.subscribe("", maximumWait), Scope.Scope, scope))
-    const notify = sql`select pg_notify(${channel}, '')`.pipe(Effect.orDie)
+    const notify = execute(sql`select pg_notify(${channel}, '')`)
 
     const find = (agentId: AgentId, id: ScheduleId, locking = sql``) =>
       sql`select * from schedules where agent_id = ${agentId} and id = ${toStorableText(id)} ${locking}`.pipe(

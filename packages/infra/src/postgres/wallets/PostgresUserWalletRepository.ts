@@ -7,7 +7,7 @@ import { UserWalletRepository } from "@berth/domain/wallets/UserWalletRepository
 import type { WalletKey } from "@berth/domain/wallets/WalletKeys"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { decodeFirstRow, decodeSingleRow, listColumns } from "../Rows.ts"
+import { decodeFirstRow, decodeSingleRow, execute, listColumns } from "../Rows.ts"
 
 const WalletRow = Schema.Struct({
   userId: UserId,
@@ -61,17 +61,14 @@ export const layer: Layer.Layer<UserWalletRepository, never, SqlClient | SecretB
         )
       }),
       recordBalance: Effect.fn("UserWalletRepository.recordBalance")((wallet: UserWallet, wei: bigint) =>
-        sql`
+        execute(sql`
           update user_wallets set balance = ${String(wei)}
-          where user_id = ${wallet.userId} and kind = ${wallet.kind}`.pipe(Effect.asVoid, Effect.orDie)
+          where user_id = ${wallet.userId} and kind = ${wallet.kind}`)
       ),
       removeGivenSince: Effect.fn("UserWalletRepository.removeGivenSince")((userId: UserId, since: DateTime.Utc) =>
-        sql`
+        execute(sql`
           delete from user_wallets
-          where user_id = ${userId} and key_given and created_at >= ${DateTime.toDate(since)}`.pipe(
-          Effect.asVoid,
-          Effect.orDie
-        )
+          where user_id = ${userId} and key_given and created_at >= ${DateTime.toDate(since)}`)
       )
     })
   })

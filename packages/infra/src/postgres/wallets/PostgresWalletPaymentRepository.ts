@@ -70,10 +70,7 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
             per_agent = excluded.per_agent, confirm_above = excluded.confirm_above, updated_at = excluded.updated_at`)
       }),
       lockWallet: Effect.fn("WalletPaymentRepository.lockWallet")((userId: UserId) =>
-        sql`select from user_wallets where user_id = ${userId} and kind = 'user' for update`.pipe(
-          Effect.asVoid,
-          Effect.orDie
-        )
+        execute(sql`select from user_wallets where user_id = ${userId} and kind = 'user' for update`)
       ),
       sumSpent: Effect.fn("WalletPaymentRepository.sumSpent")((agentId: AgentId, now: DateTime.Utc) =>
         sql`
