@@ -1,11 +1,14 @@
 import { type Chain, chainIds } from "@berth/domain/chain/Chain"
 import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
+import { normalizeWalletAddress, type WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { Duration, Effect, Redacted, Ref, Schedule } from "effect"
 import {
+  type Address,
   BaseError,
   type Client,
   createClient,
   ExecutionRevertedError,
+  getAddress,
   http,
   HttpRequestError,
   LimitExceededRpcError,
@@ -14,7 +17,7 @@ import {
 } from "viem"
 import { getChainId } from "viem/actions"
 
-export interface RpcNodeOptions {
+interface RpcNodeOptions {
   /** Name of the chain in logs. */
   readonly name: string
   /** EIP-155 id. */
@@ -27,18 +30,20 @@ export interface RpcNodeOptions {
   readonly maximumConcurrentCalls?: number
 }
 
-export interface ChainNodeOptions extends Omit<RpcNodeOptions, "name" | "chainId"> {
+interface ChainNodeOptions extends Omit<RpcNodeOptions, "name" | "chainId"> {
   readonly chain: Chain
 }
 
 /** JSON-RPC client of a chain node. */
 export interface ChainNode {
-  /** Retries once. `read` maps an error to a result; undefined makes it an outage. */
+  /** Retries once. `read` maps an error to a result; undefined, as by default, makes it an outage. */
   readonly call: <A>(
     request: (client: Client) => Promise<A>,
-    read: (error: BaseError) => A | undefined
+    read?: (error: BaseError) => A | undefined
   ) => Effect.Effect<A, ChainUnreachable>
 }
+
+export const toViemAddress = (address: WalletAddress): Address => getAddress(normalizeWalletAddress(address))
 
 const retrySchedule = Schedule.addDelay(Schedule.recurs(1), () => Duration.millis(200))
 
@@ -95,11 +100,11 @@ export const makeRpcNode = ({
       })
     })
 
-    const attempt = <A>(request: (client: Client) => Promise<A>, read: (error: BaseError) => A | undefined) =>
+    const attempt = <A>(request: (client: Client) => Promise<A>, read?: (error: BaseError) => A | undefined) =>
       Effect.tryPromise({ try: () => request(client), catch: (error) => error }).pipe(
         Effect.catchAll((error) => {
           const known = error instanceof BaseError ? error : undefined
-          const result = known === undefined ? undefined : read(known)
+          const result = known === undefined ? undefined : read?.(known)
           return result === undefined
             ? Effect.fail(
                 new ChainUnreachable({ reason: known === undefined ? "malformed response" : describeError(known) })
@@ -111,7 +116,7 @@ export const makeRpcNode = ({
     /** Checked until it succeeds once, since a node of another chain has other contracts. */
     const requireChain = Effect.gen(function* () {
       if (yield* Ref.get(isKnown)) return
-      const id = yield* attempt(getChainId, () => undefined)
+      const id = yield* attempt(getChainId)
       if (id !== chainId) return yield* new ChainUnreachable({ reason: `the node serves chain ${id}, not ${name}` })
       yield* Ref.set(isKnown, true)
     })

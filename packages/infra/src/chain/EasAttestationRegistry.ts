@@ -1,11 +1,11 @@
 import type { BlockTag } from "@berth/domain/chain/Chain"
-import { WalletAddress, normalizeWalletAddress } from "@berth/domain/chain/WalletAddress"
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import type { Attestation } from "@berth/domain/verification/Attestation"
 import { AttestationRegistry } from "@berth/domain/verification/AttestationRegistry"
 import { DateTime, Effect, Layer, Option } from "effect"
-import { getAddress, type Hex, parseAbi, zeroHash } from "viem"
+import { type Hex, parseAbi, zeroHash } from "viem"
 import { readContract } from "viem/actions"
-import type { ChainNode } from "./ChainNode.ts"
+import { type ChainNode, toViemAddress } from "./ChainNode.ts"
 
 const easAbi = parseAbi([
   "struct Attestation { bytes32 uid; bytes32 schema; uint64 time; uint64 expirationTime; uint64 revocationTime; bytes32 refUID; address recipient; address attester; bool revocable; bytes data; }",
@@ -13,14 +13,13 @@ const easAbi = parseAbi([
 ])
 const indexerAbi = parseAbi(["function getAttestationUid(address recipient, bytes32 schemaUid) view returns (bytes32)"])
 
-export interface EasContracts {
+interface EasContracts {
   readonly eas: WalletAddress
   readonly coinbaseIndexer: WalletAddress
   readonly coinbaseSchema: string
 }
 
 const toHex = (text: string): Hex => `0x${text.slice(2).toLowerCase()}`
-const toContract = (address: WalletAddress) => getAddress(normalizeWalletAddress(address))
 
 /** None for 0, and for times after the maximum date. */
 const toTime = (seconds: bigint): Option.Option<DateTime.Utc> =>
@@ -36,16 +35,14 @@ export const layer = (
 ): Layer.Layer<AttestationRegistry> =>
   Layer.succeed(AttestationRegistry, {
     find: Effect.fn("AttestationRegistry.find")(function* (uid: string, blockTag: BlockTag) {
-      const found = yield* node.call(
-        (client) =>
-          readContract(client, {
-            abi: easAbi,
-            functionName: "getAttestation",
-            address: toContract(eas),
-            args: [toHex(uid)],
-            blockTag
-          }),
-        () => undefined
+      const found = yield* node.call((client) =>
+        readContract(client, {
+          abi: easAbi,
+          functionName: "getAttestation",
+          address: toViemAddress(eas),
+          args: [toHex(uid)],
+          blockTag
+        })
       )
       if (found.uid !== toHex(uid) || found.uid === zeroHash) return Option.none()
       return Option.some<Attestation>({
@@ -61,16 +58,14 @@ export const layer = (
       wallet: WalletAddress,
       blockTag: BlockTag
     ) {
-      const uid = yield* node.call(
-        (client) =>
-          readContract(client, {
-            abi: indexerAbi,
-            functionName: "getAttestationUid",
-            address: toContract(coinbaseIndexer),
-            args: [toContract(wallet), toHex(coinbaseSchema)],
-            blockTag
-          }),
-        () => undefined
+      const uid = yield* node.call((client) =>
+        readContract(client, {
+          abi: indexerAbi,
+          functionName: "getAttestationUid",
+          address: toViemAddress(coinbaseIndexer),
+          args: [toViemAddress(wallet), toHex(coinbaseSchema)],
+          blockTag
+        })
       )
       return uid === zeroHash ? Option.none() : Option.some(uid)
     })

@@ -1,13 +1,13 @@
 import type { BlockTag } from "@berth/domain/chain/Chain"
-import { WalletAddress, normalizeWalletAddress } from "@berth/domain/chain/WalletAddress"
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { NameRegistry } from "@berth/domain/verification/NameRegistry"
 import { Effect, Layer, Option } from "effect"
-import { BaseError, type Client, ContractFunctionRevertedError, getAddress } from "viem"
+import { BaseError, type Client, ContractFunctionRevertedError } from "viem"
 import { getEnsAddress, getEnsName } from "viem/actions"
 import { normalize } from "viem/ens"
 import { OutboundClient } from "../net/OutboundClient.ts"
 import { makeCcipGateways } from "./CcipGateways.ts"
-import type { ChainNode } from "./ChainNode.ts"
+import { type ChainNode, toViemAddress } from "./ChainNode.ts"
 
 /** The proxy of ENS's universal resolver on Ethereum. */
 const universalResolverAddress = "0xeEeEEEeE14D718C2B47D9923Deab1335E144EeEe"
@@ -60,17 +60,15 @@ export const layer = (node: ChainNode): Layer.Layer<NameRegistry, never, Outboun
       const look = <A>(request: (client: Client) => Promise<A | null>) =>
         Effect.suspend(() => {
           const gateways = makeCcipGateways(outbound)
-          return node.call(
-            (client) =>
-              request({ ...client, ccipRead: { request: gateways.request } }).then(
-                Option.fromNullable,
-                (error: unknown) => {
-                  // The contract reports an unreachable gateway as an absent name.
-                  if (!gateways.hasFailed() && isAbsence(error)) return Option.none()
-                  throw error
-                }
-              ),
-            () => undefined
+          return node.call((client) =>
+            request({ ...client, ccipRead: { request: gateways.request } }).then(
+              Option.fromNullable,
+              (error: unknown) => {
+                // The contract reports an unreachable gateway as an absent name.
+                if (!gateways.hasFailed() && isAbsence(error)) return Option.none()
+                throw error
+              }
+            )
           )
         })
 
@@ -79,7 +77,7 @@ export const layer = (node: ChainNode): Layer.Layer<NameRegistry, never, Outboun
           wallet: WalletAddress,
           blockTag: BlockTag
         ) {
-          const address = getAddress(normalizeWalletAddress(wallet))
+          const address = toViemAddress(wallet)
           const name = yield* look((client) =>
             getEnsName(client, { address, universalResolverAddress, strict: true, blockTag }).catch(readForeignName)
           )

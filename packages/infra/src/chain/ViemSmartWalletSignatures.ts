@@ -11,7 +11,6 @@ import {
   encodeDeployData,
   erc6492SignatureValidatorAbi,
   erc6492SignatureValidatorByteCode,
-  getAddress,
   hashMessage,
   type Hex,
   isHex,
@@ -19,7 +18,7 @@ import {
   size
 } from "viem"
 import { call } from "viem/actions"
-import { type ChainNode, isExecutionFailure } from "./ChainNode.ts"
+import { type ChainNode, isExecutionFailure, toViemAddress } from "./ChainNode.ts"
 
 /** Limits looping contracts; the deployment of a wallet takes about 500,000. */
 const gasLimit = 10_000_000n
@@ -57,7 +56,7 @@ export const layer = (nodes: Record<Chain, ChainNode>): Layer.Layer<SmartWalletS
     const data = encodeDeployData({
       abi: erc6492SignatureValidatorAbi,
       bytecode: erc6492SignatureValidatorByteCode,
-      args: [getAddress(normalizeWalletAddress(address)), hashMessage(message), signature]
+      args: [toViemAddress(address), hashMessage(message), signature]
     })
     return nodes[chain].call(
       async (client): Promise<SignatureVerdict> => decodeVerdict((await call(client, { data, gas: gasLimit })).data),

@@ -1,16 +1,9 @@
 import { TokenContractNotFound } from "@berth/domain/chain/ChainErrors"
 import { type BalanceQuery, TokenBalances } from "@berth/domain/chain/TokenBalances"
-import { normalizeWalletAddress } from "@berth/domain/chain/WalletAddress"
 import { Effect, Layer, Option } from "effect"
-import {
-  AbiDecodingDataSizeTooSmallError,
-  type BaseError,
-  ContractFunctionZeroDataError,
-  erc20Abi,
-  getAddress
-} from "viem"
+import { AbiDecodingDataSizeTooSmallError, type BaseError, ContractFunctionZeroDataError, erc20Abi } from "viem"
 import { readContract } from "viem/actions"
-import { type ChainNode, isExecutionFailure } from "./ChainNode.ts"
+import { type ChainNode, isExecutionFailure, toViemAddress } from "./ChainNode.ts"
 
 /** The node responded, but the contract is not an ERC-20 token. */
 const isNotToken = (error: BaseError): boolean =>
@@ -27,8 +20,8 @@ export const layer = (node: ChainNode): Layer.Layer<TokenBalances> =>
           readContract(client, {
             abi: erc20Abi,
             functionName: "balanceOf",
-            address: getAddress(normalizeWalletAddress(token)),
-            args: [getAddress(normalizeWalletAddress(holder))]
+            address: toViemAddress(token),
+            args: [toViemAddress(holder)]
           }).then(Option.some),
         (error) => (isNotToken(error) ? Option.none() : undefined)
       )

@@ -1,16 +1,8 @@
-import { normalizeWalletAddress, type WalletAddress } from "@berth/domain/chain/WalletAddress"
+import type { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { type AuthorizationFate, type TransactionFate, WalletChain } from "@berth/domain/wallets/WalletChain"
 import { walletNetwork } from "@berth/domain/wallets/WalletNetwork"
 import { Effect, Layer } from "effect"
-import {
-  type BaseError,
-  erc20Abi,
-  getAddress,
-  type Hex,
-  parseAbi,
-  RpcRequestError,
-  TransactionReceiptNotFoundError
-} from "viem"
+import { type BaseError, erc20Abi, type Hex, parseAbi, RpcRequestError, TransactionReceiptNotFoundError } from "viem"
 import {
   estimateFeesPerGas,
   getBalance,
@@ -20,14 +12,11 @@ import {
   readContract,
   sendRawTransaction
 } from "viem/actions"
-import type { ChainNode } from "./ChainNode.ts"
+import { type ChainNode, toViemAddress } from "./ChainNode.ts"
 
-const toViem = (address: WalletAddress) => getAddress(normalizeWalletAddress(address))
 const toHex = (text: string): Hex => `0x${text.slice(2)}`
-const usdc = toViem(walletNetwork.usdc.address)
+const usdc = toViemAddress(walletNetwork.usdc.address)
 const authorizationAbi = parseAbi(["function authorizationState(address, bytes32) view returns (bool)"])
-
-const noResult = () => undefined
 
 /** The node rejects the transaction: known, mined, underpriced or unfunded. */
 const isRefusal = (error: BaseError): boolean => error.walk((cause) => cause instanceof RpcRequestError) !== null
@@ -37,23 +26,26 @@ export const layer = (node: ChainNode): Layer.Layer<WalletChain> =>
     WalletChain,
     WalletChain.of({
       readBalance: Effect.fn("WalletChain.readBalance")((address: WalletAddress) =>
-        node.call((client) => getBalance(client, { address: toViem(address) }), noResult)
+        node.call((client) => getBalance(client, { address: toViemAddress(address) }))
       ),
       readUsdcBalance: Effect.fn("WalletChain.readUsdcBalance")((address: WalletAddress) =>
-        node.call(
-          (client) =>
-            readContract(client, { abi: erc20Abi, functionName: "balanceOf", address: usdc, args: [toViem(address)] }),
-          noResult
+        node.call((client) =>
+          readContract(client, {
+            abi: erc20Abi,
+            functionName: "balanceOf",
+            address: usdc,
+            args: [toViemAddress(address)]
+          })
         )
       ),
       readFeesAndNonce: Effect.fn("WalletChain.readFeesAndNonce")((address: WalletAddress) =>
         node.call(async (client) => {
           const [nonce, { maxFeePerGas, maxPriorityFeePerGas }] = await Promise.all([
-            getTransactionCount(client, { address: toViem(address), blockTag: "pending" }),
+            getTransactionCount(client, { address: toViemAddress(address), blockTag: "pending" }),
             estimateFeesPerGas(client)
           ])
           return { nonce, maxFeePerGas, maxPriorityFeePerGas }
-        }, noResult)
+        })
       ),
       broadcast: Effect.fn("WalletChain.broadcast")((rawTransaction: string) =>
         node.call(
@@ -81,12 +73,12 @@ export const layer = (node: ChainNode): Layer.Layer<WalletChain> =>
               abi: authorizationAbi,
               functionName: "authorizationState",
               address: usdc,
-              args: [toViem(authorizer), toHex(nonce)],
+              args: [toViemAddress(authorizer), toHex(nonce)],
               blockNumber
             })
             if (isUsed) return "used"
             return timestamp >= BigInt(validBefore) ? "expired" : "open"
-          }, noResult)
+          })
       )
     })
   )

@@ -1,14 +1,14 @@
-import { normalizeWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { transferGas } from "@berth/domain/wallets/payments/PaymentDispatch"
 import { type PaymentAuthorization, WalletSigner } from "@berth/domain/wallets/payments/WalletSigner"
 import { walletNetwork } from "@berth/domain/wallets/WalletNetwork"
 import { Effect, Layer, type Redacted } from "effect"
 import { randomBytes } from "node:crypto"
-import { encodeFunctionData, erc20Abi, getAddress, keccak256, toHex } from "viem"
+import { encodeFunctionData, erc20Abi, keccak256, toHex } from "viem"
+import { toViemAddress } from "./ChainNode.ts"
 import { toAccount } from "./ViemWalletKeys.ts"
 
 const { chainId, usdc } = walletNetwork
-const toViem = (address: WalletAddress) => getAddress(normalizeWalletAddress(address))
 
 /** EIP-3009. */
 const types = {
@@ -30,8 +30,8 @@ export const layer = Layer.succeed(
         const signed = await toAccount(key).signTransaction({
           type: "eip1559",
           chainId,
-          to: toViem(usdc.address),
-          data: encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [toViem(payee), amount] }),
+          to: toViemAddress(usdc.address),
+          data: encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [toViemAddress(payee), amount] }),
           gas: transferGas,
           maxFeePerGas,
           maxPriorityFeePerGas,
@@ -43,9 +43,9 @@ export const layer = Layer.succeed(
       Effect.promise(async () => {
         const account = toAccount(key)
         const nonce = toHex(randomBytes(32))
-        const to = toViem(payee)
+        const to = toViemAddress(payee)
         const signature = await account.signTypedData({
-          domain: { name: usdc.name, version: usdc.version, chainId, verifyingContract: toViem(usdc.address) },
+          domain: { name: usdc.name, version: usdc.version, chainId, verifyingContract: toViemAddress(usdc.address) },
           types,
           primaryType: "TransferWithAuthorization",
           message: {
