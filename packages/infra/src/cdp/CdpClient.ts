@@ -1,7 +1,8 @@
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
-import { Data, DateTime, Duration, Effect, Schedule, Schema } from "effect"
+import { DateTime, Duration, Effect, Schedule, Schema } from "effect"
 import { SignJWT } from "jose"
 import { createHash, randomBytes } from "node:crypto"
+import { type ApiCallFailed, makeApiCall } from "../net/ApiCalls.ts"
 import type { CdpSigningKey } from "./CdpKeys.ts"
 
 export interface CdpAccess {
@@ -11,22 +12,15 @@ export interface CdpAccess {
   readonly walletKey: CdpSigningKey
 }
 
-/** `status` is null if the API was unreachable or its response was invalid. */
-export class CdpCallFailed extends Data.TaggedError("CdpCallFailed")<{
-  readonly status: number | null
-  readonly reason: string
-}> {}
-
 const Account = Schema.Struct({
   address: Schema.String.pipe(Schema.pattern(/^0x[0-9a-fA-F]{40}$/)),
   name: Schema.optional(Schema.String)
 })
 
-const timeout = Duration.seconds(10)
 const retries = Schedule.intersect(Schedule.recurs(2), Schedule.exponential(Duration.millis(200)))
 const tokenSeconds = 120
 
-const canRetry = ({ status }: CdpCallFailed) => status === null || status >= 500
+const canRetry = ({ status }: ApiCallFailed) => status === null || status >= 500
 
 /**
  * Client of EVM accounts in the CDP API v2. Every call is authenticated for its method, path and body, and has a
@@ -34,7 +28,7 @@ const canRetry = ({ status }: CdpCallFailed) => status === null || status >= 500
  */
 export const makeCdpClient = ({ apiKey, apiKeyId, apiUrl, walletKey }: CdpAccess) =>
   Effect.map(HttpClient.HttpClient, (client) => {
-    const http = HttpClient.withTracerPropagation(client, false)
+    const call = makeApiCall(client)
     const base = apiUrl.href.replace(/\/$/, "")
 
     const sign = (
@@ -71,25 +65,8 @@ export const makeCdpClient = ({ apiKey, apiKeyId, apiUrl, walletKey }: CdpAccess
         return { authorization: `Bearer ${bearer}`, "x-wallet-auth": wallet }
       })
 
-    const send = (request: HttpClientRequest.HttpClientRequest): Effect.Effect<typeof Account.Type, CdpCallFailed> =>
-      http.execute(request).pipe(
-        Effect.mapError(({ reason }) => new CdpCallFailed({ status: null, reason })),
-        Effect.filterOrFail(
-          ({ status }) => status < 300,
-          ({ status }) => new CdpCallFailed({ status, reason: `status ${status}` })
-        ),
-        Effect.flatMap((response) =>
-          Effect.mapError(
-            HttpClientResponse.schemaBodyJson(Account)(response),
-            ({ _tag }) => new CdpCallFailed({ status: null, reason: _tag })
-          )
-        ),
-        Effect.interruptible,
-        Effect.timeoutFail({
-          duration: timeout,
-          onTimeout: () => new CdpCallFailed({ status: null, reason: "no answer in time" })
-        })
-      )
+    const send = (request: HttpClientRequest.HttpClientRequest) =>
+      call(request, HttpClientResponse.schemaBodyJson(Account))
 
     return {
       createAccount: Effect.fn("CdpClient.createAccount")(function* (name: string, idempotencyKey: string) {

@@ -1,17 +1,12 @@
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
-import { Data, Duration, Effect, type Redacted, Redacted as Secret, Schema } from "effect"
+import { Effect, type Redacted, Redacted as Secret, Schema } from "effect"
+import { makeApiCall } from "../net/ApiCalls.ts"
 
 export interface MuxAccess {
   readonly tokenId: string
   readonly tokenSecret: Redacted.Redacted
   readonly apiUrl: URL
 }
-
-/** `status` is null if the API was unreachable or its response was invalid. */
-export class MuxCallFailed extends Data.TaggedError("MuxCallFailed")<{
-  readonly status: number | null
-  readonly reason: string
-}> {}
 
 const LiveStream = Schema.Struct({
   id: Schema.String,
@@ -26,47 +21,23 @@ const Page = Schema.Struct({ data: Schema.Array(Schema.Struct({ id: Schema.Strin
 const pageSize = 100
 const Refusal = Schema.Struct({ error: Schema.Struct({ type: Schema.String, messages: Schema.Array(Schema.String) }) })
 
-const timeout = Duration.seconds(10)
-
 /** Client of the live-stream endpoints in the Mux Video API. Every call has a timeout. */
 export const makeMuxClient = ({ apiUrl, tokenId, tokenSecret }: MuxAccess) =>
   Effect.map(HttpClient.HttpClient, (client) => {
-    const http = client.pipe(
-      HttpClient.withTracerPropagation(false),
-      HttpClient.mapRequest((request) =>
-        request.pipe(
-          HttpClientRequest.prependUrl(`${apiUrl.href.replace(/\/$/, "")}/video/v1/live-streams`),
-          HttpClientRequest.basicAuth(Secret.make(tokenId), tokenSecret),
-          HttpClientRequest.acceptJson
-        )
+    const http = HttpClient.mapRequest(client, (request) =>
+      request.pipe(
+        HttpClientRequest.prependUrl(`${apiUrl.href.replace(/\/$/, "")}/video/v1/live-streams`),
+        HttpClientRequest.basicAuth(Secret.make(tokenId), tokenSecret),
+        HttpClientRequest.acceptJson
       )
     )
 
-    const refuse = (response: HttpClientResponse.HttpClientResponse) =>
-      HttpClientResponse.schemaBodyJson(Refusal)(response).pipe(
-        Effect.match({
-          onSuccess: ({ error }) => `${error.type}: ${error.messages.join(" ")}`,
-          onFailure: () => "no reason given"
-        }),
-        Effect.flatMap((reason) => new MuxCallFailed({ status: response.status, reason }))
-      )
-
-    const send = <A>(
-      request: HttpClientRequest.HttpClientRequest,
-      read: (response: HttpClientResponse.HttpClientResponse) => Effect.Effect<A, { readonly _tag: string }>
-    ): Effect.Effect<A, MuxCallFailed> =>
-      http.execute(request).pipe(
-        Effect.mapError(({ reason }) => new MuxCallFailed({ status: null, reason })),
-        Effect.filterOrElse(({ status }) => status < 300, refuse),
-        Effect.flatMap((response) =>
-          Effect.mapError(read(response), ({ _tag }) => new MuxCallFailed({ status: null, reason: _tag }))
-        ),
-        Effect.interruptible,
-        Effect.timeoutFail({
-          duration: timeout,
-          onTimeout: () => new MuxCallFailed({ status: null, reason: "no answer in time" })
-        })
-      )
+    const send = makeApiCall(http, (response) =>
+      Effect.match(HttpClientResponse.schemaBodyJson(Refusal)(response), {
+        onSuccess: ({ error }) => `${error.type}: ${error.messages.join(" ")}`,
+        onFailure: () => "no reason given"
+      })
+    )
 
     const readStream = (response: HttpClientResponse.HttpClientResponse) =>
       Effect.map(HttpClientResponse.schemaBodyJson(Answer)(response), ({ data }) => data)

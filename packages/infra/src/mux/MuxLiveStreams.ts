@@ -2,12 +2,13 @@ import { LiveStreamId } from "@berth/domain/provisioning/live-streams/LiveStream
 import { LiveStreamsUnavailable } from "@berth/domain/provisioning/live-streams/LiveStreamErrors"
 import { LiveStreams } from "@berth/domain/provisioning/live-streams/LiveStreams"
 import { Effect, Layer, Option, Stream } from "effect"
-import { makeMuxClient, type MuxAccess, type MuxCallFailed } from "./MuxClient.ts"
+import type { ApiCallFailed } from "../net/ApiCalls.ts"
+import { makeMuxClient, type MuxAccess } from "./MuxClient.ts"
 
-const toUnavailable = ({ reason, status }: MuxCallFailed) =>
+const toUnavailable = ({ reason, status }: ApiCallFailed) =>
   new LiveStreamsUnavailable({ reason: status === null ? reason : `status ${status}, ${reason}` })
 
-const isMissing = ({ status }: MuxCallFailed) => status === 404
+const isMissing = ({ status }: ApiCallFailed) => status === 404
 
 /** Live streams at Mux, which receives them by RTMP and plays them by HLS. */
 export const layer = (access: MuxAccess) =>
