@@ -11,8 +11,7 @@ import { applyStage, makeStage } from "../ai/vendor/ChunkStage.ts"
 import {
   type BackendClientOptions,
   callerHeaders,
-  failTransport,
-  isTransportFailure,
+  failTransportWith,
   logAndFail,
   makeBackendClient,
   type TransportFailure
@@ -64,10 +63,7 @@ export const layer = (options: BackendClientOptions) =>
         call: Effect.Effect<A, E | TransportFailure>,
         duration = lifecycleTimeout
       ) =>
-        call.pipe(
-          Effect.catchAll((error): Effect.Effect<never, E | BackendUnavailable> =>
-            isTransportFailure<E>(error) ? failTransport(error, unreachable) : Effect.fail(error)
-          ),
+        failTransportWith(unreachable)(call).pipe(
           Effect.timeoutFail({
             duration,
             onTimeout: () => new BackendUnavailable({ reason: "it did not answer in time" })

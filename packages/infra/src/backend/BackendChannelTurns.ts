@@ -1,7 +1,7 @@
 import { ChannelTurns } from "@berth/domain/channels/ChannelTurns"
 import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Effect, Layer } from "effect"
-import { type BackendClientOptions, failTransport, isTransportFailure, makeBackendClient } from "./BackendClient.ts"
+import { type BackendClientOptions, failTransportWith, makeBackendClient } from "./BackendClient.ts"
 
 const unreachable = new BackendUnavailable({ reason: "it cannot be reached" })
 
@@ -11,10 +11,7 @@ export const layer = (options: BackendClientOptions) =>
     ChannelTurns,
     Effect.map(makeBackendClient(options), ({ api }) =>
       ChannelTurns.of({
-        answer: (turn) =>
-          Effect.catchAll(api.channelTurns.answer({ payload: turn }), (error) =>
-            isTransportFailure<BackendUnavailable>(error) ? failTransport(error, unreachable) : Effect.fail(error)
-          )
+        answer: (turn) => api.channelTurns.answer({ payload: turn }).pipe(failTransportWith(unreachable))
       })
     )
   )

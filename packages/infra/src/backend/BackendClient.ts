@@ -47,18 +47,23 @@ const transportTags: ReadonlyArray<string> = [
   "InternalKeyRequired"
 ] satisfies ReadonlyArray<TransportFailure["_tag"]>
 
-export const isTransportFailure = <E extends { readonly _tag: string }>(
+const isTransportFailure = <E extends { readonly _tag: string }>(
   error: E | TransportFailure
 ): error is TransportFailure => transportTags.includes(error._tag)
 
 /**
- * Logs a transport failure, whose address and cause are internal, and fails with `failure`. A 500 of the backend is a
+ * Replaces a transport failure, whose address and cause are internal and logged, by `failure`. A 500 of the backend is a
  * defect, as in a single process.
  */
-export const failTransport = <E>(error: TransportFailure, failure: E): Effect.Effect<never, E> =>
-  error instanceof HttpClientError.ResponseError && error.response.status === 500
-    ? Effect.die(error)
-    : logAndFail(error.message, failure)
+export const failTransportWith =
+  <F>(failure: F) =>
+  <A, E extends { readonly _tag: string }>(call: Effect.Effect<A, E | TransportFailure>): Effect.Effect<A, E | F> =>
+    Effect.catchAll(call, (error): Effect.Effect<never, E | F> => {
+      if (!isTransportFailure<E>(error)) return Effect.fail(error)
+      return error instanceof HttpClientError.ResponseError && error.response.status === 500
+        ? Effect.die(error)
+        : logAndFail(error.message, failure)
+    })
 
 export const logAndFail = <E>(reason: string, failure: E): Effect.Effect<never, E> =>
   Effect.zipRight(

@@ -69,28 +69,20 @@ export const layer = (options: BackendClientOptions) =>
   Layer.effect(
     ModelAnswers,
     Effect.map(makeBackendClient(options), ({ api, http }) => {
+      const read = <A, E extends { readonly _tag: string }>(answer: Effect.Effect<A, E>, timeout = headTimeout) =>
+        answer.pipe(
+          Effect.timeout(timeout),
+          Effect.catchAll((error) => logAndFail(error, unreachable))
+        )
+
       const quote = (request: ModelAnswerRequest): Effect.Effect<ModelQuote, AnswerFailure> =>
-        api.modelAnswers.quote({ payload: request }).pipe(
-          Effect.timeout(headTimeout),
-          Effect.catchAll((error) => logAndFail(error, unreachable)),
-          Effect.flatMap((result) =>
-            result.type === "quoted" ? Effect.succeed(result) : Effect.fail(toFailure(result))
-          )
+        Effect.flatMap(read(api.modelAnswers.quote({ payload: request })), (result) =>
+          result.type === "quoted" ? Effect.succeed(result) : Effect.fail(toFailure(result))
         )
 
       const embed = (request: EmbeddingRequest): Effect.Effect<Embedded, AnswerFailure> =>
-        api.modelAnswers.embed({ payload: request }).pipe(
-          Effect.timeout(embeddingTimeout),
-          Effect.catchAll((error) => logAndFail(error, unreachable)),
-          Effect.flatMap((result) =>
-            result.type === "embedded" ? Effect.succeed(result) : Effect.fail(toFailure(result))
-          )
-        )
-
-      const read = <A, E extends { readonly _tag: string }>(answer: Effect.Effect<A, E>) =>
-        answer.pipe(
-          Effect.timeout(headTimeout),
-          Effect.catchAll((error) => logAndFail(error, unreachable))
+        Effect.flatMap(read(api.modelAnswers.embed({ payload: request }), embeddingTimeout), (result) =>
+          result.type === "embedded" ? Effect.succeed(result) : Effect.fail(toFailure(result))
         )
 
       const readEvents = (request: ModelAnswerRequest) =>
@@ -99,8 +91,7 @@ export const layer = (options: BackendClientOptions) =>
           Effect.orDie,
           Effect.flatMap(http.execute),
           Effect.flatMap(HttpClientResponse.filterStatusOk),
-          Effect.timeout(headTimeout),
-          Effect.catchAll((error) => logAndFail(error, unreachable)),
+          read,
           Effect.map((response) =>
             response.stream.pipe(
               readRuntimeEvents(ModelAnswerEvent, {

@@ -7,8 +7,7 @@ import type { HttpClient } from "@effect/platform"
 import { Duration, Effect, Layer } from "effect"
 import {
   type BackendClientOptions,
-  failTransport,
-  isTransportFailure,
+  failTransportWith,
   makeBackendClient,
   type TransportFailure
 } from "./BackendClient.ts"
@@ -18,19 +17,15 @@ const timeout = Duration.minutes(6)
 
 const unreachable = (reason: string) => new PluginFailed({ reason: `speech is unavailable: the backend ${reason}` })
 
-const toFailure = (
-  error: TransportFailure | SpeechFailed | SpeechInputInvalid
-): Effect.Effect<never, PluginFailed | PluginInputInvalid> => {
-  if (isTransportFailure<SpeechFailed | SpeechInputInvalid>(error))
-    return failTransport(error, unreachable("cannot be reached"))
-  return error._tag === "SpeechFailed"
-    ? new PluginFailed({ reason: error.reason, kind: error.kind, retryAfter: error.retryAfter })
-    : new PluginInputInvalid({ field: error.field, reason: error.reason })
-}
-
 const callBackend = <A>(call: Effect.Effect<A, TransportFailure | SpeechFailed | SpeechInputInvalid>) =>
-  // Interruptible in any region, so that the timeout can end it.
-  Effect.interruptible(Effect.catchAll(call, toFailure)).pipe(
+  call.pipe(
+    failTransportWith(unreachable("cannot be reached")),
+    Effect.catchTags({
+      SpeechFailed: ({ kind, reason, retryAfter }) => new PluginFailed({ reason, kind, retryAfter }),
+      SpeechInputInvalid: ({ field, reason }) => new PluginInputInvalid({ field, reason })
+    }),
+    // Interruptible in any region, so that the timeout can end it.
+    Effect.interruptible,
     Effect.timeoutFail({ duration: timeout, onTimeout: () => unreachable("did not answer in time") })
   )
 
