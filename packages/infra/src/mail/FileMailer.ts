@@ -1,12 +1,11 @@
-import { validateMail } from "@berth/domain/mail/MailValidation"
 import type { Mail } from "@berth/domain/mail/Mail"
 import { Mailer, MailServiceUnavailable } from "@berth/domain/mail/Mailer"
-import { DateTime, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { mkdir, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { createTransport } from "nodemailer"
 import { makeDataDirectory } from "../files/DataDirectory.ts"
-import { makeMailEnvelope, type MailSender } from "./MailEnvelope.ts"
+import { type MailEnvelope, type MailSender, prepareMail } from "./MailEnvelope.ts"
 
 export interface FileMailerOptions {
   /** Parent of `mail/`, which is created if absent. */
@@ -27,7 +26,7 @@ export const layer = ({ dataDirectory, from, logsLinks }: FileMailerOptions): La
     const directory = join(dataDirectory, "mail")
     const transport = createTransport({ streamTransport: true, buffer: true, newline: "windows" })
 
-    const write = async (id: string, message: ReturnType<typeof makeMailEnvelope>) => {
+    const write = async (id: string, message: MailEnvelope) => {
       const bytes = await bytesOf((await transport.sendMail(message)).message)
       await makeDataDirectory(dataDirectory)
       await mkdir(directory, { recursive: true, mode: 0o700 })
@@ -38,9 +37,7 @@ export const layer = ({ dataDirectory, from, logsLinks }: FileMailerOptions): La
 
     return Mailer.of({
       send: Effect.fn("Mailer.send")(function* (mail: Mail) {
-        yield* Effect.annotateCurrentSpan({ "mail.id": mail.id })
-        yield* validateMail(mail)
-        const message = makeMailEnvelope(mail, from, yield* DateTime.now)
+        const message = yield* prepareMail(mail, from)
         yield* Effect.tryPromise({
           try: () => write(mail.id, message),
           catch: (cause) =>

@@ -1,5 +1,6 @@
 import type { Mail } from "@berth/domain/mail/Mail"
-import { DateTime } from "effect"
+import { validateMail } from "@berth/domain/mail/MailValidation"
+import { DateTime, Effect } from "effect"
 
 /** The sender of mails. */
 export interface MailSender {
@@ -9,7 +10,7 @@ export interface MailSender {
 }
 
 /** Converts a mail to nodemailer options. Files and URLs in it are never accessed. */
-export const makeMailEnvelope = (mail: Mail, sender: MailSender, now: DateTime.Utc) => ({
+const makeMailEnvelope = (mail: Mail, sender: MailSender, now: DateTime.Utc) => ({
   from: sender,
   to: { name: "", address: mail.to },
   subject: mail.subject,
@@ -21,3 +22,13 @@ export const makeMailEnvelope = (mail: Mail, sender: MailSender, now: DateTime.U
   disableFileAccess: true,
   disableUrlAccess: true
 })
+
+export type MailEnvelope = ReturnType<typeof makeMailEnvelope>
+
+/** Validates a mail and returns it as nodemailer options. */
+export const prepareMail = (mail: Mail, sender: MailSender) =>
+  Effect.gen(function* () {
+    yield* Effect.annotateCurrentSpan({ "mail.id": mail.id })
+    yield* validateMail(mail)
+    return makeMailEnvelope(mail, sender, yield* DateTime.now)
+  })

@@ -1,9 +1,8 @@
-import { validateMail } from "@berth/domain/mail/MailValidation"
 import type { Mail } from "@berth/domain/mail/Mail"
 import { Mailer, MailRejected, MailServiceUnavailable } from "@berth/domain/mail/Mailer"
-import { DateTime, Duration, Effect, Layer, Predicate, Redacted } from "effect"
+import { Duration, Effect, Layer, Predicate, Redacted } from "effect"
 import { createTransport } from "nodemailer"
-import { makeMailEnvelope, type MailSender } from "./MailEnvelope.ts"
+import { type MailSender, prepareMail } from "./MailEnvelope.ts"
 import { isLoopback } from "../net/ListenHosts.ts"
 
 export interface SmtpMailerOptions {
@@ -52,9 +51,7 @@ export const layer = ({ from, idleTimeout = Duration.seconds(30), url }: SmtpMai
     })
     return Mailer.of({
       send: Effect.fn("Mailer.send")(function* (mail: Mail) {
-        yield* Effect.annotateCurrentSpan({ "mail.id": mail.id })
-        yield* validateMail(mail)
-        const message = makeMailEnvelope(mail, from, yield* DateTime.now)
+        const message = yield* prepareMail(mail, from)
         yield* Effect.tryPromise({
           try: () => transport.sendMail(message),
           catch: (error) =>

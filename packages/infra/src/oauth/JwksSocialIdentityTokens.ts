@@ -69,7 +69,7 @@ export const layer = ({
     const keys = createRemoteJWKSet(jwksUrl, {
       timeoutDuration: Duration.toMillis(timeout),
       cooldownDuration: Duration.toMillis(fetchInterval),
-      [customFetch]: makeProviderFetch({ timeoutMillis: Duration.toMillis(timeout) })
+      [customFetch]: makeProviderFetch(timeout)
     })
     return SocialIdentityTokens.of({
       verify: Effect.fn("SocialIdentityTokens.verify")(function* (token: Redacted.Redacted) {

@@ -18,22 +18,17 @@ import {
   allowHttp,
   makeProviderFetch,
   makeClientAuthentication,
-  type OAuthClientAuthentication
+  type OAuthRegistration,
+  readCallback
 } from "./ProviderFetch.ts"
 
-export interface OAuth2ProviderOptions {
+interface OAuth2ProviderOptions extends OAuthRegistration {
   readonly authorizeUrl: URL
   readonly tokenUrl: URL
   /** Returns the profile of the token's user: `id`, `login`, `name`. */
   readonly userUrl: URL
   /** Returns the addresses of the token's user: a list of `email`, `primary`, `verified`. */
   readonly emailsUrl: URL
-  readonly clientId: string
-  readonly clientSecret: Redacted.Redacted
-  readonly clientAuthentication: OAuthClientAuthentication
-  readonly redirectUri: URL
-  /** Timeout of one exchange; default: 5 s. */
-  readonly timeout?: Duration.Duration
 }
 
 const UserProfile = Schema.Struct({
@@ -67,7 +62,7 @@ export const makeOAuth2Provider = ({
   tokenUrl,
   userUrl
 }: OAuth2ProviderOptions): OAuthProvider => {
-  const fetch = makeProviderFetch({ timeoutMillis: Duration.toMillis(timeout) })
+  const fetch = makeProviderFetch(timeout)
   const issuer = authorizeUrl.origin
   const configuration = new Configuration(
     { issuer, authorization_endpoint: authorizeUrl.href, token_endpoint: tokenUrl.href },
@@ -112,11 +107,9 @@ export const makeOAuth2Provider = ({
       query: Redacted.Redacted<URLSearchParams>,
       { codeVerifier, state }: OAuthSecrets
     ) {
-      const returned = new URL(redirectUri)
-      returned.search = Redacted.value(query).toString()
       const { access_token } = yield* Effect.tryPromise({
         try: () =>
-          authorizationCodeGrant(configuration, returned, {
+          authorizationCodeGrant(configuration, readCallback(redirectUri, query), {
             expectedState: Redacted.value(state),
             pkceCodeVerifier: Redacted.value(codeVerifier)
           }),

@@ -23,17 +23,12 @@ import {
   isSecureUrl,
   makeProviderFetch,
   makeClientAuthentication,
-  type OAuthClientAuthentication
+  type OAuthRegistration,
+  readCallback
 } from "./ProviderFetch.ts"
 
-export interface OpenIdConnectProviderOptions {
+interface OpenIdConnectProviderOptions extends OAuthRegistration {
   readonly issuer: URL
-  readonly clientId: string
-  readonly clientSecret: Redacted.Redacted
-  readonly clientAuthentication: OAuthClientAuthentication
-  readonly redirectUri: URL
-  /** Timeout of one exchange; default: 5 s. */
-  readonly timeout?: Duration.Duration
 }
 
 /** Lifetime of the metadata. The library caches the keys, and fetches them again for an unknown key id. */
@@ -69,7 +64,7 @@ export const makeOpenIdConnectProvider = ({
   timeout = Duration.seconds(5)
 }: OpenIdConnectProviderOptions): Effect.Effect<OAuthProvider> =>
   Effect.gen(function* () {
-    const fetch = makeProviderFetch({ timeoutMillis: Duration.toMillis(timeout) })
+    const fetch = makeProviderFetch(timeout)
     const isLocal = issuer.protocol === "http:"
 
     const discover = async () => {
@@ -128,11 +123,9 @@ export const makeOpenIdConnectProvider = ({
       { codeVerifier, nonce, state }: OAuthSecrets
     ) {
       const configuration = yield* configured
-      const returned = new URL(redirectUri)
-      returned.search = Redacted.value(query).toString()
       const tokens = yield* Effect.tryPromise({
         try: () =>
-          authorizationCodeGrant(configuration, returned, {
+          authorizationCodeGrant(configuration, readCallback(redirectUri, query), {
             expectedState: Redacted.value(state),
             expectedNonce: Redacted.value(nonce),
             pkceCodeVerifier: Redacted.value(codeVerifier),

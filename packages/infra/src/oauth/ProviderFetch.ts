@@ -1,4 +1,4 @@
-import { Data, Redacted } from "effect"
+import { Data, Duration, Redacted } from "effect"
 import {
   allowInsecureRequests,
   type ClientAuth,
@@ -40,24 +40,19 @@ const readFully = async (response: Response): Promise<Uint8Array> => {
 /** Statuses that are not a verdict on the request. */
 const isOutage = (status: number) => status >= 500 || status === 429 || status === 408
 
-export interface ProviderFetchOptions {
-  /** Timeout of one exchange, including the body. */
-  readonly timeoutMillis: number
-}
-
 /**
- * `fetch` for OAuth libraries: secure addresses only, limited in size and time; redirects fail, since they could
- * disclose secrets.
+ * `fetch` for OAuth libraries: secure addresses only, limited in size and time including the body; redirects fail, since
+ * they could disclose secrets.
  */
 export const makeProviderFetch =
-  ({ timeoutMillis }: ProviderFetchOptions) =>
+  (timeout: Duration.Duration) =>
   async (
     input: string | URL,
     { body = null, ...init }: Omit<RequestInit, "body"> & { readonly body?: RequestInit["body"] | undefined } = {}
   ): Promise<Response> => {
     const url = new URL(input)
     if (!isSecureUrl(url)) throw new ProviderRequestFailed({ reason: "insecure address" })
-    const signal = AbortSignal.timeout(timeoutMillis)
+    const signal = AbortSignal.timeout(Duration.toMillis(timeout))
     try {
       const response = await fetch(url, { ...init, body, redirect: "error", signal })
       if (isOutage(response.status)) {
@@ -83,6 +78,23 @@ export const allowHttp: (configuration: Configuration) => void = allowInsecureRe
 
 /** Client authentication at the token endpoint (RFC 6749, 2.3.1). */
 export type OAuthClientAuthentication = "client_secret_basic" | "client_secret_post"
+
+/** Registration of this service at a provider. */
+export interface OAuthRegistration {
+  readonly clientId: string
+  readonly clientSecret: Redacted.Redacted
+  readonly clientAuthentication: OAuthClientAuthentication
+  readonly redirectUri: URL
+  /** Timeout of one exchange; default: 5 s. */
+  readonly timeout?: Duration.Duration
+}
+
+/** Returns the address to which a provider redirected the user with `query`. */
+export const readCallback = (redirectUri: URL, query: Redacted.Redacted<URLSearchParams>): URL => {
+  const callback = new URL(redirectUri)
+  callback.search = Redacted.value(query).toString()
+  return callback
+}
 
 export const makeClientAuthentication = (method: OAuthClientAuthentication, secret: Redacted.Redacted): ClientAuth =>
   (method === "client_secret_basic" ? ClientSecretBasic : ClientSecretPost)(Redacted.value(secret))
