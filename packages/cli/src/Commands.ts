@@ -5,7 +5,7 @@ import { Array as Arr, DateTime, Effect, Option, Redacted, Schedule, Schema, Str
 import { parseArgs } from "node:util"
 import { CommandFailed, Terminal } from "./Terminal.ts"
 
-export const usage = `berth: agents from the command line
+const usage = `berth: agents from the command line
 
   berth login [--url URL]              store an API key
   berth agents                         list your agents

@@ -28,12 +28,12 @@ export const makeClient = ({ apiKey, baseUrl }: ClientOptions) =>
 export type Client = Effect.Effect.Success<ReturnType<typeof makeClient>>
 
 /** The service rejected a message, or its answer failed. */
-export class AnswerFailed extends Data.TaggedError("AnswerFailed")<{
+class AnswerFailed extends Data.TaggedError("AnswerFailed")<{
   readonly code: string
   readonly message: string
 }> {}
 
-export interface MessageToAgent {
+interface MessageToAgent {
   readonly agentId: string
   readonly message: string
   /** Default: the last conversation with the agent. */
@@ -41,7 +41,7 @@ export interface MessageToAgent {
 }
 
 /** A delta of the reply, or its end with the conversation to continue. */
-export type ReplyEvent =
+type ReplyEvent =
   | { readonly type: "delta"; readonly text: string }
   | { readonly type: "done"; readonly reply: string; readonly sessionId: string }
 

@@ -17,7 +17,7 @@ import { formatStartupMessage } from "./StartupMessage.ts"
 
 const maximumPort = 65_535
 
-export class PortTaken extends Data.TaggedError("PortTaken")<{
+class PortTaken extends Data.TaggedError("PortTaken")<{
   readonly variable: string
   readonly port: number
   readonly host: string

@@ -3,7 +3,7 @@ import { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platf
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 
-export interface TurnstileOptions {
+interface TurnstileOptions {
   /** The siteverify endpoint, https://developers.cloudflare.com/turnstile/get-started/server-side-validation/ */
   readonly url: URL
   readonly secret: Redacted.Redacted

@@ -1,7 +1,7 @@
 /**
  * A part of a Markdown text. The joined texts equal the original; `prefix` and `suffix` reopen and close a code block.
  */
-export interface MarkdownPiece {
+interface MarkdownPiece {
   readonly prefix: string
   readonly text: string
   readonly suffix: string

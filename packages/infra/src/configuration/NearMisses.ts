@@ -41,7 +41,7 @@ const isMisspelling = (name: string, known: string): boolean => {
   return editDistance(word, knownWord) <= (isShared || knownWord.length < longWord ? 1 : 2)
 }
 
-export interface NearMiss {
+interface NearMiss {
   readonly name: string
   readonly meant: string
 }

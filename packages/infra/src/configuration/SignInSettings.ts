@@ -12,7 +12,7 @@ const providerUrl = (name: string, fallback: string): Config.Config<URL> =>
     "must be an https URL, or an http URL of this machine"
   ).pipe(Config.withDefault(new URL(fallback)))
 
-export interface OAuthClientSettings {
+interface OAuthClientSettings {
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
 }

@@ -46,7 +46,7 @@ const parseExporter = Schema.decodeUnknownOption(Schema.Literal("otlp", "none"))
 const exporter = (name: string) => Config.option(readParsed(name, parseExporter, "must be otlp or none"))
 
 /** Parses `key=value` pairs, comma-separated and percent-encoded. */
-export const parseResourceAttributes = (text: string): Either.Either<Record<string, string>, string> => {
+const parseResourceAttributes = (text: string): Either.Either<Record<string, string>, string> => {
   const pairs = text
     .split(",")
     .filter((pair) => pair.trim() !== "")

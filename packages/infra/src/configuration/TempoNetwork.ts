@@ -2,7 +2,7 @@ import { Option, Redacted } from "effect"
 import type { Settings } from "./Settings.ts"
 
 /** A Tempo chain, and one of its nodes. */
-export interface TempoNetwork {
+interface TempoNetwork {
   /** EIP-155. */
   readonly chainId: number
   readonly rpcUrl: Redacted.Redacted<URL>

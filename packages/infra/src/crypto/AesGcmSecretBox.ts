@@ -3,7 +3,7 @@ import { type Array, Data, Effect, Either, Layer, Option, Redacted } from "effec
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 
 /** A key that wraps the data keys of secrets. */
-export interface KeyEncryptionKey {
+interface KeyEncryptionKey {
   readonly id: string
   /** 32 bytes. */
   readonly key: Redacted.Redacted<Buffer>
@@ -12,7 +12,7 @@ export interface KeyEncryptionKey {
 /** The first key seals; all keys open. */
 export type KeyEncryptionKeys = Array.NonEmptyReadonlyArray<KeyEncryptionKey>
 
-export class KeyEncryptionKeysMalformed extends Data.TaggedError("KeyEncryptionKeysMalformed")<{
+class KeyEncryptionKeysMalformed extends Data.TaggedError("KeyEncryptionKeysMalformed")<{
   readonly reason: string
 }> {}
 

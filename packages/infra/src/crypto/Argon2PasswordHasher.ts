@@ -3,7 +3,7 @@ import { hash, verify } from "@node-rs/argon2"
 import { Effect, Layer, Redacted } from "effect"
 import { makeConcurrencyLimit } from "./ConcurrencyLimit.ts"
 
-export interface Argon2Parameters {
+interface Argon2Parameters {
   /** In KiB. */
   readonly memoryCost: number
   readonly timeCost: number

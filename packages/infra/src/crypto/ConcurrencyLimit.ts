@@ -3,7 +3,7 @@ import { Duration, Effect, Metric, Ref } from "effect"
 
 const waiting = Metric.gauge("berth_password_hashes_waiting", { description: "Password hashes in work or in line" })
 
-export interface ConcurrencyLimits {
+interface ConcurrencyLimits {
   /** Maximum concurrent calls. */
   readonly maxConcurrent: number
   /** Maximum waiting calls; a further call fails with `DependencyUnavailable`. */

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path"
 import { type DataDirectoryRefused, isDataDirectoryRefused, makeDataDirectory } from "../files/DataDirectory.ts"
 
 /** A generated key cannot be read or stored. */
-export class KeyFileUnusable extends Data.TaggedError("KeyFileUnusable")<{
+class KeyFileUnusable extends Data.TaggedError("KeyFileUnusable")<{
   readonly path: string
   readonly cause: unknown
 }> {

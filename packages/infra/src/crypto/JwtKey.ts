@@ -1,7 +1,7 @@
 import { Data, Either, Redacted } from "effect"
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto"
 
-export class JwtKeyMalformed extends Data.TaggedError("JwtKeyMalformed")<{ readonly reason: string }> {}
+class JwtKeyMalformed extends Data.TaggedError("JwtKeyMalformed")<{ readonly reason: string }> {}
 
 const malformed = () => new JwtKeyMalformed({ reason: "must be an Ed25519 private key in PKCS8 PEM" })
 

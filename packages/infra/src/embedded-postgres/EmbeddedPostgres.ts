@@ -8,7 +8,7 @@ import { launchWithRetry, type PostgresLaunchOptions, type PostgresServer, start
 import { isGone, pollUntil, stop } from "./PostgresShutdown.ts"
 import * as Postmaster from "./Postmaster.ts"
 
-export interface EmbeddedPostgresOptions extends PostgresLaunchOptions {
+interface EmbeddedPostgresOptions extends PostgresLaunchOptions {
   /** Directory of the server, created if absent. Only one caller at a time may start a server on it. */
   readonly directory: string
   /** `immediate` stops without a checkpoint, for temporary data. */

@@ -9,7 +9,7 @@ export class EmbeddedPostgresStartFailed extends Data.TaggedError("EmbeddedPostg
   }
 }
 
-export const describeCause = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause))
+const describeCause = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause))
 
 /** Maps the failure of one step to "<step>: <cause>". */
 export const toStartFailed = (step: string) => (cause: unknown) =>

@@ -14,7 +14,7 @@ export const Self: PostgresAccount = self()
 export const Namespace: PostgresAccount = namespace()
 
 /** A command line, and the ids to execute it with. */
-export interface Invocation {
+interface Invocation {
   readonly command: string
   readonly args: ReadonlyArray<string>
   readonly ids: { readonly uid?: number; readonly gid?: number }
@@ -42,7 +42,7 @@ export const resolveFileOwner = (account: PostgresAccount): { readonly uid: numb
 /** Excludes the program's environment, which may contain keys and PostgreSQL settings. */
 export const postgresEnvironment = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
 
-export interface CommandResult {
+interface CommandResult {
   readonly ok: boolean
   readonly output: string
 }

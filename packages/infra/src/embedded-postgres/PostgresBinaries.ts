@@ -57,7 +57,7 @@ const linkLibraries = Effect.fn("PostgresBinaries.linkLibraries")(function* (roo
 })
 
 /** Parses "postgres (PostgreSQL) 18.4" to "18.4". */
-export const parseVersion = (output: string): Option.Option<string> =>
+const parseVersion = (output: string): Option.Option<string> =>
   Option.fromNullable(/\(PostgreSQL\) (\S+)/.exec(output)?.[1])
 
 /** Finds the programs and checks that they can run on this host. */

@@ -6,7 +6,7 @@ import { fitsSocket } from "../net/SocketPath.ts"
 import { isProcessAlive, readCommandLine } from "../process/ProcessIdentity.ts"
 
 /** Content of `postmaster.pid`. */
-export interface Postmaster {
+interface Postmaster {
   readonly pid: number
   readonly port: number
   /** Accepts connections. */

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 
 /** A built file is missing next to the program. */
-export class AssetMissing extends Data.TaggedError("AssetMissing")<{
+class AssetMissing extends Data.TaggedError("AssetMissing")<{
   readonly file: string
   readonly cause: unknown
 }> {

@@ -10,14 +10,14 @@ const currentLayout = "1"
 const unmarkedEntries = ["postgres", "instances"]
 
 /** The data directory belongs to an earlier version whose data this program cannot read. */
-export class DataDirectoryOutdated extends Data.TaggedError("DataDirectoryOutdated")<{ readonly directory: string }> {
+class DataDirectoryOutdated extends Data.TaggedError("DataDirectoryOutdated")<{ readonly directory: string }> {
   override get message() {
     return `The data directory ${this.directory} was made by an older version and cannot be upgraded. Remove it to begin with empty data, or choose another DATA_DIR.`
   }
 }
 
 /** The data directory belongs to a newer version. */
-export class DataDirectoryTooNew extends Data.TaggedError("DataDirectoryTooNew")<{
+class DataDirectoryTooNew extends Data.TaggedError("DataDirectoryTooNew")<{
   readonly directory: string
   readonly layout: string
 }> {
@@ -26,7 +26,7 @@ export class DataDirectoryTooNew extends Data.TaggedError("DataDirectoryTooNew")
   }
 }
 
-export class DataDirectoryUnusable extends Data.TaggedError("DataDirectoryUnusable")<{
+class DataDirectoryUnusable extends Data.TaggedError("DataDirectoryUnusable")<{
   readonly directory: string
   readonly reason: string
 }> {

@@ -36,7 +36,7 @@ export const readyTimeout = Duration.seconds(15)
 /** Interval of health requests to a starting runtime. */
 const pollInterval = Duration.millis(100)
 
-export interface ReadinessOptions<E, E2> {
+interface ReadinessOptions<E, E2> {
   readonly client: RuntimeClient
   readonly endpoint: string
   readonly token: Redacted.Redacted

@@ -27,7 +27,7 @@ interface Observations {
   isEnding: boolean
 }
 
-export interface InstanceChecksOptions<Running> {
+interface InstanceChecksOptions<Running> {
   readonly list: () => ReadonlyArray<Running>
   readonly logOf: (running: Running) => InstanceLogFile.InstanceLogFiles
   /** Ends an instance that must not continue. */

@@ -5,7 +5,7 @@ const alertShares = [0.9, 0.8]
 /** An alert ends at its share minus this one, so that small changes raise no further alert. */
 const hysteresis = 0.1
 
-export interface MemoryAlert {
+interface MemoryAlert {
   /** Share of the last warning; 0 for none. */
   readonly share: number
   readonly isRaised: boolean

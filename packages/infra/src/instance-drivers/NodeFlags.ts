@@ -44,7 +44,7 @@ export const allocatorEnvironment = { MALLOC_TRIM_THRESHOLD_: "131072", MALLOC_M
 /** Grants write access to a directory. It also identifies an instance by its command line. */
 export const makeWriteFlag = (home: string): string => `--allow-fs-write=${home}/*`
 
-export interface NodeFlagsOptions {
+interface NodeFlagsOptions {
   readonly permission: PermissionFlags
   readonly memoryMb: number
   /** Entry of the program; its folder contains nothing else. */

@@ -33,10 +33,7 @@ export interface Replacement<E> {
 type StartFailure = InstanceStartFailed | InstanceHostUnavailable
 
 /** Operations of a platform (processes, Docker, Kubernetes) on an owner's objects. The driver holds the owner's lock. */
-export interface InstancePlatform<
-  Names extends InstanceNames,
-  Registered extends { readonly instance: RunningInstance }
-> {
+interface InstancePlatform<Names extends InstanceNames, Registered extends { readonly instance: RunningInstance }> {
   /** Name of a directory, container or pod in messages. */
   readonly unit: string
   /** None for an id that is not valid in a name. */

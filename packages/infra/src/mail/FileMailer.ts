@@ -7,7 +7,7 @@ import { createTransport } from "nodemailer"
 import { makeDataDirectory } from "../files/DataDirectory.ts"
 import { type MailEnvelope, type MailSender, prepareMail } from "./MailEnvelope.ts"
 
-export interface FileMailerOptions {
+interface FileMailerOptions {
   /** Parent of `mail/`, which is created if absent. */
   readonly dataDirectory: string
   readonly from: MailSender

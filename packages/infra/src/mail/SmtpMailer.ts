@@ -5,7 +5,7 @@ import { createTransport } from "nodemailer"
 import { type MailSender, prepareMail } from "./MailEnvelope.ts"
 import { isLoopback } from "../net/ListenHosts.ts"
 
-export interface SmtpMailerOptions {
+interface SmtpMailerOptions {
   /** `smtp://` or `smtps://`, with optional user and password. */
   readonly url: Redacted.Redacted<URL>
   readonly from: MailSender

@@ -7,20 +7,20 @@ import { networkInterfaces } from "node:os"
 import { type AddressPolicy, makeAddressPolicy } from "./OutboundAddresses.ts"
 
 /** All addresses of the host are private and not in `OUTBOUND_ALLOW_CIDRS`. */
-export class AddressNotAllowed extends Data.TaggedError("AddressNotAllowed")<{ readonly host: string }> {
+class AddressNotAllowed extends Data.TaggedError("AddressNotAllowed")<{ readonly host: string }> {
   override get message() {
     return `${this.host} has no public address`
   }
 }
 
 /** The response head is missing or incomplete. `reason` quotes neither the request nor the response. */
-export class OutboundRequestFailed extends Data.TaggedError("OutboundRequestFailed")<{ readonly reason: string }> {
+class OutboundRequestFailed extends Data.TaggedError("OutboundRequestFailed")<{ readonly reason: string }> {
   override get message() {
     return this.reason
   }
 }
 
-export interface OutboundCall {
+interface OutboundCall {
   readonly method: "GET" | "POST" | "DELETE"
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
@@ -34,7 +34,7 @@ export interface OutboundRequest extends OutboundCall {
   readonly maximumBytes: number
 }
 
-export interface OutboundResponse {
+interface OutboundResponse {
   readonly status: number
   readonly headers: IncomingMessage["headers"]
   readonly body: Buffer

@@ -8,7 +8,7 @@ import { DateTime, Duration, Effect, Layer, Option, Redacted, Schema } from "eff
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from "jose"
 import { makeProviderFetch, findRequestFailure } from "./ProviderFetch.ts"
 
-export interface JwksSocialIdentityTokensOptions {
+interface JwksSocialIdentityTokensOptions {
   readonly jwksUrl: URL
   /** Expected `iss`. */
   readonly issuer: string

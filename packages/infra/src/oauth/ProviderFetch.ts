@@ -9,7 +9,7 @@ import {
 import { isLoopback } from "../net/ListenHosts.ts"
 
 /** A provider gave no usable response. `reason` quotes neither the request nor the response. */
-export class ProviderRequestFailed extends Data.TaggedError("ProviderRequestFailed")<{ readonly reason: string }> {}
+class ProviderRequestFailed extends Data.TaggedError("ProviderRequestFailed")<{ readonly reason: string }> {}
 
 /** Finds the failure in the cause chain of a library's error. */
 export const findRequestFailure = (error: unknown, depth = 0): ProviderRequestFailed | undefined => {

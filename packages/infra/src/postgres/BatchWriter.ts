@@ -5,7 +5,7 @@ import { isRowRejected, readSqlErrorCode } from "./SqlErrors.ts"
 /** Maximum rows of a statement. */
 const maximumBatchRows = 500
 
-export interface BatchWriterOptions<Row> {
+interface BatchWriterOptions<Row> {
   /** Name of the rows in logs. */
   readonly rows: string
   readonly insert: (rows: ReadonlyArray<Row>) => Effect.Effect<unknown, SqlError>
@@ -18,7 +18,7 @@ export interface BatchWriterOptions<Row> {
   readonly onTaken?: () => void
 }
 
-export interface BatchWriter<Row> {
+interface BatchWriter<Row> {
   /** False if the row is dropped. */
   readonly add: (row: Row) => boolean
   /** Writes all waiting rows. Exclusive: a caller that waited finds its rows written, or writes them. */

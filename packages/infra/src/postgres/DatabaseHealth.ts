@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Data, Effect } from "effect"
 
-export class DatabaseUnresponsive extends Data.TaggedError("DatabaseUnresponsive")<{ readonly cause: unknown }> {}
+class DatabaseUnresponsive extends Data.TaggedError("DatabaseUnresponsive")<{ readonly cause: unknown }> {}
 
 /** Checks that the database responds within two seconds, including the wait for a pool connection. */
 export const pingDatabase: Effect.Effect<void, DatabaseUnresponsive, SqlClient> = Effect.flatMap(

@@ -18,7 +18,7 @@ const byStatus = (counts: typeof Counts.Type) =>
   AgentStatus.literals.map((status) => ({ labels: { status }, value: counts[status] ?? 0 }))
 
 /** Formats in the Prometheus text format. */
-export const formatFigures = ({ agents, instances, lagSeconds, waitingRows }: typeof Figures.Type): string =>
+const formatFigures = ({ agents, instances, lagSeconds, waitingRows }: typeof Figures.Type): string =>
   [
     formatGauge("berth_agents", "Agents by status", byStatus(agents)),
     formatGauge("berth_instances", "Instances by status", byStatus(instances)),

@@ -9,7 +9,7 @@ export class DatabaseConnectionLost extends Data.TaggedError("DatabaseConnection
   readonly cause: unknown
 }> {}
 
-export interface DedicatedConnection {
+interface DedicatedConnection {
   readonly client: Client
   /** Fails after either side has ended the connection. */
   readonly lost: Effect.Effect<never, DatabaseConnectionLost>

@@ -6,7 +6,7 @@ class PeerTimedOut extends Error {
 }
 
 /** In milliseconds. */
-export interface SocketTimeouts {
+interface SocketTimeouts {
   /** Maximum time from the connection attempt to the first byte. */
   readonly connect: number
   /** Maximum time to a response after each later write. */

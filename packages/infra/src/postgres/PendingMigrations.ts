@@ -9,7 +9,7 @@ export interface Migration {
 }
 
 /** A row of `schema_migrations`. */
-export interface AppliedMigration {
+interface AppliedMigration {
   readonly id: number
   readonly file: string
   readonly sha256: string

@@ -4,7 +4,7 @@ import { Array, Data, Effect, Either, Option, ParseResult, Schema, String } from
 /** A row does not match its schema. Names the columns without their values, which may be secret. */
 export class RowUnreadable extends Data.TaggedError("RowUnreadable")<{ readonly columns: ReadonlyArray<string> }> {}
 /** A statement that always returns a row returned none. */
-export class RowMissing extends Data.TaggedError("RowMissing")<object> {}
+class RowMissing extends Data.TaggedError("RowMissing")<object> {}
 
 /**
  * Lists the columns of `table` in a row's schema, for a statement that must not change when the table gets a new

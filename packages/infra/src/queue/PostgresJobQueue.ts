@@ -15,7 +15,7 @@ import { callStore, type BullmqSettings } from "./BullmqStore.ts"
 import { ListeningConnection } from "./ListeningConnection.ts"
 import { makeStoreErrorLog } from "./StoreErrorLog.ts"
 
-export interface PostgresJobQueueOptions extends BullmqSettings {
+interface PostgresJobQueueOptions extends BullmqSettings {
   readonly url: Redacted.Redacted
   /** Schema of the tables; created if absent. */
   readonly schema: string

@@ -4,7 +4,7 @@ import { Layer, Redacted } from "effect"
 import { makeBullmqJobQueue } from "./BullmqJobQueue.ts"
 import type { BullmqSettings } from "./BullmqStore.ts"
 
-export interface RedisJobQueueOptions extends BullmqSettings {
+interface RedisJobQueueOptions extends BullmqSettings {
   /**
    * `redis://` or `rediss://`. The server must not evict keys (`maxmemory-policy noeviction`) and should use an
    * append-only file.

@@ -23,7 +23,7 @@ interface KnownWindow {
 
 const maximumKeys = 10_000
 
-export interface DeferredCountsOptions {
+interface DeferredCountsOptions {
   readonly count: number
   readonly now: () => number
   /** Runs the write of the admitted takes shortly afterwards. */

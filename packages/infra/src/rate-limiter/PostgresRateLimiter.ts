@@ -6,7 +6,7 @@ import { RateLimiterPostgres } from "rate-limiter-flexible"
 import { makeStoreErrorLog } from "../queue/StoreErrorLog.ts"
 import { RateLimitStoreUnavailable, makeRateLimiter, toLimiterOptions } from "./StoredRateLimiter.ts"
 
-export interface PostgresRateLimiterOptions {
+interface PostgresRateLimiterOptions {
   readonly url: Redacted.Redacted
   readonly limits: Record<LimitName, Limit>
 }

@@ -6,7 +6,7 @@ import { RateLimiterRedis } from "rate-limiter-flexible"
 import { makeStoreErrorLog } from "../queue/StoreErrorLog.ts"
 import { RateLimitStoreUnavailable, makeRateLimiter, toLimiterOptions } from "./StoredRateLimiter.ts"
 
-export interface RedisRateLimiterOptions {
+interface RedisRateLimiterOptions {
   readonly url: Redacted.Redacted
   readonly limits: Record<LimitName, Limit>
   /** Prefix of every key; default: `limits`. */

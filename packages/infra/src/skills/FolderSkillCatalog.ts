@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { parseSkillFile, skillFileName } from "./SkillFile.ts"
 
 /** A shipped skill is invalid. */
-export class SkillFileInvalid extends Data.TaggedError("SkillFileInvalid")<{
+class SkillFileInvalid extends Data.TaggedError("SkillFileInvalid")<{
   readonly file: string
   readonly fault: string
 }> {

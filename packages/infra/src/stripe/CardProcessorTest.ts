@@ -38,13 +38,13 @@ export interface CardBehavior {
 }
 
 /** Charges and running subscriptions of a customer. */
-export interface CardPurchases {
+interface CardPurchases {
   readonly charges: ReadonlyArray<MoneyAmount>
   readonly running: ReadonlyArray<{ readonly kind: string | null; readonly plan: string | null }>
 }
 
 /** A call of the card processor. */
-export interface CardProcessorCall {
+interface CardProcessorCall {
   readonly method: keyof CardProcessor["Type"]
   readonly input: unknown
 }

@@ -12,7 +12,7 @@ import { attemptKey, makeCheckoutParams } from "./StripeObjects.ts"
 import type { StripePriceIds } from "./StripePrices.ts"
 import { makeStripeSubscriptions } from "./StripeSubscriptions.ts"
 
-export interface StripeCardProcessorOptions extends StripeAccess {
+interface StripeCardProcessorOptions extends StripeAccess {
   readonly prices: StripePriceIds
 }
 

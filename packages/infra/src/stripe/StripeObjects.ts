@@ -52,7 +52,7 @@ export const readCharge = ({ id, status }: Stripe.PaymentIntent): Option.Option<
   return status === "processing" ? Option.some(ChargeOutcome.UnderWay()) : Option.none()
 }
 
-export interface PurchaseRequest<P extends Purchase = Purchase> {
+interface PurchaseRequest<P extends Purchase = Purchase> {
   readonly purchase: P
   readonly userId: string
   readonly customerId: CustomerId

@@ -1,9 +1,9 @@
 /** Destination of text: standard output, or a test. */
-export interface TextSink {
+interface TextSink {
   readonly write: (text: string) => unknown
 }
 
-export interface LineWriter {
+interface LineWriter {
   readonly add: (line: string) => void
   /** Writes buffered lines immediately. */
   readonly flush: () => void

@@ -1,4 +1,4 @@
-export interface RelayQueue<Owner, Span> {
+interface RelayQueue<Owner, Span> {
   readonly add: (owner: Owner, span: Span) => void
   /** Removes at most `limit` spans, owners in turn. */
   readonly take: (limit: number) => ReadonlyArray<Span>

@@ -17,13 +17,13 @@ export interface SpanEnd {
   readonly exit: Exit.Exit<unknown, unknown>
 }
 
-export interface RecordedException {
+interface RecordedException {
   readonly type: string
   readonly message: string
   readonly stacktrace: string
 }
 
-export interface ConventionalSpan {
+interface ConventionalSpan {
   readonly name: string
   readonly attributes: Readonly<Record<string, AttributeValue>>
   /** False leaves the status unset. */
@@ -80,7 +80,7 @@ export const toConventionalKind = (name: string, kind: Tracer.SpanKind): Tracer.
 
 const join = (...parts: ReadonlyArray<string | undefined>) => parts.filter((part) => part !== undefined).join(" ")
 
-export const nameSpan = ({ attributes, kind, name }: Omit<SpanEnd, "exit">): string => {
+const nameSpan = ({ attributes, kind, name }: Omit<SpanEnd, "exit">): string => {
   const method = textOf(attributes, "http.request.method")
   if (method !== undefined && (kind === "server" || kind === "client")) {
     const verb = methods.has(method) ? method : "HTTP"

@@ -1,5 +1,5 @@
 /** `db.query.summary` of a statement, with its operation and table if there is one of each. */
-export interface SqlSummary {
+interface SqlSummary {
   readonly text: string
   readonly operation: string | undefined
   readonly collection: string | undefined

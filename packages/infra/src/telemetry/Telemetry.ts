@@ -5,7 +5,7 @@ import { noExporter } from "./NoExporter.ts"
 import type { ExportedResource } from "./OtelExport.ts"
 import { prettyLogger } from "./PrettyLogger.ts"
 
-export interface TelemetryOptions {
+interface TelemetryOptions {
   readonly identity: ExportedResource
   readonly logLevel: LogLevel.LogLevel
   readonly logFormat: "json" | "pretty"

@@ -4,7 +4,7 @@ import { isHex, size } from "viem"
 import { generatePrivateKey, publicKeyToAddress } from "viem/accounts"
 import { createECDH } from "node:crypto"
 
-export class TreasuryKeyMalformed extends Data.TaggedError("TreasuryKeyMalformed")<{ readonly reason: string }> {}
+class TreasuryKeyMalformed extends Data.TaggedError("TreasuryKeyMalformed")<{ readonly reason: string }> {}
 
 /** Generates the key of a wallet: `0x` and 64 hex digits. It controls all received payments. */
 export const generateTreasuryKey = (): Redacted.Redacted => Redacted.make(generatePrivateKey())

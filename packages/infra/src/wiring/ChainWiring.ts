@@ -6,7 +6,7 @@ import * as ViemSmartWalletSignatures from "../chain/ViemSmartWalletSignatures.t
 import * as ViemTokenBalances from "../chain/ViemTokenBalances.ts"
 import type { Settings } from "../configuration/Settings.ts"
 
-export interface ChainOptions {
+interface ChainOptions {
   readonly baseRpcUrl: Redacted.Redacted<URL>
   readonly ethereumRpcUrl: Redacted.Redacted<URL>
   readonly gatingToken: Settings["gatingToken"]

@@ -8,7 +8,7 @@ import { makeTelegramPlatform } from "../channels/telegram/TelegramPlatform.ts"
 import { makeWhatsAppPlatform } from "../channels/whatsapp/WhatsAppPlatform.ts"
 import type { Settings } from "../configuration/Settings.ts"
 
-export interface ChannelsOptions extends Pick<Settings, "platforms"> {
+interface ChannelsOptions extends Pick<Settings, "platforms"> {
   readonly appUrl: URL
 }
 

@@ -5,7 +5,7 @@ import * as FileMailer from "../mail/FileMailer.ts"
 import * as SmtpMailer from "../mail/SmtpMailer.ts"
 
 /** `MAIL_FROM`, or a no-reply address at the host of `APP_URL`. */
-export const resolveSender = ({ addresses, mail }: Pick<Settings, "addresses" | "mail">) =>
+const resolveSender = ({ addresses, mail }: Pick<Settings, "addresses" | "mail">) =>
   Option.getOrElse(mail.from, () => ({ name: "Berth", address: `no-reply@${addresses.appUrl.hostname}` }))
 
 /** In development without a mail server: the log contains the links of mails. */

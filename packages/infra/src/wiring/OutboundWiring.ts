@@ -5,7 +5,7 @@ import * as OutboundClient from "../net/OutboundClient.ts"
 import * as HttpWebPages from "../web-pages/HttpWebPages.ts"
 
 /** Requests to addresses chosen by users and agents. */
-export const fromSettings = ({ outboundAllowCidrs }: Settings) => OutboundClient.layer({ allowed: outboundAllowCidrs })
+const fromSettings = ({ outboundAllowCidrs }: Settings) => OutboundClient.layer({ allowed: outboundAllowCidrs })
 
 /** Web pages and MCP servers for turns of agents. */
 export const turnsFromSettings = (settings: Settings) =>

@@ -46,7 +46,7 @@ import { isDatabaseRefused } from "../postgres/SchemaErrors.ts"
 import * as VerificationStores from "../postgres/verification/VerificationStores.ts"
 import * as PostgresSessionRepository from "../postgres/sessions/PostgresSessionRepository.ts"
 
-export interface DatabasePoolOptions {
+interface DatabasePoolOptions {
   readonly maxConnections: number
   /** `application_name` in pg_stat_activity. */
   readonly applicationName: string
@@ -54,7 +54,7 @@ export interface DatabasePoolOptions {
   readonly statementTimeout?: Duration.Duration
 }
 
-export interface PersistenceOptions extends DatabasePoolOptions {
+interface PersistenceOptions extends DatabasePoolOptions {
   readonly databaseUrl: Redacted.Redacted
   readonly keys: KeyEncryptionKeys
   readonly adminEmails: ReadonlyArray<string>

@@ -6,7 +6,7 @@ import * as JwksSocialIdentityTokens from "../oauth/JwksSocialIdentityTokens.ts"
 import { makeOAuth2Provider } from "../oauth/OAuth2Provider.ts"
 import { makeOpenIdConnectProvider } from "../oauth/OpenIdConnectProvider.ts"
 
-export interface SignInWiringOptions {
+interface SignInWiringOptions {
   readonly appUrl: URL
   readonly oauthA: OAuthASettings
   readonly oauthB: OAuthBSettings

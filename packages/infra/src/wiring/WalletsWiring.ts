@@ -11,7 +11,7 @@ import * as OutboundClient from "../net/OutboundClient.ts"
 import * as X402PaidResources from "../x402/X402PaidResources.ts"
 import type { Settings } from "../configuration/Settings.ts"
 
-export interface WalletsOptions {
+interface WalletsOptions {
   readonly rpcUrl: Redacted.Redacted<URL>
   /** Private networks in which paid services are permitted. */
   readonly outboundAllowCidrs: ReadonlyArray<string>

@@ -3,7 +3,7 @@ import type { EmbeddedPostgresStartFailed } from "@berth/infra/embedded-postgres
 import { Deferred, Effect, Fiber, type Redacted, Schedule } from "effect"
 import { LiveProcesses } from "../programs/LiveProcesses.ts"
 
-export interface SupervisedDatabase {
+interface SupervisedDatabase {
   readonly url: Redacted.Redacted
   /** Fails if the server ended and cannot be restarted. */
   readonly lost: Effect.Effect<never, EmbeddedPostgresStartFailed>

@@ -3,7 +3,7 @@ import { Data, Effect, Option, type Scope } from "effect"
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
 import * as LockHolder from "./LockHolder.ts"
 
-export class DataDirectoryLocked extends Data.TaggedError("DataDirectoryLocked")<{
+class DataDirectoryLocked extends Data.TaggedError("DataDirectoryLocked")<{
   readonly directory: string
   readonly pid: number
 }> {

@@ -16,7 +16,7 @@ export const parseLockHolder = (text: string): Option.Option<LockHolder> => {
 }
 
 /** Observed state of a process. `birth` is empty if unknown. */
-export interface ProcessSighting {
+interface ProcessSighting {
   readonly alive: boolean
   readonly birth: string
 }

@@ -9,14 +9,14 @@ export interface ProgramExit {
   readonly ranFor: Duration.Duration
 }
 
-export interface RestartHistory {
+interface RestartHistory {
   /** Consecutive exits soon after the start. */
   readonly failures: number
   /** Whether the whole service has been ready since the supervisor started. */
   readonly hasBeenUp: boolean
 }
 
-export type RestartDecision = Data.TaggedEnum<{
+type RestartDecision = Data.TaggedEnum<{
   Restart: { readonly after: Duration.Duration; readonly failures: number }
   GiveUp: { readonly reason: string }
 }>

@@ -4,7 +4,7 @@ import type { Program } from "./Program.ts"
 import { decideProgramRestart } from "./RestartDecision.ts"
 import { runChildProgram } from "./ChildProgram.ts"
 
-export class ProgramFailed extends Data.TaggedError("ProgramFailed")<{
+class ProgramFailed extends Data.TaggedError("ProgramFailed")<{
   readonly program: string
   readonly reason: string
   readonly exitDescription: string

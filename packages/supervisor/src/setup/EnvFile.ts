@@ -2,7 +2,7 @@ import { Data, Effect, Option } from "effect"
 import { open, readFile } from "node:fs/promises"
 import { parseEnv } from "node:util"
 
-export class EnvFileUnusable extends Data.TaggedError("EnvFileUnusable")<{
+class EnvFileUnusable extends Data.TaggedError("EnvFileUnusable")<{
   readonly path: string
   readonly cause: unknown
 }> {
@@ -12,7 +12,7 @@ export class EnvFileUnusable extends Data.TaggedError("EnvFileUnusable")<{
 }
 
 /** The value cannot be represented in a line of `.env`. */
-export class EnvValueUnquotable extends Data.TaggedError("EnvValueUnquotable")<{ readonly name: string }> {
+class EnvValueUnquotable extends Data.TaggedError("EnvValueUnquotable")<{ readonly name: string }> {
   override get message() {
     return `${this.name}: has line breaks, or quotes of both kinds; percent-encode quotes, and write line breaks as \\n`
   }

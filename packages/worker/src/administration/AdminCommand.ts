@@ -39,7 +39,7 @@ Options: --json, --limit N (50), --offset N (0), --help`
 /** The arguments name no command. */
 export class AdminUsageInvalid extends Data.TaggedError("AdminUsageInvalid")<{ readonly reason: string }> {}
 
-export interface AdminArguments {
+interface AdminArguments {
   readonly positionals: ReadonlyArray<string>
   readonly reason: string | undefined
   readonly limit: string

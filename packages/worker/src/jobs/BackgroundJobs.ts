@@ -27,7 +27,7 @@ export class BackgroundJobs extends Context.Tag("@berth/BackgroundJobs")<
   }
 >() {}
 
-export interface BackgroundJobOptions {
+interface BackgroundJobOptions {
   /** Time in which work runs in the slot of its job; default: 200 ms. */
   readonly handOver?: Duration.DurationInput
 }

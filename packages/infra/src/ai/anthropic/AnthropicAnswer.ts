@@ -129,7 +129,7 @@ export const finishAnthropicAnswer = (
 }
 
 // The vendor ends the block of a call even if the answer is truncated within it.
-export const readAnthropicToolCalls = ({ calls, stopReason }: AnthropicAnswer): ReadonlyArray<PartialToolCall> =>
+const readAnthropicToolCalls = ({ calls, stopReason }: AnthropicAnswer): ReadonlyArray<PartialToolCall> =>
   stopReason !== null && finishReasonOf(stopReason) === "length" ? dropTruncatedCall(calls) : calls
 
 export const readAnthropicAnswer = foldAnswer({

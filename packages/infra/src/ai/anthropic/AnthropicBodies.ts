@@ -11,7 +11,7 @@ export type AnthropicUserBlock =
     }
   | { readonly type: "tool_result"; readonly tool_use_id: string; readonly content: string }
 
-export type AnthropicAssistantBlock =
+type AnthropicAssistantBlock =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: object }
 

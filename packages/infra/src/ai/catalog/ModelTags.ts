@@ -1,7 +1,7 @@
 import { parseModelName, parseModelVendor } from "@berth/domain/ai/models/ModelRoutes"
 import { computeBlendedCost } from "@berth/domain/ai/models/ModelSelection"
 
-export interface TaggableModel {
+interface TaggableModel {
   readonly id: string
   readonly contextWindow: number
   /** US dollars per million tokens. */

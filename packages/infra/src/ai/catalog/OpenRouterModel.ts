@@ -60,7 +60,7 @@ const maxOutputTokensOf = (limit: unknown) => (isTokenLimit(limit) ? { maxOutput
 const isLatestAlias = (id: string) => id.startsWith("~")
 
 /** `other`: without text output or a fixed price, or an alias of another model. */
-export type OpenRouterEntry =
+type OpenRouterEntry =
   | { readonly type: "model"; readonly facts: ModelFacts }
   | { readonly type: "other" }
   | { readonly type: "malformed"; readonly id: string }

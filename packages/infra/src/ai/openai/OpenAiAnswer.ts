@@ -69,11 +69,7 @@ export const addOpenAiChunk = (answer: OpenAiAnswer, chunk: OpenAiAnswerChunk): 
 }
 
 /** The first call contains the reasoning before all calls. */
-export const readOpenAiToolCalls = ({
-  calls,
-  finishReason,
-  reasoning
-}: OpenAiAnswer): ReadonlyArray<PartialToolCall> => {
+const readOpenAiToolCalls = ({ calls, finishReason, reasoning }: OpenAiAnswer): ReadonlyArray<PartialToolCall> => {
   const whole = finishReason === "length" ? dropTruncatedCall(calls) : calls
   return whole.map((call, index) => (index === 0 ? { ...call, signature: encodeReasoningSignature(reasoning) } : call))
 }

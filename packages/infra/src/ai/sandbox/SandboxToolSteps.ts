@@ -117,7 +117,7 @@ const describeToolResult = ({ content, toolName }: Extract<ChatMessage, { role: 
   return lead === null ? result : `${lead}: ${result}`
 }
 
-export type SandboxToolStep =
+type SandboxToolStep =
   | { readonly type: "call"; readonly tool: string; readonly arguments: string }
   | { readonly type: "text"; readonly text: string }
 

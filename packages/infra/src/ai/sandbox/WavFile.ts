@@ -3,13 +3,13 @@
  * contains metadata.
  */
 
-export interface WavText {
+interface WavText {
   /** Four-letter id: ICMT for the comment, ISFT for the software. */
   readonly name: string
   readonly text: string
 }
 
-export interface WavFile {
+interface WavFile {
   /** Samples per second. */
   readonly rate: number
   readonly seconds: number

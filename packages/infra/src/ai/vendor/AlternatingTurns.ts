@@ -15,7 +15,7 @@ export type AlternatingTurn =
   | { readonly role: "assistant"; readonly text: string; readonly calls?: ReadonlyArray<CompletedToolCall> }
 
 /** A conversation for vendors that require alternating turns and separate instructions. */
-export interface AlternatingTurns {
+interface AlternatingTurns {
   readonly system: string | null
   /** Begins and ends with the user; empty for a conversation without text. */
   readonly turns: ReadonlyArray<AlternatingTurn>

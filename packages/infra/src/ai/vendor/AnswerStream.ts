@@ -62,7 +62,7 @@ export const makeEventReader = <A, I, Chunk>(
   }
 }
 
-export interface AnswerStreamFormat<Chunk> {
+interface AnswerStreamFormat<Chunk> {
   /** Reads the data of an event. */
   readonly read: (data: string) => Either.Either<VendorEvent<Chunk>, VendorFailure>
   readonly isLast: (event: VendorEvent<Chunk>) => boolean

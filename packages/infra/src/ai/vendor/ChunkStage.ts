@@ -15,7 +15,7 @@ export interface StageOutput<B, E> {
   readonly failure?: E | undefined
 }
 
-export interface ChunkStage<A, B, E> {
+interface ChunkStage<A, B, E> {
   readonly step: (values: ReadonlyArray<A>) => StageOutput<B, E>
   /** Returns the output at the end of the source. */
   readonly end: () => StageOutput<B, E>

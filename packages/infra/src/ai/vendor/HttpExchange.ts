@@ -15,7 +15,7 @@ export interface HttpExchange {
   readonly bytes: ChunkSource<Uint8Array, VendorConnectionFailed>
 }
 
-export interface HttpPostRequest {
+interface HttpPostRequest {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array

@@ -3,7 +3,7 @@ import { Duration, Option, Schema } from "effect"
 import type { VendorRequestRejected } from "./VendorErrors.ts"
 
 /** Reads a vendor's error object; `status` is null for an error within a stream. */
-export type VendorErrorReader<WireError> = (
+type VendorErrorReader<WireError> = (
   error: WireError,
   status: number | null,
   retryAfter: Duration.Duration | undefined

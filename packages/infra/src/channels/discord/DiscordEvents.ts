@@ -73,8 +73,7 @@ export const readMessage = (data: unknown, botId: string): Option.Option<Receive
 const answerPrefix = "interaction:"
 
 /** Makes the address of the answer to a slash command, used as a message id. */
-export const makeAnswerAddress = (applicationId: string, token: string): string =>
-  `${answerPrefix}${applicationId}:${token}`
+const makeAnswerAddress = (applicationId: string, token: string): string => `${answerPrefix}${applicationId}:${token}`
 
 export const parseAnswerAddress = (
   replyTo: string | null
@@ -83,7 +82,7 @@ export const parseAnswerAddress = (
   return applicationId === undefined || token === undefined ? Option.none() : Option.some({ applicationId, token })
 }
 
-export type InteractionRequest =
+type InteractionRequest =
   | { readonly _tag: "Ping" }
   | {
       readonly _tag: "Question"

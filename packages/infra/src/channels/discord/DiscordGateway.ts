@@ -42,7 +42,7 @@ export interface GatewayEvent {
   readonly session: GatewaySession
 }
 
-export interface GatewayOptions<E> {
+interface GatewayOptions<E> {
   readonly token: Redacted.Redacted
   readonly intents: number
   /** Finds the address for a new session. */

@@ -27,7 +27,7 @@ import { splitForDiscord } from "./DiscordMarkdown.ts"
 import { GatewaySession, selectIntents } from "./GatewayProtocol.ts"
 import { isOversized, toTokenVerdict, toPlatformUnreachable } from "../PlatformVerdict.ts"
 
-export interface DiscordOptions {
+interface DiscordOptions {
   /** Address of the HTTP API, including the version. */
   readonly apiUrl: URL
 }

@@ -12,7 +12,7 @@ export type RateLimits = ReadonlyMap<string, number>
 /** Maximum entries before expired ones are removed. */
 const maximumEntries = 10_000
 
-export interface LimitedRoute {
+interface LimitedRoute {
   /** Token of the bot; empty for requests without it. */
   readonly bot: string
   /** Method and path, without ids except those of the top-level resource. */

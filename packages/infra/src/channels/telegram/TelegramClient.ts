@@ -30,8 +30,8 @@ const Reply = Schema.Union(
 )
 
 type Refusal = Extract<typeof Reply.Type, { readonly ok: false }>
-export type TelegramMethod = Extract<keyof ApiMethods<never>, string>
-export type TelegramParameters<Method extends TelegramMethod> = Parameters<ApiMethods<never>[Method]>[0]
+type TelegramMethod = Extract<keyof ApiMethods<never>, string>
+type TelegramParameters<Method extends TelegramMethod> = Parameters<ApiMethods<never>[Method]>[0]
 export type TelegramFailure =
   ChannelTokenRefused | PlatformUnreachable | PlatformThrottled | PlatformRequestRefused | ChannelReaderConflict
 
@@ -50,7 +50,7 @@ const toFailure = ({ description, error_code, parameters }: Refusal): TelegramFa
     : new PlatformRequestRefused({ reason: reason === "" ? `Telegram refuses the request (${error_code}).` : reason })
 }
 
-export interface TelegramClient {
+interface TelegramClient {
   /** Calls a method of the Bot API and returns its result. */
   readonly call: <Method extends TelegramMethod, A, I>(
     token: Redacted.Redacted,

@@ -18,12 +18,12 @@ import {
 } from "./WhatsAppObjects.ts"
 
 /** Receiver of the notifications for a phone number. */
-export interface WebhookCallback {
+interface WebhookCallback {
   readonly url: URL
   readonly verifyToken: Redacted.Redacted
 }
 
-export interface WhatsAppText {
+interface WhatsAppText {
   readonly phoneNumberId: string
   /** The recipient's phone number, digits only. */
   readonly to: string

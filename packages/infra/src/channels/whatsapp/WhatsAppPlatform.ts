@@ -30,7 +30,7 @@ import {
 } from "./WhatsAppWebhook.ts"
 import { isOversized, toTokenVerdict, toPlatformUnreachable } from "../PlatformVerdict.ts"
 
-export interface WhatsAppOptions {
+interface WhatsAppOptions {
   /** Address of the Graph API, including the version. */
   readonly apiUrl: URL
   /** Secret for agents without one. */
@@ -72,7 +72,7 @@ const toPlatformFailure = (failure: WhatsAppFailure): PlatformFailure => {
 }
 
 /** Returns the business accounts that a token can access, the most recent first. */
-export const readBusinessAccounts = ({ granular_scopes }: TokenInspection["data"]): ReadonlyArray<string> => [
+const readBusinessAccounts = ({ granular_scopes }: TokenInspection["data"]): ReadonlyArray<string> => [
   ...new Set(
     granular_scopes.filter(({ scope }) => requiredScopes.includes(scope)).flatMap(({ target_ids }) => target_ids ?? [])
   )

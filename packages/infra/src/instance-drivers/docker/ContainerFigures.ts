@@ -3,7 +3,7 @@ import type { DockerEngine } from "./DockerEngine.ts"
 import type { EngineError } from "./EngineErrors.ts"
 import type { ContainerStats } from "./EngineModels.ts"
 
-export interface ContainerFigures {
+interface ContainerFigures {
   /** Processor time since the start, in milliseconds. */
   readonly cpuMs: number
   /** Excludes the file cache, which the kernel releases under pressure. */

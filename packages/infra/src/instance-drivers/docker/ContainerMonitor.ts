@@ -14,7 +14,7 @@ export interface ContainerMonitorIntervals {
 
 export const defaultContainerMonitorIntervals: ContainerMonitorIntervals = { disk: "5 seconds", health: "10 seconds" }
 
-export interface ContainerMonitorOptions {
+interface ContainerMonitorOptions {
   readonly engine: DockerEngine
   readonly running: RunningContainers
   readonly client: RuntimeClient

@@ -95,7 +95,7 @@ const makeHostConfig = (
   LogConfig: { Type: "json-file", Config: { "max-size": "2m", "max-file": "2", mode: "non-blocking" } }
 })
 
-export interface ContainerPlacement {
+interface ContainerPlacement {
   readonly installation: string
   readonly volume: string
   readonly network: string

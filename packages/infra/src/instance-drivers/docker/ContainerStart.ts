@@ -16,7 +16,7 @@ import type { InstanceContainers, ContainerNames } from "./InstanceContainers.ts
 import { findEndpoint, type RunningContainers } from "./RunningContainers.ts"
 import type { VolumeUsage } from "./VolumeUsage.ts"
 
-export interface ContainerStartOptions {
+interface ContainerStartOptions {
   readonly engine: DockerEngine
   readonly containers: InstanceContainers
   readonly running: RunningContainers

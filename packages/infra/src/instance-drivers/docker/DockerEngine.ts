@@ -22,7 +22,6 @@ import { joinLogFrames } from "./LogFrames.ts"
 const oldestApiVersion = [1, 41] as const
 
 const callTimeout = Duration.seconds(10)
-/** Creating and starting a container can be slow on a busy disk. */
 const slowCallTimeout = Duration.seconds(30)
 /** Measuring volumes traverses their files. */
 const measureTimeout = Duration.minutes(2)
@@ -37,6 +36,16 @@ interface Call {
   readonly body?: HttpBody.HttpBody
   readonly within?: Duration.Duration
 }
+
+const get = (path: string, query: Query = {}): Call => ({ method: "GET", path, query })
+/** Creates or changes an object, which can be slow on a busy disk. */
+const post = (path: string, options: Omit<Call, "method" | "path"> = {}): Call => ({
+  method: "POST",
+  path,
+  within: slowCallTimeout,
+  ...options
+})
+const remove = (path: string, query: Query = {}): Call => ({ method: "DELETE", path, query, within: slowCallTimeout })
 
 const labelFilter = (labels: Readonly<Record<string, string>>) => ({
   label: Object.entries(labels).map(([name, value]) => `${name}=${value}`)
@@ -157,7 +166,7 @@ export const make = (address: EngineAddress) =>
         Effect.map((parts) => Buffer.concat(Chunk.toReadonlyArray(parts)))
       )
 
-    const unversioned: Call = { method: "GET", path: "/version" }
+    const unversioned = get("/version")
     const version = yield* send("", unversioned, readJson(unversioned, Models.EngineVersion))
     const [major = 0, minor = 0] = version.ApiVersion.split(".").map(Number)
     if (major !== oldestApiVersion[0] || minor < oldestApiVersion[1])
@@ -184,114 +193,84 @@ export const make = (address: EngineAddress) =>
     const container = (id: string) => `/containers/${encodeURIComponent(id)}`
 
     return {
-      info: json(Models.EngineInfo, { method: "GET", path: "/info" }),
+      info: json(Models.EngineInfo, get("/info")),
       inspectImage: (name: string) =>
-        optional(json(Models.ImageInspection, { method: "GET", path: `/images/${encodeURIComponent(name)}/json` })),
+        optional(json(Models.ImageInspection, get(`/images/${encodeURIComponent(name)}/json`))),
 
       /** Lists all networks of a name; concurrent creations can make two. */
       listNetworks: (name: string) =>
         Effect.map(
-          json(Schema.Array(Models.NetworkInspection), {
-            method: "GET",
-            path: "/networks",
-            query: { filters: JSON.stringify({ name: [name] }) }
-          }),
+          json(Schema.Array(Models.NetworkInspection), get("/networks", { filters: JSON.stringify({ name: [name] }) })),
           // The filter also matches parts of names.
           (found) => found.filter(({ Name }) => Name === name)
         ),
       inspectNetwork: (id: string) =>
-        optional(json(Models.NetworkInspection, { method: "GET", path: `/networks/${encodeURIComponent(id)}` })),
+        optional(json(Models.NetworkInspection, get(`/networks/${encodeURIComponent(id)}`))),
       createNetwork: (network: Models.NetworkCreation) =>
-        done({
-          method: "POST",
-          path: "/networks/create",
-          body: body(Models.NetworkCreation, network),
-          within: slowCallTimeout
-        }),
+        done(post("/networks/create", { body: body(Models.NetworkCreation, network) })),
       /** Idempotent. Rejected with 403 while containers use the network. */
-      removeNetwork: (id: string) =>
-        Effect.asVoid(
-          optional(done({ method: "DELETE", path: `/networks/${encodeURIComponent(id)}`, within: slowCallTimeout }))
-        ),
+      removeNetwork: (id: string) => Effect.asVoid(optional(done(remove(`/networks/${encodeURIComponent(id)}`)))),
 
       inspectVolume: (name: string) =>
-        optional(json(Models.VolumeInspection, { method: "GET", path: `/volumes/${encodeURIComponent(name)}` })),
+        optional(json(Models.VolumeInspection, get(`/volumes/${encodeURIComponent(name)}`))),
       listVolumes: (labels: Readonly<Record<string, string>>) =>
         Effect.map(
-          json(Models.VolumeList, {
-            method: "GET",
-            path: "/volumes",
-            query: { filters: JSON.stringify(labelFilter(labels)) }
-          }),
+          json(Models.VolumeList, get("/volumes", { filters: JSON.stringify(labelFilter(labels)) })),
           ({ Volumes }) => Volumes ?? []
         ),
       createVolume: (name: string, labels: Readonly<Record<string, string>>) =>
-        json(Models.VolumeInspection, {
-          method: "POST",
-          path: "/volumes/create",
-          body: body(Models.VolumeCreation, { Name: name, Labels: labels })
-        }),
-      /** Idempotent. */
-      removeVolume: (name: string) =>
-        Effect.asVoid(
-          optional(done({ method: "DELETE", path: `/volumes/${encodeURIComponent(name)}`, within: slowCallTimeout }))
+        json(
+          Models.VolumeInspection,
+          post("/volumes/create", {
+            body: body(Models.VolumeCreation, { Name: name, Labels: labels }),
+            within: callTimeout
+          })
         ),
+      /** Idempotent. */
+      removeVolume: (name: string) => Effect.asVoid(optional(done(remove(`/volumes/${encodeURIComponent(name)}`)))),
       /** Returns the bytes of all volumes, by name. */
       measureVolumes: Effect.map(
-        json(Models.DiskUsage, {
-          method: "GET",
-          path: "/system/df",
-          // Ignored before API 1.42.
-          query: { type: "volume" },
-          within: measureTimeout
-        }),
+        // The query is ignored before API 1.42.
+        json(Models.DiskUsage, { ...get("/system/df", { type: "volume" }), within: measureTimeout }),
         ({ Volumes }) => new Map((Volumes ?? []).map(({ Name, UsageData }) => [Name, UsageData?.Size ?? 0]))
       ),
 
       listContainers: (labels: Readonly<Record<string, string>>) =>
-        json(Schema.Array(Models.ContainerSummary), {
-          method: "GET",
-          path: "/containers/json",
-          query: { all: true, filters: JSON.stringify(labelFilter(labels)) }
-        }),
-      inspectContainer: (id: string) =>
-        optional(json(Models.ContainerInspection, { method: "GET", path: `${container(id)}/json` })),
+        json(
+          Schema.Array(Models.ContainerSummary),
+          get("/containers/json", { all: true, filters: JSON.stringify(labelFilter(labels)) })
+        ),
+      inspectContainer: (id: string) => optional(json(Models.ContainerInspection, get(`${container(id)}/json`))),
       createContainer: (name: string, creation: Models.ContainerCreation) =>
         Effect.map(
-          json(Models.ContainerCreated, {
-            method: "POST",
-            path: "/containers/create",
-            query: { name },
-            body: body(Models.ContainerCreation, creation),
-            within: slowCallTimeout
-          }),
+          json(
+            Models.ContainerCreated,
+            post("/containers/create", { query: { name }, body: body(Models.ContainerCreation, creation) })
+          ),
           ({ Id }) => Id
         ),
       /** Idempotent. */
-      startContainer: (id: string) => done({ method: "POST", path: `${container(id)}/start`, within: slowCallTimeout }),
+      startContainer: (id: string) => done(post(`${container(id)}/start`)),
       /** SIGTERM, then SIGKILL after the grace. Idempotent. */
       stopContainer: (id: string, grace: Duration.Duration) =>
         Effect.asVoid(
           optional(
-            done({
-              method: "POST",
-              path: `${container(id)}/stop`,
-              query: { t: Math.ceil(Duration.toSeconds(grace)) },
-              within: Duration.sum(grace, slowCallTimeout)
-            })
+            done(
+              post(`${container(id)}/stop`, {
+                query: { t: Math.ceil(Duration.toSeconds(grace)) },
+                within: Duration.sum(grace, slowCallTimeout)
+              })
+            )
           )
         ),
       /** Kills the container first. Idempotent. Named volumes stay. */
-      removeContainer: (id: string) =>
-        Effect.asVoid(
-          optional(done({ method: "DELETE", path: container(id), query: { force: true }, within: slowCallTimeout }))
-        ),
+      removeContainer: (id: string) => Effect.asVoid(optional(done(remove(container(id), { force: true })))),
       renameContainer: (id: string, name: string) =>
-        done({ method: "POST", path: `${container(id)}/rename`, query: { name } }),
+        done(post(`${container(id)}/rename`, { query: { name }, within: callTimeout })),
       /** Returns the exit code after the end of the container. */
       waitForExit: (id: string, within: Duration.Duration) =>
         Effect.map(
-          json(Models.ContainerExited, { method: "POST", path: `${container(id)}/wait`, within }),
+          json(Models.ContainerExited, post(`${container(id)}/wait`, { within })),
           ({ StatusCode }) => StatusCode
         ),
       /** Extracts a tar archive into a directory of a container that may be stopped. */
@@ -306,30 +285,24 @@ export const make = (address: EngineAddress) =>
       readLog: (id: string, since = 0) =>
         optional(
           Effect.map(
-            send(
-              prefix,
-              { method: "GET", path: `${container(id)}/logs`, query: { stdout: true, stderr: true, since } },
-              readBytes
-            ),
+            send(prefix, get(`${container(id)}/logs`, { stdout: true, stderr: true, since }), readBytes),
             joinLogFrames
           )
         ),
       /** Streams the log since a time. Ends with the container or the connection; without a timeout. */
       followLog: (id: string, since: DateTime.Utc): Stream.Stream<Uint8Array, EngineError> =>
-        open(prefix, {
-          method: "GET",
-          path: `${container(id)}/logs`,
-          query: { stdout: true, stderr: true, follow: true, since: Math.floor(since.epochMillis / 1000) }
-        }).pipe(Effect.map(readChunks), Stream.unwrap),
+        open(
+          prefix,
+          get(`${container(id)}/logs`, {
+            stdout: true,
+            stderr: true,
+            follow: true,
+            since: Math.floor(since.epochMillis / 1000)
+          })
+        ).pipe(Effect.map(readChunks), Stream.unwrap),
       /** Reads one sample; none for an absent or stopped container. */
       readStats: (id: string) =>
-        optional(
-          json(Models.ContainerStats, {
-            method: "GET",
-            path: `${container(id)}/stats`,
-            query: { stream: false, "one-shot": true }
-          })
-        ),
+        optional(json(Models.ContainerStats, get(`${container(id)}/stats`, { stream: false, "one-shot": true }))),
       /**
        * Emits none at the start of the subscription, then the ends of containers. Ends with the connection; without a
        * timeout.
@@ -337,13 +310,10 @@ export const make = (address: EngineAddress) =>
       containerEnds: (
         labels: Readonly<Record<string, string>>
       ): Stream.Stream<Option.Option<Models.EngineEvent>, EngineError> =>
-        open(prefix, {
-          method: "GET",
-          path: "/events",
-          query: {
-            filters: JSON.stringify({ type: ["container"], event: ["die"], ...labelFilter(labels) })
-          }
-        }).pipe(
+        open(
+          prefix,
+          get("/events", { filters: JSON.stringify({ type: ["container"], event: ["die"], ...labelFilter(labels) }) })
+        ).pipe(
           Effect.map((response) =>
             readChunks(response).pipe(
               Stream.decodeText(),

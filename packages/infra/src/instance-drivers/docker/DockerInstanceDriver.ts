@@ -14,7 +14,7 @@ import * as InstanceContainers from "./InstanceContainers.ts"
 import * as RunningContainers from "./RunningContainers.ts"
 import * as VolumeUsage from "./VolumeUsage.ts"
 
-export interface DockerInstanceDriverOptions {
+interface DockerInstanceDriverOptions {
   readonly engine: DockerEngine
   /** Distinguishes this installation's containers from others on the engine. */
   readonly installation: string

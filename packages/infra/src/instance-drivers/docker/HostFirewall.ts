@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 
-export interface HostFirewallOptions {
+interface HostFirewallOptions {
   /** The host's interface on the network of instances. */
   readonly bridge: string
   /** Address and port that instances may access. */
@@ -11,7 +11,7 @@ export interface HostFirewallOptions {
 
 type Rule = readonly [chain: string, ...match: ReadonlyArray<string>]
 
-export interface FirewallPlan {
+interface FirewallPlan {
   readonly chain: string
   /** Last rule of the chain. */
   readonly last: Rule
@@ -20,7 +20,7 @@ export interface FirewallPlan {
 }
 
 /** Blocks all ports of the host except one for a bridge. Several installations on a network add one port each. */
-export const makeFirewallPlan = ({ bridge, host, port }: HostFirewallOptions): FirewallPlan => {
+const makeFirewallPlan = ({ bridge, host, port }: HostFirewallOptions): FirewallPlan => {
   const chain = `BERTH-${bridge}`
   return {
     chain,

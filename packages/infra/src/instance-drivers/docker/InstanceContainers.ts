@@ -33,7 +33,7 @@ export interface ContainerNames extends InstanceNames {
   readonly task: string
 }
 
-export interface InstanceContainersOptions {
+interface InstanceContainersOptions {
   readonly engine: DockerEngine
   readonly installation: string
   readonly network: string
@@ -43,7 +43,7 @@ export interface InstanceContainersOptions {
   readonly directory: string
 }
 
-export interface OwnerContainers {
+interface OwnerContainers {
   readonly current: Option.Option<ContainerInspection>
   readonly candidate: Option.Option<ContainerInspection>
 }

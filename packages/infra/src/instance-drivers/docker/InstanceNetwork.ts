@@ -26,7 +26,7 @@ export const findNetworkWeaknesses = (
     network.EnableIPv6 ? "it has IPv6" : ""
   ].filter((weakness) => weakness !== "")
 
-export interface InstanceNetwork {
+interface InstanceNetwork {
   readonly name: string
   /** Address of the host on the network. */
   readonly gateway: string

@@ -21,7 +21,7 @@ export interface RunningContainer {
   readonly diskAtStart: number
 }
 
-export interface RunningContainersOptions {
+interface RunningContainersOptions {
   readonly engine: DockerEngine
   readonly containers: InstanceContainers
   readonly installation: string

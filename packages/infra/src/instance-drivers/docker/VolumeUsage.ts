@@ -13,7 +13,7 @@ export interface VolumeUsage {
   readonly measure: (volume: string, enough: number) => Effect.Effect<MeasuredVolume, EngineError | FileOperationFailed>
 }
 
-export interface MeasuredVolume extends Pick<DiskCount, "bytes" | "entries"> {
+interface MeasuredVolume extends Pick<DiskCount, "bytes" | "entries"> {
   /** Directory on this host; none if unreadable by this process. */
   readonly directory: Option.Option<string>
 }

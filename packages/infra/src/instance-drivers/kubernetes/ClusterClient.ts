@@ -34,7 +34,7 @@ const groups = {
   networkpolicies: "/apis/networking.k8s.io/v1",
   poddisruptionbudgets: "/apis/policy/v1"
 } as const
-export type Resource = keyof typeof groups
+type Resource = keyof typeof groups
 
 type Query = Readonly<Record<string, string | number | boolean>>
 
@@ -46,13 +46,13 @@ interface Call {
 }
 
 /** An object with its kind and name, in the API's format. */
-export interface Manifest {
+interface Manifest {
   readonly apiVersion?: string
   readonly kind?: string
   readonly metadata?: { readonly name?: string }
 }
 
-export interface WatchedChange {
+interface WatchedChange {
   readonly name: string
   readonly resourceVersion: string
   readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK"

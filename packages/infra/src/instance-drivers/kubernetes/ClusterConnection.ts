@@ -9,7 +9,7 @@ import { Agent as HttpsAgent, type RequestOptions } from "node:https"
 import { delimiter } from "node:path"
 import { ClusterConfigurationInvalid, ClusterUnreachable } from "./ClusterErrors.ts"
 
-export interface ClusterConnectionOptions {
+interface ClusterConnectionOptions {
   /** `KUBECONFIG`. None: the user's file, else the pod's service account. */
   readonly kubeconfig: Option.Option<string>
   /** `KUBE_NAMESPACE`. None: the namespace of the context or of the pod, else `default`. */

@@ -22,7 +22,7 @@ export class ClusterUnresponsive extends Data.TaggedError("ClusterUnresponsive")
 }
 
 /** The API server rejects the backend's credentials. */
-export class ClusterCredentialsRejected extends Data.TaggedError("ClusterCredentialsRejected")<{
+class ClusterCredentialsRejected extends Data.TaggedError("ClusterCredentialsRejected")<{
   readonly operation: string
 }> {
   override get message() {
@@ -31,7 +31,7 @@ export class ClusterCredentialsRejected extends Data.TaggedError("ClusterCredent
 }
 
 /** RBAC does not permit the request of the backend. */
-export class ClusterAccessForbidden extends Data.TaggedError("ClusterAccessForbidden")<{
+class ClusterAccessForbidden extends Data.TaggedError("ClusterAccessForbidden")<{
   readonly operation: string
   readonly reason: string
 }> {
@@ -65,7 +65,7 @@ export class ClusterResourcesMissing extends Data.TaggedError("ClusterResourcesM
 }
 
 /** The API server responded with another error status. */
-export class ClusterRequestRejected extends Data.TaggedError("ClusterRequestRejected")<{
+class ClusterRequestRejected extends Data.TaggedError("ClusterRequestRejected")<{
   readonly operation: string
   readonly status: number
   readonly reason: string

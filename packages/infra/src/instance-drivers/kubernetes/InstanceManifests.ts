@@ -210,7 +210,7 @@ export const makeService = (names: PodNames, namespace: string): V1Service => ({
 })
 
 /** API format; the client's model renames `from`. */
-export interface NetworkPolicyManifest extends Omit<V1NetworkPolicy, "spec"> {
+interface NetworkPolicyManifest extends Omit<V1NetworkPolicy, "spec"> {
   readonly spec: {
     readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> }
     readonly policyTypes: ReadonlyArray<"Ingress" | "Egress">
@@ -265,7 +265,7 @@ export const makeDisruptionBudget = (names: PodNames, namespace: string): V1PodD
   }
 })
 
-export interface TaskPodOptions {
+interface TaskPodOptions {
   readonly namespace: string
   readonly image: string
   readonly command: ReadonlyArray<string>

@@ -37,7 +37,7 @@ import { type PodNames, instanceSelector, makePodNames, ownerLabel } from "./Pod
 import { byteScales, parseQuantity, readPodState } from "./PodState.ts"
 import type { PodWatch } from "./PodWatch.ts"
 
-export interface InstanceObjectsOptions {
+interface InstanceObjectsOptions {
   readonly client: ClusterClient
   readonly watch: PodWatch
   readonly backend: BackendPeer

@@ -19,7 +19,7 @@ import { readPodFigures } from "./PodState.ts"
 import * as PodWatch from "./PodWatch.ts"
 import * as RunningPods from "./RunningPods.ts"
 
-export interface KubernetesInstanceDriverOptions {
+interface KubernetesInstanceDriverOptions {
   readonly connection: ClusterConnection
   /** Runtime routes of the backend, as accessed by instances. */
   readonly backendUrl: URL

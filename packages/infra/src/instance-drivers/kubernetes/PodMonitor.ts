@@ -12,7 +12,7 @@ export interface PodMonitorIntervals {
 
 export const defaultPodMonitorIntervals: PodMonitorIntervals = { health: "10 seconds" }
 
-export interface PodMonitorOptions {
+interface PodMonitorOptions {
   readonly client: ClusterClient
   readonly running: RunningPods
   readonly runtime: RuntimeClient

@@ -13,7 +13,7 @@ import { type AcceptedVersion, findAccepted, type InstanceObjects } from "./Inst
 import { readPodState, type PodState } from "./PodState.ts"
 import { describePodEnd, type RunningPods } from "./RunningPods.ts"
 
-export interface PodStartOptions {
+interface PodStartOptions {
   readonly client: ClusterClient
   readonly objects: InstanceObjects
   readonly running: RunningPods

@@ -20,7 +20,7 @@ export interface RunningPod {
   readonly memoryMb: number
 }
 
-export interface RunningPodsOptions {
+interface RunningPodsOptions {
   readonly client: ClusterClient
   readonly objects: InstanceObjects
   readonly watch: PodWatch

@@ -46,13 +46,13 @@ interface Observations {
   diskCountMs: number
 }
 
-export interface InstanceMonitorOptions {
+interface InstanceMonitorOptions {
   readonly processes: Pick<RunningProcesses, "list" | "handleExit" | "endWithReason">
   readonly client: RuntimeClient
   readonly intervals: MonitorIntervals
 }
 
-export interface InstanceMonitor {
+interface InstanceMonitor {
   /** Percent of one core over the last seconds; null on a system without process metrics. */
   readonly measureCpu: (process: RunningProcess, cpuMs: number) => Effect.Effect<number | null>
   /** Excludes log rotation while the work runs. */

@@ -28,7 +28,7 @@ export class InstanceAccountsUnavailable extends Data.TaggedError("InstanceAccou
 }
 
 /** Directory of this backend's instances, and their accounts. */
-export interface InstanceRoot {
+interface InstanceRoot {
   readonly path: string
   /** Program of the runtime, readable for every instance. */
   readonly bundle: string
@@ -36,7 +36,7 @@ export interface InstanceRoot {
   readonly uids: Option.Option<UidRange>
 }
 
-export interface InstanceRootOptions {
+interface InstanceRootOptions {
   readonly directory: string
   readonly bundle: string
   readonly node: string

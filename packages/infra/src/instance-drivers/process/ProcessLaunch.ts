@@ -16,7 +16,7 @@ import type * as RuntimeBundles from "./RuntimeBundles.ts"
 import * as StartSlots from "../StartSlots.ts"
 import { decideStart } from "./StartDecision.ts"
 
-export interface ProcessLaunchOptions {
+interface ProcessLaunchOptions {
   readonly settings: ProcessStartSettings
   readonly bundles: RuntimeBundles.RuntimeBundles
   readonly processes: RunningProcesses

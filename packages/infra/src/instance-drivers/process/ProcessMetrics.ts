@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { readFile } from "node:fs/promises"
 
-export interface ProcessFigures {
+interface ProcessFigures {
   /** Processor time since the start, in milliseconds. */
   readonly cpuMs: number
   readonly residentBytes: number

@@ -31,7 +31,7 @@ export interface ProcessStartSettings {
 
 export type ProcessStartFailure = RuntimeNotReady | ProcessSpawnFailed | FileOperationFailed | InstanceAccountsExhausted
 
-export interface StartedProcess {
+interface StartedProcess {
   readonly instance: RunningInstance
   readonly child: SpawnedProcess
   readonly startMark: Option.Option<string>

@@ -19,7 +19,7 @@ export interface SpawnedProcess {
   readonly exit: Deferred.Deferred<ProcessExit>
 }
 
-export interface ProcessSpawnOptions {
+interface ProcessSpawnOptions {
   readonly node: string
   readonly flags: ReadonlyArray<string>
   readonly bundle: string
@@ -31,7 +31,7 @@ export interface ProcessSpawnOptions {
 }
 
 /** Complete environment of an instance. The backend's environment may contain keys and is not inherited. */
-export const makeRuntimeEnvironment = (
+const makeRuntimeEnvironment = (
   spec: InstanceSpec,
   { home, socket }: Pick<InstanceDirectory, "home" | "socket">
 ): Readonly<Record<string, string>> => ({

@@ -10,18 +10,18 @@ export interface InstanceFindings {
 }
 
 /** Settings that are fixed while an instance runs. */
-export interface LaunchTerms {
+interface LaunchTerms {
   readonly memoryMb: number
   readonly diskMb: number
   readonly backendUrl: string
 }
 
-export type StartDecision = Data.TaggedEnum<{
+type StartDecision = Data.TaggedEnum<{
   Start: {}
   Adopt: {}
   Replace: { readonly reason: string }
 }>
-export const StartDecision = Data.taggedEnum<StartDecision>()
+const StartDecision = Data.taggedEnum<StartDecision>()
 
 const isSameTerms = (one: LaunchTerms, other: LaunchTerms): boolean =>
   one.memoryMb === other.memoryMb && one.diskMb === other.diskMb && one.backendUrl === other.backendUrl

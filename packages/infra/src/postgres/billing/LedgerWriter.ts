@@ -6,7 +6,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { type Context, DateTime, Effect } from "effect"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-export interface LedgerMovement {
+interface LedgerMovement {
   /** Null for a deleted user, whose records contain `formerUser`. */
   readonly userId: UserId | null
   readonly formerUser?: string | null

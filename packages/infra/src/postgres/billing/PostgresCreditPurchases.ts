@@ -35,7 +35,7 @@ const BookedPurchase = Schema.Struct({
 const Returned = Schema.Struct({ returned: MinorUnitsColumn })
 
 /** Credits and amounts must be non-negative integers in their units. */
-export class BookingInvalid extends Data.TaggedError("BookingInvalid")<{
+class BookingInvalid extends Data.TaggedError("BookingInvalid")<{
   readonly credits: Credits
   readonly amount: MinorUnits
 }> {}
