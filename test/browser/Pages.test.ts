@@ -729,7 +729,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           [`${agent}verification`, "Not verified"],
           [`${agent}a2a`, "Allowed senders"],
           [`${agent}danger`, "Delete agent"],
-          ["/dashboard/usage", "Units by day"],
+          ["/dashboard/usage", "Amount"],
           [`${account}profile`, "Current password"],
           [`${account}keys`, "No API keys"],
           [`${account}webhooks`, "No webhook endpoints"],
@@ -747,6 +747,11 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           ["light", { width: 600, height: 450 }],
           ["dark", { width: 360, height: 740 }]
         ] as const
+        // A history with several pages.
+        await page.route("**/api/billing/history?*", async (route) => {
+          const response = await route.fetch()
+          return route.fulfill({ response, body: (await response.text()).replace(/"total":\d+/, '"total":40') })
+        })
         for (const [path, landmark] of pages) {
           await page.goto(path)
           await page.locator("main").getByText(landmark).first().waitFor()

@@ -506,5 +506,13 @@ export const Pages = ({
   readonly onChange: (page: number) => void
 }) =>
   total > perPage && (
-    <Pagination mt="md" size="sm" gap={4} total={Math.ceil(total / perPage)} value={page} onChange={onChange} />
+    <Pagination
+      mt="md"
+      size="sm"
+      gap={4}
+      total={Math.ceil(total / perPage)}
+      value={page}
+      onChange={onChange}
+      getControlProps={(control) => ({ "aria-label": texts.pages[control] })}
+    />
   )

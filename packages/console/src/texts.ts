@@ -107,6 +107,7 @@ export const texts = {
   loading: "Loading",
   more: "Show more",
   none: "None",
+  pages: { first: "First page", last: "Last page", next: "Next page", previous: "Previous page" },
   remove: "Remove",
   discard: "Discard",
   discarded: "Changes discarded.",

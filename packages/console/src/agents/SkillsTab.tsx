@@ -62,7 +62,7 @@ const SkillsTab = ({ agent: { id: agentId } }: AgentTab) => {
   return (
     <>
       <Section title={texts.skills.title} lead={texts.skills.lead}>
-        <Loaded query={skills}>
+        <Loaded query={skills} rows={10}>
           {(all) => (
             <ul className="rows">
               {all.map(({ description, enabled, id, name }) => (

@@ -72,7 +72,11 @@ const StatsTab = ({ agent: { id } }: AgentTab) => {
                   value={formatFigure(stats.network)}
                   hint={texts.stats.networkHint}
                 />
-                {used !== null && <Figure label={texts.stats.storage} value={used} hint={texts.stats.storageHint} />}
+                <Figure
+                  label={texts.stats.storage}
+                  value={used ?? texts.stats.unknown}
+                  hint={texts.stats.storageHint}
+                />
                 <Figure
                   label={texts.stats.uptime}
                   value={stats.uptime === 0 ? texts.stats.unknown : stats.uptimeFormatted}
