@@ -15,7 +15,7 @@ import type { BackendAccess } from "@berth/runtime/Backend"
 import * as RuntimeHttp from "@berth/runtime/http/RuntimeHttp"
 import * as Drain from "@berth/runtime/interaction/Drain"
 import { TurnExecution } from "@berth/runtime/interaction/TurnExecution"
-import { McpBackend } from "@berth/runtime/skills/mcp/McpBackend"
+import { McpBackend } from "@berth/runtime/skills/BackendCalls"
 import { Toolbox } from "@berth/runtime/skills/Toolbox"
 import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
@@ -109,7 +109,7 @@ const app = Layer.unwrapScoped(
   )
 )
 
-const noMcpServers = Layer.succeed(McpBackend, { call: () => Effect.dieMessage("No MCP server") })
+const noMcpServers = Layer.succeed(McpBackend, () => Effect.dieMessage("No MCP server"))
 
 const startRuntime = (backend: BackendAccess, server: Server) =>
   RuntimeHttp.layer({ server, token: backend.token, runtimeVersion: "1", startedAt: 0, agentsDirectory: "" }).pipe(

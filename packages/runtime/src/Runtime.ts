@@ -14,9 +14,7 @@ import { collectGarbage, collectWhenIdle } from "./process/IdleGarbageCollection
 import { enforceMemoryLimit } from "./process/MemoryLimit.ts"
 import type { RuntimeSettings } from "./RuntimeSettings.ts"
 import * as RuntimeToolbox from "./skills/RuntimeToolbox.ts"
-import * as A2aBackend from "./skills/a2a/A2aBackend.ts"
-import * as McpBackend from "./skills/mcp/McpBackend.ts"
-import * as WalletBackend from "./skills/wallet/WalletBackend.ts"
+import * as BackendCalls from "./skills/BackendCalls.ts"
 import * as BackendMemory from "./skills/memory/BackendMemory.ts"
 import * as BackendPages from "./skills/web/BackendPages.ts"
 import * as Drain from "./interaction/Drain.ts"
@@ -66,9 +64,7 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
         Layer.provide([
           BackendModelClient.layer(backend),
           BackendMemory.layer(backend),
-          WalletBackend.layer(backend),
-          A2aBackend.layer(backend),
-          McpBackend.layer(backend),
+          BackendCalls.layer(backend),
           BackendPages.layer(backend)
         ]),
         Layer.provide(RuntimeTraces.layer(backend)),

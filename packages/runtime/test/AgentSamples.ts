@@ -3,7 +3,7 @@ import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { type ModelAnswer, type ModelCallFailed, ModelClient } from "@berth/runtime/ai/ModelClient"
-import { McpBackend } from "@berth/runtime/skills/mcp/McpBackend"
+import { McpBackend } from "@berth/runtime/skills/BackendCalls"
 import { Effect, Layer, type Stream } from "effect"
 
 export const sampleAgent: RuntimeAgent = {
@@ -23,4 +23,4 @@ export const fakeModels = (answer: (request: RuntimeModelRequest) => Stream.Stre
   ModelClient.of({ answer: (request) => makeChunkSource(answer(request)) })
 
 /** A backend without MCP servers. */
-export const noMcpServers = Layer.succeed(McpBackend, { call: () => Effect.dieMessage("No MCP server") })
+export const noMcpServers = Layer.succeed(McpBackend, () => Effect.dieMessage("No MCP server"))

@@ -2,28 +2,31 @@ import { Schema } from "effect"
 import { encodeSseEvent } from "../http/Sse.ts"
 import { ChatAnswer } from "./AiApi.ts"
 
-const ChatDeltaEvent = Schema.Struct({ text: Schema.String })
-/** The last event: the complete answer and its cost. */
-const ChatDoneEvent = Schema.Struct({
-  ...ChatAnswer.fields,
-  costUsd: Schema.Number.annotations({ description: "US dollars, by catalog prices" })
-})
-/** The last event of a failed answer: the error body. */
-const ChatErrorEvent = Schema.Struct({
+/** The error body. */
+const ErrorEvent = Schema.Struct({
   error: Schema.String,
   message: Schema.String,
   code: Schema.String,
   traceId: Schema.optional(Schema.String)
 })
 
-const encodeDelta = Schema.encodeSync(Schema.parseJson(ChatDeltaEvent))
-const encodeDone = Schema.encodeSync(Schema.parseJson(ChatDoneEvent))
-const encodeBroken = Schema.encodeSync(Schema.parseJson(ChatErrorEvent))
+const encodeText = Schema.encodeSync(Schema.parseJson(Schema.Struct({ text: Schema.String })))
+const encodeError = Schema.encodeSync(Schema.parseJson(ErrorEvent))
 
-/** Server-sent events of POST /api/ai/chat. */
-export const chatEventFrames = {
-  delta: (text: string): string => encodeSseEvent({ event: "delta", data: encodeDelta({ text }) }),
-  done: (answer: typeof ChatDoneEvent.Type): string => encodeSseEvent({ event: "done", data: encodeDone(answer) }),
-  error: (failure: typeof ChatErrorEvent.Type): string =>
-    encodeSseEvent({ event: "error", data: encodeBroken(failure) })
+/** Makes the server-sent events of an answer: deltas, then `done` or `error`. */
+export const makeAnswerFrames = <A, I>(done: Schema.Schema<A, I>) => {
+  const encodeDone = Schema.encodeSync(Schema.parseJson(done))
+  return {
+    delta: (text: string): string => encodeSseEvent({ event: "delta", data: encodeText({ text }) }),
+    done: (answer: A): string => encodeSseEvent({ event: "done", data: encodeDone(answer) }),
+    error: (failure: typeof ErrorEvent.Type): string => encodeSseEvent({ event: "error", data: encodeError(failure) })
+  }
 }
+
+/** Server-sent events of POST /api/ai/chat; the last one repeats the complete answer, with its cost. */
+export const chatEventFrames = makeAnswerFrames(
+  Schema.Struct({
+    ...ChatAnswer.fields,
+    costUsd: Schema.Number.annotations({ description: "US dollars, by catalog prices" })
+  })
+)

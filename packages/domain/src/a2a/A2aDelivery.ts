@@ -1,6 +1,7 @@
 import { Cause, Data, DateTime, Effect, Option, Schema } from "effect"
 import { isUp } from "../agents/AgentStatus.ts"
 import { ChannelTurns } from "../channels/ChannelTurns.ts"
+import { getIdSuffix } from "../ids/IdGenerator.ts"
 import { ChatSessionId } from "../interaction/Conversation.ts"
 import { TurnBudgets } from "../interaction/turns/TurnBudgets.ts"
 import { Transaction } from "../persistence/Transaction.ts"
@@ -11,7 +12,6 @@ import { A2aRepository } from "./A2aRepository.ts"
 /** The receiver has too many messages in progress; the job repeats the delivery. */
 class A2aReceiverBusy extends Data.TaggedError("A2aReceiverBusy")<object> {}
 
-const suffixOf = (id: string) => id.slice(id.indexOf("_") + 1)
 const decodeCall = Schema.decodeUnknown(DelegatedCall)
 
 type End = Parameters<A2aRepository["Type"]["finish"]>[1]
@@ -43,7 +43,7 @@ export class A2aDelivery extends Effect.Service<A2aDelivery>()("@berth/A2aDelive
         agentId: to,
         platform: "a2a",
         // One conversation per pair of agents.
-        sessionId: ChatSessionId.make(`chs_${suffixOf(to)}_${suffixOf(from)}`),
+        sessionId: ChatSessionId.make(`chs_${getIdSuffix(to)}_${getIdSuffix(from)}`),
         messageId: makeA2aTurnId(started.id),
         unitLimit: budgetUnits ?? undefined,
         ...(yield* describe(started))

@@ -1,6 +1,6 @@
 import { type DateTime, Schema } from "effect"
 import type { AgentStatus } from "../agents/AgentStatus.ts"
-import { idSchema } from "../ids/IdGenerator.ts"
+import { getIdSuffix, idSchema } from "../ids/IdGenerator.ts"
 import { AgentId } from "../shared/AgentId.ts"
 import { MessageId } from "../interaction/Conversation.ts"
 import type { UserId } from "../shared/UserId.ts"
@@ -114,13 +114,11 @@ export interface A2aSettings {
   readonly skills: ReadonlyArray<string>
 }
 
-const suffixOf = (id: string) => id.slice(id.indexOf("_") + 1)
-
 /** The receiver's turn for a message; the same for every attempt. */
-export const makeA2aTurnId = (id: A2aMessageId): MessageId => MessageId.make(`msg_${suffixOf(id)}`)
+export const makeA2aTurnId = (id: A2aMessageId): MessageId => MessageId.make(`msg_${getIdSuffix(id)}`)
 
 /** Inverse of `makeA2aTurnId`. The message exists only if another agent began the turn. */
-export const makeIdOfTurn = (turnId: string): A2aMessageId => A2aMessageId.make(`a2a_${suffixOf(turnId)}`)
+export const makeIdOfTurn = (turnId: string): A2aMessageId => A2aMessageId.make(`a2a_${getIdSuffix(turnId)}`)
 
 /** Formats a message for the receiving model. The sender is named by the service, not by the text. */
 export const formatForAgent = ({

@@ -40,6 +40,9 @@ export class IdGenerator extends Context.Tag("@berth/IdGenerator")<
   { readonly next: <P extends IdPrefix>(prefix: P) => Effect.Effect<`${P}_${string}`> }
 >() {}
 
+/** Returns an id without its prefix, for ids derived from it. */
+export const getIdSuffix = (id: string): string => id.slice(id.indexOf("_") + 1)
+
 /** Ids in paths and bodies are not validated: a malformed id is not found (404, not 400). */
 export const idSchema = <B extends string>(brand: B, description: string) =>
   Schema.String.pipe(Schema.brand(brand)).annotations({ identifier: brand, description })

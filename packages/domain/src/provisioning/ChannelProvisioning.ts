@@ -1,8 +1,8 @@
-import { Context, type DateTime, type Effect, type Option, type Redacted } from "effect"
-import type { AgentStatus } from "../agents/AgentStatus.ts"
-import type { AgentId } from "../shared/AgentId.ts"
-import type { UserId } from "../shared/UserId.ts"
-import type { LiveStreamId } from "./live-streams/LiveStream.ts"
+import { Context, type Effect, Schema } from "effect"
+import { AgentStatus } from "../agents/AgentStatus.ts"
+import { AgentId } from "../shared/AgentId.ts"
+import { UserId } from "../shared/UserId.ts"
+import { LiveStreamId } from "./live-streams/LiveStream.ts"
 import type { LiveStreamsUnavailable } from "./live-streams/LiveStreamErrors.ts"
 import type {
   ChannelTokenMissing,
@@ -10,22 +10,24 @@ import type {
   ProvisioningUnavailable,
   UnclaimedLimitReached
 } from "./ProvisioningErrors.ts"
-import type { ProvisioningPlan, ProvisioningProvider, ProvisioningRequest } from "./ProvisioningRequest.ts"
+import { ProvisioningPlan, ProvisioningProvider, type ProvisioningRequest } from "./ProvisioningRequest.ts"
 
-export interface ProvisionedChannelAgent {
-  readonly userId: UserId
-  readonly agentId: AgentId
-  readonly subdomain: string
-  readonly streamKey: Redacted.Redacted
-  readonly liveStreamId: LiveStreamId
-  readonly playbackUrl: string
-  readonly aiProvider: ProvisioningProvider
-  readonly plan: ProvisioningPlan
-  readonly status: AgentStatus
-  readonly createdAt: DateTime.Utc
+/** The result of a provisioning; stored sealed with the idempotency key of its request. */
+export const ProvisionedChannelAgent = Schema.Struct({
+  userId: UserId,
+  agentId: AgentId,
+  subdomain: Schema.String,
+  streamKey: Schema.Redacted(Schema.String),
+  liveStreamId: LiveStreamId,
+  playbackUrl: Schema.String,
+  aiProvider: ProvisioningProvider,
+  plan: ProvisioningPlan,
+  status: AgentStatus,
+  createdAt: Schema.DateTimeUtc,
   /** Returned to the caller; none if the bot sends it to the user of platform A. */
-  readonly claimCode: Option.Option<Redacted.Redacted>
-}
+  claimCode: Schema.Option(Schema.Redacted(Schema.String))
+})
+export type ProvisionedChannelAgent = typeof ProvisionedChannelAgent.Type
 
 export type ProvisioningFailure =
   | ChannelTokenMissing

@@ -1,9 +1,8 @@
-import { Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Duration, Effect, Layer, Option, Redacted } from "effect"
 import { AccountPolicy } from "../accounts/AccountPolicy.ts"
 import { ExternalAccounts } from "../accounts/registration/ExternalAccounts.ts"
 import { AgentInstances } from "../agents/AgentInstances.ts"
 import { Agents } from "../agents/Agents.ts"
-import { AgentStatus } from "../agents/AgentStatus.ts"
 import { Channels } from "../channels/Channels.ts"
 import { normalizeClientAddress } from "../limits/ClientAddress.ts"
 import { IdempotentExecution } from "../limits/IdempotentExecution.ts"
@@ -12,37 +11,13 @@ import { CredentialVault } from "../secrets/CredentialVault.ts"
 import { Digests, hashSecret } from "../secrets/Digests.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import { Caller } from "../sessions/Caller.ts"
-import { AgentId } from "../shared/AgentId.ts"
 import { Email } from "../shared/Email.ts"
-import { UserId } from "../shared/UserId.ts"
-import { ChannelProvisioning } from "./ChannelProvisioning.ts"
-import { LiveStreamId } from "./live-streams/LiveStream.ts"
+import { ChannelProvisioning, ProvisionedChannelAgent } from "./ChannelProvisioning.ts"
 import { LiveStreamRepository } from "./live-streams/LiveStreamRepository.ts"
 import { type CreatedLiveStream, LiveStreams } from "./live-streams/LiveStreams.ts"
 import { UnclaimedLimitReached } from "./ProvisioningErrors.ts"
-import {
-  parseProvisioningRequest,
-  type ProvisioningOrder,
-  ProvisioningPlan,
-  ProvisioningProvider,
-  type ProvisioningRequest
-} from "./ProvisioningRequest.ts"
+import { parseProvisioningRequest, type ProvisioningOrder, type ProvisioningRequest } from "./ProvisioningRequest.ts"
 import { computeNetworkMaximum, UnclaimedAgents, UnclaimedPolicy } from "./UnclaimedAgents.ts"
-
-/** The sealed result, stored with the idempotency key of its request. */
-const Provisioned = Schema.Struct({
-  userId: UserId,
-  agentId: AgentId,
-  subdomain: Schema.String,
-  streamKey: Schema.Redacted(Schema.String),
-  liveStreamId: LiveStreamId,
-  playbackUrl: Schema.String,
-  aiProvider: ProvisioningProvider,
-  plan: ProvisioningPlan,
-  status: AgentStatus,
-  createdAt: Schema.DateTimeUtc,
-  claimCode: Schema.Option(Schema.Redacted(Schema.String))
-})
 
 const agentName = "Agent"
 const ownerName = "Unclaimed agent"
@@ -147,7 +122,7 @@ export const layer = Layer.effect(
       yield* checkLimits(network)
       const stream = yield* streams.create("unclaimed agent")
       const provisioned = yield* transaction
-        .run(run(Provisioned, accept(order, stream, network)))
+        .run(run(ProvisionedChannelAgent, accept(order, stream, network)))
         .pipe(Effect.onError(() => discard(stream)))
       // A repetition returns the stream of the first request.
       if (provisioned.liveStreamId !== stream.id) yield* discard(stream)

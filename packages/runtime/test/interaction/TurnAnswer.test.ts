@@ -9,8 +9,7 @@ import { answerTurn } from "@berth/runtime/interaction/TurnAnswer"
 import { type AgentTool, Toolbox, type TurnAgent } from "@berth/runtime/skills/Toolbox"
 import { assert, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Schema, Stream, TestClock } from "effect"
-import { McpBackend } from "@berth/runtime/skills/mcp/McpBackend"
-import { BackendCallFailed } from "@berth/runtime/skills/BackendCalls"
+import { McpBackend } from "@berth/runtime/skills/BackendCalls"
 import { fakeModels, noMcpServers, sampleAgent } from "../AgentSamples.ts"
 import { assertMatches } from "../../../../test/support/Matching.ts"
 
@@ -192,14 +191,12 @@ const listed = JSON.stringify([
 it.effect("TurnAnswer offers tools of MCP servers beside the agent's own, and their errors are results", () =>
   Effect.gen(function* () {
     const calls: Array<unknown> = []
-    const server = Layer.succeed(McpBackend, {
-      call: ({ id, messageId }, given) => {
-        if (given.action === "list") return Effect.succeed(listed)
-        calls.push({ id, messageId, ...given })
-        return given.arguments["text"] === "fail"
-          ? new BackendCallFailed({ reason: "It answered with status 500." })
-          : Effect.succeed(`Echo: ${String(given.arguments["text"])}`)
-      }
+    const server = Layer.succeed(McpBackend, ({ id, messageId }, given) => {
+      if (given.action === "list") return Effect.succeed(listed)
+      calls.push({ id, messageId, ...given })
+      return given.arguments["text"] === "fail"
+        ? new Tool.ToolFailed({ reason: "It answered with status 500." })
+        : Effect.succeed(`Echo: ${String(given.arguments["text"])}`)
     })
     const script: Script = (_, at) =>
       at === 0
@@ -231,8 +228,8 @@ it.effect("TurnAnswer offers tools of MCP servers beside the agent's own, and th
 it.effect("TurnAnswer answers without MCP servers that cannot be listed, and does not use them for others", () =>
   Effect.gen(function* () {
     const script: Script = () => [delta("fine"), done]
-    for (const answer of [new BackendCallFailed({ reason: "away" }), Effect.succeed("nothing")]) {
-      const away = Layer.succeed(McpBackend, { call: () => answer })
+    for (const answer of [new Tool.ToolFailed({ reason: "away" }), Effect.succeed("nothing")]) {
+      const away = Layer.succeed(McpBackend, () => answer)
       const { reply, requests } = yield* ask(script, connected, {}, tools, away)
       assert.strictEqual(reply, "fine")
       assert.lengthOf(requests[0]?.tools ?? [], 3)

@@ -1,6 +1,7 @@
 import { Cause, Data, Effect, Option } from "effect"
 import { isUp } from "../../agents/AgentStatus.ts"
 import { type ChannelTurn, type ChannelTurnOutcome, ChannelTurns } from "../../channels/ChannelTurns.ts"
+import { getIdSuffix } from "../../ids/IdGenerator.ts"
 import type { BackendUnavailable } from "../../instances/InstanceErrors.ts"
 import { ChatSessionId, MessageId } from "../../interaction/Conversation.ts"
 import type { AgentRunId } from "./AgentRun.ts"
@@ -13,14 +14,12 @@ class AgentBusy extends Data.TaggedError("AgentBusy")<object> {
   }
 }
 
-const suffixOf = (id: string) => id.slice(id.indexOf("_") + 1)
-
 /** Id of a run's turn; the same for every attempt. */
-export const makeRunTurnId = (id: AgentRunId): MessageId => MessageId.make(`msg_${suffixOf(id)}`)
+export const makeRunTurnId = (id: AgentRunId): MessageId => MessageId.make(`msg_${getIdSuffix(id)}`)
 
 /** Runs of a schedule continue one conversation; runs of skills share one per agent. */
 const makeSessionId = ({ agentId, scheduleId }: StartedRun) =>
-  ChatSessionId.make(scheduleId === null ? `chs_${suffixOf(agentId)}_skills` : `chs_${suffixOf(scheduleId)}`)
+  ChatSessionId.make(scheduleId === null ? `chs_${getIdSuffix(agentId)}_skills` : `chs_${getIdSuffix(scheduleId)}`)
 
 const describeTask = ({ input, prompt, skillId }: StartedRun): Pick<ChannelTurn, "message" | "invocation"> => {
   if (prompt !== null) return { message: prompt }

@@ -2,7 +2,7 @@ import { RuntimeMcpTools } from "@berth/api/runtime/RuntimeContract"
 import * as Tool from "@berth/domain/skills/tools/Tool"
 import { Duration, Effect, Schema } from "effect"
 import type { AgentTool, TurnAgent } from "../Toolbox.ts"
-import { McpBackend } from "./McpBackend.ts"
+import { McpBackend } from "../BackendCalls.ts"
 
 /** Longer than the backend's wait for a server. */
 const timeout = Duration.seconds(70)
@@ -16,7 +16,7 @@ const decodeArguments = Tool.decodeArguments(Schema.Record({ key: Schema.String,
  */
 export const listMcpTools = (agent: TurnAgent, taken: ReadonlyArray<AgentTool>) =>
   Effect.gen(function* () {
-    const { call } = yield* McpBackend
+    const call = yield* McpBackend
     if (agent.hasMcpServers !== true) return []
     const names = new Set(taken.map(({ spec }) => spec.name))
     const listed = yield* Effect.flatMap(call(agent, { action: "list" }), decodeTools)
@@ -26,12 +26,7 @@ export const listMcpTools = (agent: TurnAgent, taken: ReadonlyArray<AgentTool>) 
       const run: AgentTool["run"] = (text, turn) =>
         Tool.parseArguments(text).pipe(
           Effect.flatMap(decodeArguments),
-          Effect.flatMap((args) =>
-            Effect.mapError(
-              call(turn, { action: "call", server, tool, arguments: args }),
-              ({ reason }) => new Tool.ToolFailed({ reason })
-            )
-          )
+          Effect.flatMap((args) => call(turn, { action: "call", server, tool, arguments: args }))
         )
       return [{ spec, timeout, run }]
     })

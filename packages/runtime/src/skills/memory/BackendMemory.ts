@@ -5,12 +5,13 @@ import {
   runtimeRecallPath,
   RuntimeRecollections
 } from "@berth/api/runtime/RuntimeContract"
+import { ToolFailed } from "@berth/domain/skills/tools/Tool"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import { Effect, Layer } from "effect"
 import { type BackendAccess, readRefusal } from "../../Backend.ts"
-import { Memory, MemoryFailed } from "./Memory.ts"
+import { Memory } from "./Memory.ts"
 
 /** The backend's memory, with the runtime token. */
 export const layer = (options: BackendAccess) =>
@@ -19,11 +20,11 @@ export const layer = (options: BackendAccess) =>
     Effect.map(HttpClient.HttpClient, (client) => {
       const send = (request: HttpClientRequest.HttpClientRequest, expected: number) =>
         client.execute(HttpClientRequest.bearerToken(HttpClientRequest.acceptJson(request), options.token)).pipe(
-          Effect.mapError(() => new MemoryFailed({ reason: "The memory could not be reached." })),
+          Effect.mapError(() => new ToolFailed({ reason: "The memory could not be reached." })),
           Effect.flatMap((response) =>
             response.status === expected
               ? Effect.succeed(response)
-              : Effect.flatMap(readRefusal(response, "The memory"), (reason) => new MemoryFailed({ reason }))
+              : Effect.flatMap(readRefusal(response, "The memory"), (reason) => new ToolFailed({ reason }))
           )
         )
       const to = (path: string) => HttpClientRequest.post(new URL(path, options.backendUrl))
@@ -46,7 +47,7 @@ export const layer = (options: BackendAccess) =>
             Effect.flatMap((response) =>
               Effect.mapError(
                 HttpClientResponse.schemaBodyJson(RuntimeRecollections)(response),
-                () => new MemoryFailed({ reason: "The memory answered in a way that is not understood." })
+                () => new ToolFailed({ reason: "The memory answered in a way that is not understood." })
               )
             ),
             Effect.map(({ found }) => found)

@@ -1,9 +1,7 @@
 import type { RuntimeRecollection } from "@berth/api/runtime/RuntimeContract"
-import { Context, Data, type Effect } from "effect"
+import type { ToolFailed } from "@berth/domain/skills/tools/Tool"
+import { Context, type Effect } from "effect"
 import type { TurnAgent } from "../Toolbox.ts"
-
-/** The reason is a sentence. */
-export class MemoryFailed extends Data.TaggedError("MemoryFailed")<{ readonly reason: string }> {}
 
 /** The backend determines by the turn which notes are written and read. */
 export type MemoryTurn = Pick<TurnAgent, "id" | "messageId">
@@ -13,11 +11,11 @@ export class Memory extends Context.Tag("@berth/runtime/Memory")<
   Memory,
   {
     /** Stores a trimmed note of at most `maximumMemoryText` characters. */
-    readonly note: (turn: MemoryTurn, text: string) => Effect.Effect<void, MemoryFailed>
+    readonly note: (turn: MemoryTurn, text: string) => Effect.Effect<void, ToolFailed>
     /** Best match first. */
     readonly recall: (
       turn: MemoryTurn,
       query: string
-    ) => Effect.Effect<ReadonlyArray<typeof RuntimeRecollection.Type>, MemoryFailed>
+    ) => Effect.Effect<ReadonlyArray<typeof RuntimeRecollection.Type>, ToolFailed>
   }
 >() {}

@@ -15,10 +15,7 @@ export const makeRememberTool = (memory: Memory["Type"]) =>
       if (note === "") return new Tool.ToolFailed({ reason: "The note is empty." })
       if (note.length > maximumMemoryText)
         return new Tool.ToolFailed({ reason: `The note is longer than ${maximumMemoryText} characters.` })
-      return memory.note(turn, note).pipe(
-        Effect.as("It is noted."),
-        Effect.mapError(({ reason }) => new Tool.ToolFailed({ reason }))
-      )
+      return Effect.as(memory.note(turn, note), "It is noted.")
     }
   })
 
@@ -28,18 +25,15 @@ export const makeRecallTool = (memory: Memory["Type"]) =>
     description: "Searches your notes and earlier conversations.",
     parameters: toolParameters.recall,
     run: ({ query }, turn: TurnAgent) =>
-      memory.recall(turn, query.trim().slice(0, maximumMemoryText)).pipe(
-        Effect.map((found) =>
-          found.length === 0
-            ? "Nothing was found."
-            : found
-                .map(
-                  ({ at, kind, text }) =>
-                    `- ${formatDay(at, turn.timezone)}, ${kind}: ${text.replaceAll(/\s+/g, " ").trim()}`
-                )
-                .join("\n")
-        ),
-        Effect.mapError(({ reason }) => new Tool.ToolFailed({ reason }))
+      Effect.map(memory.recall(turn, query.trim().slice(0, maximumMemoryText)), (found) =>
+        found.length === 0
+          ? "Nothing was found."
+          : found
+              .map(
+                ({ at, kind, text }) =>
+                  `- ${formatDay(at, turn.timezone)}, ${kind}: ${text.replaceAll(/\s+/g, " ").trim()}`
+              )
+              .join("\n")
       )
   })
 

@@ -1,7 +1,6 @@
 import { withoutOwnerTools } from "@berth/runtime/skills/Toolbox"
-import * as A2aBackend from "@berth/runtime/skills/a2a/A2aBackend"
+import * as BackendCalls from "@berth/runtime/skills/BackendCalls"
 import { makeA2aTools } from "@berth/runtime/skills/a2a/A2aTools"
-import * as WalletBackend from "@berth/runtime/skills/wallet/WalletBackend"
 import { makeWalletTools } from "@berth/runtime/skills/wallet/WalletTools"
 import { NodeHttpClient } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
@@ -25,12 +24,10 @@ const makeTools = (status: number, body: unknown) =>
     })
     const { origin } = yield* listenLocally(server)
     const access = { backendUrl: origin, token: Redacted.make("own") }
-    const context = yield* Layer.build(
-      Layer.provide(Layer.merge(WalletBackend.layer(access), A2aBackend.layer(access)), NodeHttpClient.layer)
-    )
+    const context = yield* Layer.build(Layer.provide(BackendCalls.layer(access), NodeHttpClient.layer))
     const tools = [
-      ...makeWalletTools(Context.get(context, WalletBackend.WalletBackend)),
-      ...makeA2aTools(Context.get(context, A2aBackend.A2aBackend))
+      ...makeWalletTools(Context.get(context, BackendCalls.WalletBackend)),
+      ...makeA2aTools(Context.get(context, BackendCalls.A2aBackend))
     ]
     const run = (name: string, args: unknown) => {
       const tool = tools.find(({ spec }) => spec.name === name)
