@@ -70,7 +70,7 @@ export const InstancesSection = () => {
         {
           title: administration.actions,
           render: ({ ownerEmail, status, userId }) => (
-            <Group gap={6}>
+            <Group gap={6} wrap="nowrap">
               {listInstanceActions(status).map((action) => (
                 <ReasonButton
                   key={action}

@@ -29,7 +29,7 @@ const Actions = ({ user }: { readonly user: User }) => {
   }
   const isSuspended = user.suspendedAt !== null
   return (
-    <Group gap={6}>
+    <Group gap={6} wrap="nowrap">
       <ReasonButton
         label={texts.administration.plan}
         title={texts.administration.planOf(user.email)}
