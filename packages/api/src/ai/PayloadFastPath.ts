@@ -3,8 +3,8 @@ import type { ChatPayload } from "./AiApi.ts"
 import type { OpenAiCompletionPayload } from "./OpenAiApi.ts"
 
 /*
- * Hot path: checks common bodies of model calls without their schema, which would return them unchanged; other bodies
- * are decoded by the schema.
+ * Hot path: checks common bodies of model calls without their schema, which would return them unchanged and takes 33 us
+ * instead of 1 for ten messages. Other bodies are decoded by the schema.
  */
 
 type Check = (value: unknown) => boolean
