@@ -560,6 +560,24 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("UnitLedger.closeAbandoned closes no reservation of a process whose clock is wrong", () =>
+    Effect.gen(function* () {
+      const { closeAbandoned } = yield* UnitLedger
+      // In another fiber: a fiber keeps the clock of the context for its later effects.
+      const slow = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+        Effect.flatMap(Effect.forkDaemon(Effect.provide(effect, TestContext.TestContext)), (fiber) =>
+          Effect.flatten(Fiber.await(fiber))
+        )
+      const behind = Context.get(yield* slow(Layer.build(Layer.fresh(unitLedger))), UnitLedger)
+      const user = yield* insertUser()
+      yield* behind.reserve(user, Units(4), "of a living process")
+      yield* closeAbandoned(yield* DateTime.now)
+      assert.deepInclude(yield* balanceOf(user), { used: Units(4) })
+      yield* slow(Effect.flatMap(DateTime.now, (now) => closeAbandoned(DateTime.add(now, { minutes: 3 }))))
+      assert.deepInclude(yield* balanceOf(user), { used: Units(0) })
+    }).pipe(Effect.scoped)
+  )
+
   it.effect(
     "UnitLedger.reserve takes over the reservation of its cause from a killed process, and not a closed one",
     () =>

@@ -5,7 +5,9 @@ import { noUnits } from "@berth/domain/shared/Money"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 import { SqlClient } from "@effect/sql/SqlClient"
+import type { Fragment } from "@effect/sql/Statement"
 import { Array, DateTime, Effect, flow, Layer, Option, Schema } from "effect"
+import { toDatabaseTime } from "../DatabaseClock.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
@@ -36,7 +38,7 @@ const make = Effect.gen(function* () {
     return sql`jsonb_to_recordset(${JSON.stringify(stored)}::jsonb) as delivery (id text, units bigint)`
   }
 
-  const closeBatchAt = (now: Date) =>
+  const closeBatchAt = (now: Fragment) =>
     Effect.gen(function* () {
       const stale = yield* sql`
         select id, delivered_units from reservations
@@ -66,9 +68,11 @@ const make = Effect.gen(function* () {
       return Option.match(row, { onNone: () => noUnits, onSome: ({ used }) => used })
     }),
     renewLease: Effect.fn("ReservationRepository.renewLease")((expiresAt: DateTime.Utc) =>
-      execute(sql`
-        insert into reservation_holders ${sql.insert({ id: holder, expiresAt: DateTime.toDate(expiresAt) })}
-        on conflict (id) do update set expires_at = excluded.expires_at`)
+      Effect.flatMap(toDatabaseTime(sql, expiresAt), (at) =>
+        execute(sql`
+          insert into reservation_holders (id, expires_at) values (${holder}, ${at})
+          on conflict (id) do update set expires_at = excluded.expires_at`)
+      )
     ),
     recordDeliveries: Effect.fn("ReservationRepository.recordDeliveries")(function* (
       deliveries: ReadonlyArray<Delivery>
@@ -97,7 +101,7 @@ const make = Effect.gen(function* () {
         from left_open where reservations.id = left_open.id`)
     }),
     closeAbandoned: Effect.fn("ReservationRepository.closeAbandoned")(function* (now: DateTime.Utc) {
-      const at = DateTime.toDate(now)
+      const at = yield* toDatabaseTime(sql, now)
       let total = 0
       for (let isLast = false; !isLast;) {
         const batch = yield* closeBatchAt(at)
