@@ -1,3 +1,4 @@
+import { redactText } from "@berth/domain/shared/TextRedaction"
 import { apiKeyPrefix } from "@berth/domain/accounts/api-keys/ApiKey"
 import { structuredLogger } from "@berth/domain/shared/LogLine"
 import { assert, describe, it } from "@effect/vitest"
@@ -46,6 +47,14 @@ describe("structured", () => {
       assert.notInclude(JSON.stringify(line), "hunter2")
     })
   )
+
+  it("redactText of hostile texts takes linear time", () => {
+    for (const unit of ["a", "a-", "a:", "eyJ-", "eyJ.", "?a=", "sk-", "bearer "]) {
+      const began = process.cpuUsage().user
+      redactText(unit.repeat(100_000).slice(0, 100_000))
+      assert.isBelow(process.cpuUsage().user - began, 500_000, unit)
+    }
+  })
 
   it.effect("A structured log line has the ids of its trace and span", () =>
     Effect.gen(function* () {
