@@ -35,6 +35,7 @@ import {
 import { eventually } from "../../../support/Eventually.ts"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
+import { bySlowClock } from "../../../support/SlowClock.ts"
 import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { Units, Credits } from "@berth/domain/shared/Money"
@@ -563,17 +564,12 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
   it.effect("UnitLedger.closeAbandoned closes no reservation of a process whose clock is wrong", () =>
     Effect.gen(function* () {
       const { closeAbandoned } = yield* UnitLedger
-      // In another fiber: a fiber keeps the clock of the context for its later effects.
-      const slow = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-        Effect.flatMap(Effect.forkDaemon(Effect.provide(effect, TestContext.TestContext)), (fiber) =>
-          Effect.flatten(Fiber.await(fiber))
-        )
-      const behind = Context.get(yield* slow(Layer.build(Layer.fresh(unitLedger))), UnitLedger)
+      const behind = Context.get(yield* bySlowClock(Layer.build(Layer.fresh(unitLedger))), UnitLedger)
       const user = yield* insertUser()
       yield* behind.reserve(user, Units(4), "of a living process")
       yield* closeAbandoned(yield* DateTime.now)
       assert.deepInclude(yield* balanceOf(user), { used: Units(4) })
-      yield* slow(Effect.flatMap(DateTime.now, (now) => closeAbandoned(DateTime.add(now, { minutes: 3 }))))
+      yield* bySlowClock(Effect.flatMap(DateTime.now, (now) => closeAbandoned(DateTime.add(now, { minutes: 3 }))))
       assert.deepInclude(yield* balanceOf(user), { used: Units(0) })
     }).pipe(Effect.scoped)
   )

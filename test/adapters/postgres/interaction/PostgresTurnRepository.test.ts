@@ -11,9 +11,10 @@ import * as PostgresTurnRepository from "@berth/infra/postgres/interaction/Postg
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Array, DateTime, Deferred, Effect, FastCheck, Fiber, Layer, Option, TestContext } from "effect"
+import { Array, DateTime, Deferred, Effect, FastCheck, Fiber, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import { bySlowClock } from "../../../support/SlowClock.ts"
 import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 
@@ -249,15 +250,14 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
     Effect.gen(function* () {
       const { begin, listAbandoned, renewLeases } = yield* TurnRepository
       const [started, renewed] = [yield* newTurn, yield* newTurn]
-      const slow = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, TestContext.TestContext)
-      yield* slow(Effect.flatMap(inAMinute, (until) => begin(started, free, until)))
+      yield* bySlowClock(Effect.flatMap(inAMinute, (until) => begin(started, free, until)))
       yield* begin(renewed, free, yield* inAMinute)
-      yield* slow(Effect.flatMap(inAMinute, (until) => renewLeases([renewed.turnId], until)))
+      yield* bySlowClock(Effect.flatMap(inAMinute, (until) => renewLeases([renewed.turnId], until)))
       const abandoned = yield* listAbandoned(yield* DateTime.now)
       assert.notInclude(abandoned, started.turnId)
       assert.notInclude(abandoned, renewed.turnId)
       assert.includeMembers(
-        [...(yield* slow(Effect.flatMap(inAMinute, (at) => listAbandoned(DateTime.add(at, { minutes: 1 })))))],
+        [...(yield* bySlowClock(Effect.flatMap(inAMinute, (at) => listAbandoned(DateTime.add(at, { minutes: 1 })))))],
         [started.turnId, renewed.turnId]
       )
     })
