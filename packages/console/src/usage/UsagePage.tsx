@@ -83,7 +83,7 @@ const UnitChart = ({
   readonly isVertical?: boolean
   readonly tickOf?: (name: string) => string
 }) => {
-  // Rendered in slices: three charts at once take the longest task of the page from 133 to 208 ms.
+  // Rendered interruptibly, after the page: three charts at once are one long task.
   const [isShown, show] = useState(false)
   useEffect(() => startTransition(() => show(true)), [])
   return (
