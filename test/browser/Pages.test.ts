@@ -681,6 +681,17 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.unrouteAll()
         await page.getByRole("button", { name: "Retry" }).click()
         await answersOn(page).last().getByText(text).waitFor()
+
+        // The browser logs a failed download as an error, so the file fails when it runs.
+        await page.route(
+          "**/MemoryTab-*.js",
+          (route) => route.fulfill({ contentType: "text/javascript", body: "throw 1" }),
+          {
+            times: 1
+          }
+        )
+        await page.getByRole("link", { name: "Memory" }).click()
+        await page.getByRole("heading", { name: "Recent memory" }).waitFor()
       })
     )
 

@@ -1,19 +1,19 @@
 import { createRootRoute, createRoute, createRouter, Navigate, useParams } from "@tanstack/react-router"
-import { lazy } from "react"
 import { AgentPage } from "./agents/AgentPage.tsx"
 import { AgentsPage } from "./agents/AgentsPage.tsx"
+import { lazyPart } from "./lazyPart.ts"
 import { LostPage } from "./shell/LostPage.tsx"
 import { Shell } from "./shell/Shell.tsx"
 import { BrokenPage } from "./shell/BrokenPage.tsx"
 import { Notices } from "./home/Notices.tsx"
 import { HomePage } from "./home/HomePage.tsx"
 
-const OnboardingPage = lazy(() => import("./home/OnboardingPage.tsx"))
-const FilesPage = lazy(() => import("./usage/FilesPage.tsx"))
-const PlansPage = lazy(() => import("./usage/PlansPage.tsx"))
-const UsagePage = lazy(() => import("./usage/UsagePage.tsx"))
-const AccountPage = lazy(() => import("./account/AccountPage.tsx"))
-const AdministrationPage = lazy(() => import("./administration/AdministrationPage.tsx"))
+const OnboardingPage = lazyPart(() => import("./home/OnboardingPage.tsx"))
+const FilesPage = lazyPart(() => import("./usage/FilesPage.tsx"))
+const PlansPage = lazyPart(() => import("./usage/PlansPage.tsx"))
+const UsagePage = lazyPart(() => import("./usage/UsagePage.tsx"))
+const AccountPage = lazyPart(() => import("./account/AccountPage.tsx"))
+const AdministrationPage = lazyPart(() => import("./administration/AdministrationPage.tsx"))
 
 const ToChat = () => {
   const { agentId = "" } = useParams({ strict: false })

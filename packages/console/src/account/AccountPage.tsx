@@ -1,5 +1,5 @@
 import { useParams } from "@tanstack/react-router"
-import { lazy } from "react"
+import { lazyPart } from "../lazyPart.ts"
 import { TabbedPage } from "../TabbedPage.tsx"
 import { texts } from "../texts.ts"
 import { ApiKeysSection } from "./ApiKeysSection.tsx"
@@ -7,7 +7,7 @@ import { DeletionSection, ProfileSection, SessionsSection } from "./ProfileSecti
 import { WebhooksSection } from "./WebhooksSection.tsx"
 
 // Loads the code for signing messages.
-const WalletsSection = lazy(() => import("./WalletsSection.tsx"))
+const WalletsSection = lazyPart(() => import("./WalletsSection.tsx"))
 
 const sections = {
   profile: ProfileSection,

@@ -1,8 +1,9 @@
 import { Center, Group, Loader, Text, Title } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
-import { type ComponentType, lazy, Suspense } from "react"
+import { type ComponentType, Suspense } from "react"
 import { loadChat, usePreloadedChat } from "../chat/load.ts"
+import { lazyPart } from "../lazyPart.ts"
 import { Loaded, StatusTag } from "../parts.tsx"
 import { agentConfigQuery, agentsQuery } from "../queries.ts"
 import { LostPage } from "../shell/LostPage.tsx"
@@ -15,17 +16,17 @@ import { customModel, useModelNames } from "./overviews.ts"
 
 /** Loaded on first use; the chat is preloaded. */
 const tabs: Readonly<Record<string, ComponentType<AgentTab>>> = {
-  chat: lazy(loadChat),
-  settings: lazy(() => import("./SettingsTab.tsx")),
-  skills: lazy(() => import("./SkillsTab.tsx")),
-  channels: lazy(() => import("./ChannelsTab.tsx")),
-  schedules: lazy(() => import("./SchedulesTab.tsx")),
-  memory: lazy(() => import("./MemoryTab.tsx")),
-  logs: lazy(() => import("./LogsTab.tsx")),
-  stats: lazy(() => import("./StatsTab.tsx")),
-  verification: lazy(() => import("./VerificationTab.tsx")),
-  a2a: lazy(() => import("./A2aTab.tsx")),
-  danger: lazy(() => import("./DangerTab.tsx"))
+  chat: lazyPart(loadChat),
+  settings: lazyPart(() => import("./SettingsTab.tsx")),
+  skills: lazyPart(() => import("./SkillsTab.tsx")),
+  channels: lazyPart(() => import("./ChannelsTab.tsx")),
+  schedules: lazyPart(() => import("./SchedulesTab.tsx")),
+  memory: lazyPart(() => import("./MemoryTab.tsx")),
+  logs: lazyPart(() => import("./LogsTab.tsx")),
+  stats: lazyPart(() => import("./StatsTab.tsx")),
+  verification: lazyPart(() => import("./VerificationTab.tsx")),
+  a2a: lazyPart(() => import("./A2aTab.tsx")),
+  danger: lazyPart(() => import("./DangerTab.tsx"))
 }
 
 const Head = ({ agent: { id, model, name, status } }: AgentTab) => {

@@ -6,6 +6,6 @@ export const loadChat = () => import("./ChatTab.tsx")
 /** Loads the chat once the page is shown, since most visits open one. */
 export const usePreloadedChat = () =>
   useEffect(() => {
-    // The tab retries, and shows the failure.
+    // The tab reloads the page.
     loadChat().catch(() => undefined)
   }, [])
