@@ -28,12 +28,12 @@ export const makeClient = ({ apiKey, baseUrl }: ClientOptions) =>
 export type Client = Effect.Effect.Success<ReturnType<typeof makeClient>>
 
 /** The service rejected a message, or its answer failed. */
-class AnswerFailed extends Data.TaggedError("AnswerFailed")<{
+export class AnswerFailed extends Data.TaggedError("AnswerFailed")<{
   readonly code: string
   readonly message: string
 }> {}
 
-interface MessageToAgent {
+export interface MessageToAgent {
   readonly agentId: string
   readonly message: string
   /** Default: the last conversation with the agent. */
@@ -41,7 +41,7 @@ interface MessageToAgent {
 }
 
 /** A delta of the reply, or its end with the conversation to continue. */
-type ReplyEvent =
+export type ReplyEvent =
   | { readonly type: "delta"; readonly text: string }
   | { readonly type: "done"; readonly reply: string; readonly sessionId: string }
 

@@ -4,13 +4,13 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
 /** A key to verify. */
-interface ModelKeyCall {
+export interface ModelKeyCall {
   readonly provider: ModelCredentialKey
   readonly key: Redacted.Redacted
 }
 
 /** Calls and behavior of the verifier of `layer`. */
-class ModelKeyVerifierTest extends Context.Tag("@berth/test/ModelKeyVerifierTest")<
+export class ModelKeyVerifierTest extends Context.Tag("@berth/test/ModelKeyVerifierTest")<
   ModelKeyVerifierTest,
   TestPortHandle<ModelKeyCall, ModelKeyVerifier["Type"]>
 >() {}

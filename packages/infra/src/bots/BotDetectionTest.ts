@@ -3,7 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
 /** Calls and behavior of the bot detection of `layer`. */
-class BotDetectionTest extends Context.Tag("@berth/test/BotDetectionTest")<
+export class BotDetectionTest extends Context.Tag("@berth/test/BotDetectionTest")<
   BotDetectionTest,
   TestPortHandle<Visitor, BotDetection["Type"]>
 >() {}

@@ -3,7 +3,7 @@ import { ChainUnreachable, TokenContractNotFound } from "@berth/domain/chain/Cha
 import { maximumSignatureBytes, SmartWalletSignatures } from "@berth/domain/chain/SmartWalletSignatures"
 import { TokenBalances } from "@berth/domain/chain/TokenBalances"
 import { WalletAddress, normalizeWalletAddress } from "@berth/domain/chain/WalletAddress"
-import { Context, Effect, Ref } from "effect"
+import { Context, Effect, Layer, Ref } from "effect"
 import {
   concatHex,
   getAddress,
@@ -32,12 +32,12 @@ export interface SmartWallet {
 export const makePrivateKey = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())
 
 /** A call of the chain. */
-type BaseChainCall =
+export type BaseChainCall =
   | { readonly method: "verify"; readonly address: WalletAddress }
   | { readonly method: "balanceOf"; readonly holder: WalletAddress; readonly token: WalletAddress }
 
 /** Replaceable behavior. */
-interface BaseChainBehavior {
+export interface BaseChainBehavior {
   readonly verify: SmartWalletSignatures["Type"]["verify"]
   readonly balanceOf: TokenBalances["Type"]["balanceOf"]
 }
@@ -136,8 +136,18 @@ export const make = Effect.gen(function* () {
   }
 })
 
-/** Handle of the chain of a test. */
+/** Handle of the chain of `layer`. */
 export class BaseChainTest extends Context.Tag("@berth/test/BaseChainTest")<
   BaseChainTest,
   Effect.Effect.Success<typeof make>
 >() {}
+
+/** A chain in memory, without wallets and balances, unless the behavior is replaced. */
+export const layer: Layer.Layer<SmartWalletSignatures | TokenBalances | BaseChainTest> = Layer.effectContext(
+  Effect.map(make, (chain) =>
+    Context.make(SmartWalletSignatures, chain.signatures).pipe(
+      Context.add(TokenBalances, chain.balances),
+      Context.add(BaseChainTest, chain)
+    )
+  )
+)

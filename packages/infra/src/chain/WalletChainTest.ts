@@ -6,7 +6,7 @@ import { keccak256 } from "viem"
 import { makeTestPort } from "../testing/TestPort.ts"
 
 /** A call of the chain; `of` is its address, transaction or nonce. */
-interface WalletChainCall {
+export interface WalletChainCall {
   readonly method: keyof WalletChain["Type"]
   readonly of: string
 }

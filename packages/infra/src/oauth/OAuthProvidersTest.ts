@@ -8,7 +8,7 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
 /** A request to a provider. */
-interface OAuthCall {
+export interface OAuthCall {
   readonly provider: OAuthProviderName
   readonly method: keyof OAuthProvider
 }

@@ -38,13 +38,13 @@ export interface CardBehavior {
 }
 
 /** Charges and running subscriptions of a customer. */
-interface CardPurchases {
+export interface CardPurchases {
   readonly charges: ReadonlyArray<MoneyAmount>
   readonly running: ReadonlyArray<{ readonly kind: string | null; readonly plan: string | null }>
 }
 
 /** A call of the card processor. */
-interface CardProcessorCall {
+export interface CardProcessorCall {
   readonly method: keyof CardProcessor["Type"]
   readonly input: unknown
 }
