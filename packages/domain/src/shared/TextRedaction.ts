@@ -10,7 +10,8 @@ const secretForms: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(bearer|basic|payment)\s+[\w.~+/=-]{8,}/gi, `$1 ${replacement}`],
   [/\b(?:sk|gsk|pk|rk|whsec|ghp|xox[a-z])[_-][\w-]{12,}/g, replacement],
   [/\bberth_[\w-]{32,}/g, replacement],
-  [/\beyJ[\w-]{1,2000}\.[\w-]+\.[\w-]*/g, replacement]
+  // The lookahead makes each position fail or match at once.
+  [/(?<![\w-])(?=[\w-]+\.[\w-]+\.)([\w-]*?)\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, `$1${replacement}`]
 ]
 
 /** Replaces texts that resemble secrets. */
