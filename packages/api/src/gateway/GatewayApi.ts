@@ -1,6 +1,7 @@
 import { PluginId } from "@berth/domain/gateway/plugins/Plugin"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
+import { makeAnswerFrames } from "../ai/ChatEvents.ts"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { BudgetExceededBody } from "../billing/BillingErrorBodies.ts"
 import { CrossOrigin } from "../http/CrossOrigin.ts"
@@ -39,6 +40,9 @@ export const GatewayAnswer = Schema.Struct({
   timestamp: Timestamp,
   payment: GatewayPayment
 }).annotations({ identifier: "GatewayAnswer" })
+
+/** Server-sent events of a streamed call; the text of the answer is in the deltas. */
+export const gatewayFrames = makeAnswerFrames(GatewayAnswer.omit("message"))
 
 /** Media type of the audio in `message`. */
 export const audioTypeHeader = "x-audio-content-type"

@@ -1,7 +1,12 @@
 import { makeAnsweringModelHeaders } from "@berth/api/ai/AnsweringModelHeaders"
 import { PaymentInProgressBody, PluginFailedBody } from "@berth/api/gateway/GatewayErrorBodies"
-import { audioTypeHeader, GatewayAnswer, pluginHeader, receiptHeader } from "@berth/api/gateway/GatewayApi"
-import { gatewayFrames } from "@berth/api/gateway/GatewayEvents"
+import {
+  audioTypeHeader,
+  GatewayAnswer,
+  gatewayFrames,
+  pluginHeader,
+  receiptHeader
+} from "@berth/api/gateway/GatewayApi"
 import { formatReceiptHeader } from "@berth/api/gateway/payments/PaymentReceiptHeader"
 import { PaymentInProgress } from "@berth/domain/gateway/GatewayErrors"
 import type { ModelDelta } from "@berth/domain/ai/streams/ModelEvent"
