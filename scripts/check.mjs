@@ -1,4 +1,4 @@
-// Static checks: types and lint, boundaries, language, format. Arguments select some of them by name.
+// Static checks: types and lint, boundaries, language, format, the packages of the client and the CLI. Arguments select some of them by name.
 import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -10,6 +10,7 @@ const checks = {
   // The compiler's errors too: both share one program, in a tenth of the time of `tsc`.
   types: [bin("oxlint"), "--type-aware", "--type-check", "--deny-warnings"],
   boundaries: [process.execPath, "scripts/boundaries.mjs"],
+  clients: [process.execPath, "scripts/clients.mjs"],
   language: [process.execPath, "scripts/language.mjs"],
   format: [process.execPath, "scripts/format.mjs"]
 }
