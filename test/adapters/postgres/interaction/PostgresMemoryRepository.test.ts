@@ -360,6 +360,10 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       const later = yield* openSession(agent)
       assert.lengthOf((yield* turnOf(later, "And the tide?")).said, 5)
       assert.lengthOf((yield* turnOf(later, "And the anchor?")).said, 1)
+      assert.include(
+        (yield* turnOf(later, "And the anchor in high tide?")).said,
+        "the tide is high and the anchor is lost"
+      )
       assert.lengthOf((yield* turnOf(session, "And the tide?")).said, 0)
     })
   )

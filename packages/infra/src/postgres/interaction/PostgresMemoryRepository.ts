@@ -19,12 +19,17 @@ import { toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
-/** Number of newest matches to rank. */
-const maximumCandidates = 1_000
-/** Number of matches among the newest messages above which a search reads these instead of the word index. */
-const sampleSize = 500
-const commonWordThreshold = 25
-const commonWordSearchLimit = 5_000
+/** The newest messages are searched for every word, older ones for rare words, by the word index. */
+interface SearchDepth {
+  readonly newest: number
+  /** Number of newest matches among the older messages to rank. */
+  readonly older: number
+}
+const depthOfTurn: SearchDepth = { newest: 200, older: 200 }
+const depthOfSearch: SearchDepth = { newest: 2_000, older: 1_000 }
+/** Words are rare as long as together they occur in at most 2 of the 50 newest messages. */
+const sampleSize = 50
+const rareMatches = 2
 /** Indexed characters of a question and of a text. */
 const maximumQuestionLength = 2_000
 const maximumTextLength = 32_000
@@ -81,47 +86,63 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
     const score = (now: Date) => sql`
       ts_rank(search, words, 1) * (1 + 1 / (1 + greatest(0, extract(epoch from ${now}::timestamptz - created_at)::float8) / 2592000))`
 
+    const newestMessages = ({ agentId }: MemoryOwner, limit: number) => sql`
+      select * from messages where agent_id = ${toStorableText(agentId)} and state = 'answered'
+      order by created_at desc limit ${literal(limit)}`
+
     /**
-     * `question`: the query, without a row when it has no words or `isSearched` is false. `usual`: whether the newest messages
-     * match.
+     * `question`: the query, without a row when it has no words or `isSearched` is false. `older`: its rare words, without
+     * a row when no message is older than the newest ones.
      */
-    const asked = ({ agentId }: MemoryOwner, question: string, whole: boolean, isSearched = sql`true`) => sql`
+    const asked = (
+      of: MemoryOwner,
+      question: string,
+      whole: boolean,
+      depth: SearchDepth,
+      isSearched = sql`true`
+    ) => sql`
       with question as materialized (
         select words from recall_query(${questionOf(question)}, ${whole}::boolean) as words
         where words is not null and ${isSearched}
       ),
-      usual as materialized (
-        select count(*) >= ${commonWordThreshold}::integer as yes
-        from (
-          select from question, (
-            select search from messages where agent_id = ${toStorableText(agentId)} and state = 'answered'
-            order by created_at desc limit ${literal(sampleSize)}
-          ) as newest
-          where search @@ words limit ${literal(commonWordThreshold)}
-        ) as matching
+      oldest as materialized (
+        select newest.created_at from question, (${newestMessages(of, depth.newest)}) as newest
+        offset ${literal(depth.newest - 1)}
+      ),
+      sample as materialized (
+        -- The concatenation decompresses each text once.
+        select newest.search || '' as search from oldest, (${newestMessages(of, sampleSize)}) as newest
+      ),
+      older as materialized (
+        select string_agg(word::text, '|')::tsquery as rare_words, oldest.created_at as before
+        from oldest, (
+          select word, sum(matches) over (order by matches, word::text) as sum_of_matches
+          from (
+            select word, count(*) filter (where search @@ word) as matches
+            from question, unnest(string_to_array(words::text, ' | ')::tsquery[]) as word, sample
+            group by word
+          ) as counted
+        ) as rarest_first
+        where sum_of_matches <= ${literal(rareMatches)}
+        group by oldest.created_at
       )`
 
-    /** Messages with a word of the query. Only one of the two branches is executed. */
-    const saidMatches = (of: MemoryOwner, now: Date, where = everywhere) => sql`
+    /** Messages with a word of the query. */
+    const saidMatches = (of: MemoryOwner, now: Date, depth: SearchDepth, where = everywhere) => sql`
       select sender, session_id, content, created_at, ${score(now)} as score
       from (
         (
           select sender, session_id, content, created_at, search, words
-          from question, messages
-          where (select not yes from usual) and state = 'answered'
-            and search @@ (${termOf(of.agentId)}::tsquery && words) and ${own(of)} ${where}
-          order by created_at desc limit ${literal(maximumCandidates)}
+          from question, older, messages
+          where state = 'answered' and created_at < before
+            and search @@ (${termOf(of.agentId)}::tsquery && rare_words) and ${own(of)} ${where}
+          order by created_at desc limit ${literal(depth.older)}
         )
         union all
         (
           select sender, session_id, content, created_at, search, words
-          from question, (
-            select * from messages
-            where (select yes from usual) and state = 'answered' and agent_id = ${toStorableText(of.agentId)}
-            order by created_at desc limit ${literal(commonWordSearchLimit)}
-          ) as newest
+          from question, (${newestMessages(of, depth.newest)}) as newest
           where search @@ words and ${own(of)} ${where}
-          limit ${literal(maximumCandidates)}
         )
       ) as candidate`
 
@@ -172,11 +193,11 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         const now = DateTime.toDate(yield* DateTime.now)
         const where = within === undefined ? everywhere : sql`and session_id = ${within}`
         return yield* sql`
-          ${asked(of, query, true)}
+          ${asked(of, query, true, depthOfSearch)}
           select kind, ${senderOf} as sender, left(text, ${maximumTextLength}) as text, created_at as at
           from (
             select 'message' as kind, sender, session_id, content as text, created_at, score
-            from (${saidMatches(of, now, where)}) as said
+            from (${saidMatches(of, now, depthOfSearch, where)}) as said
             union all
             -- Notes outweigh messages.
             select 'note', null, null, text, created_at, ${score(now)} * 1.5
@@ -207,7 +228,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           where agent_id = ${message.agentId} and user_id = ${message.userId} and id <> ${message.sessionId}
         )`
         const known = directly(sql`${sql.literal(preparedMark)}
-          ${asked(message, message.content, false, hasOtherSession)}
+          ${asked(message, message.content, false, depthOfTurn, hasOtherSession)}
           select kind, sender, text, at, seq, state, attachments
           from (
             select 'summary' as kind, null as sender, summary as text, updated_at as at, up_to_seq as seq, null as state,
@@ -227,7 +248,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             select 'message', ${senderOf}, left(content, ${maximumTextLength}), created_at, null, null, null,
               row_number() over (order by score desc, created_at desc)
             from (
-              select * from (${saidMatches(message, now, sql`and session_id <> ${message.sessionId}`)}) as said
+              select * from (${saidMatches(message, now, depthOfTurn, sql`and session_id <> ${message.sessionId}`)}) as said
               order by score desc, created_at desc limit ${limits.said}
             ) as best
             ${history}
