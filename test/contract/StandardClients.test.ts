@@ -762,6 +762,22 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     })
   )
 
+  it.effect("POST /mcp refuses a client that does not accept event streams with a complete error body", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const answer = yield* App.web({
+        method: "POST",
+        path: "/mcp",
+        as: owner,
+        headers: { accept: "application/json" },
+        json: { jsonrpc: "2.0", id: 1, method: "tools/list" }
+      })
+      assert.strictEqual(answer.status, 406)
+      assertMatches(answer.body, { id: 1, error: { code: -32_000 }, code: "not_acceptable" })
+      assert.hasAllKeys(answer.body, ["jsonrpc", "id", "error", "message", "code", "traceId"])
+    })
+  )
+
   it.effect("POST /mcp refuses an unknown version of the protocol with the id of the request", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
@@ -778,7 +794,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         assertMatches(answer.body, { jsonrpc: "2.0", id, error: { code: -32_000 } })
       }
       const notification = yield* ask({ jsonrpc: "2.0", method: "notifications/initialized" })
-      assertMatches(notification.body, { id: null, error: { code: -32_000 } })
+      assertMatches(notification.body, { id: null, error: { code: -32_000 }, code: "invalid_request" })
     })
   )
 

@@ -6,8 +6,7 @@ import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import { PrincipalAuth } from "../sessions/SessionAuth.ts"
-
-export const mcpPath = "/mcp"
+import { documentMcpErrors, mcpPath } from "./McpErrorShape.ts"
 
 const JsonRpcMessage = Schema.Struct({
   jsonrpc: Schema.Literal("2.0"),
@@ -39,5 +38,5 @@ const send = HttpApiEndpoint.post("send", mcpPath)
 export class McpApi extends HttpApiGroup.make("mcp")
   .add(send)
   .middlewareEndpoints(PrincipalAuth)
-  .annotateEndpointsContext(acceptApiKeys("chat"))
+  .annotateEndpointsContext(acceptApiKeys("chat", documentMcpErrors))
   .addError(InternalFailureBody) {}

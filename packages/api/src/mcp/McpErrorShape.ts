@@ -1,5 +1,4 @@
-import { Option, Schema } from "effect"
-import { mcpPath } from "./McpApi.ts"
+import { JSONSchema, Option, Predicate, Schema } from "effect"
 
 /** JSON-RPC 2.0, section 5.1. */
 const codes = { body_malformed: -32_700, batch_empty: -32_600 } as const
@@ -25,20 +24,54 @@ const reshapeNoMessage = (status: number, body: unknown) => ({
   })
 })
 
+export const mcpPath = "/mcp"
+
 /** Returns the error format of the protocol's path. */
 export const findMcpErrorShape = (path: string) =>
   path === mcpPath || path === `${mcpPath}/` ? reshapeNoMessage : undefined
 
 const RequestWithId = Schema.Struct({ id: Schema.Union(Schema.String, Schema.Int), method: Schema.String })
 const readRequest = Schema.decodeUnknownOption(RequestWithId)
-const AnonymousError = Schema.parseJson(
-  Schema.Struct({ jsonrpc: Schema.Literal("2.0"), error: Schema.Unknown, id: Schema.Null })
-)
-const readAnonymousError = Schema.decodeUnknownOption(AnonymousError)
-
-/** Adds the id of the request to a transport error (JSON-RPC 2.0, section 5). */
-export const insertRequestId = (text: string, request: unknown): string =>
-  Option.match(Option.all({ failed: readAnonymousError(text), request: readRequest(request) }), {
-    onNone: () => text,
-    onSome: ({ failed, request: { id } }) => JSON.stringify({ ...failed, id })
+const TransportError = Schema.parseJson(
+  Schema.Struct({
+    jsonrpc: Schema.Literal("2.0"),
+    error: Schema.Struct({ code: Schema.Int, message: Schema.String }),
+    id: Schema.Null
   })
+)
+const readTransportError = Schema.decodeUnknownOption(TransportError)
+
+/** Adds the id of the request (JSON-RPC 2.0, section 5) and the members of every error body to a transport error. */
+export const completeTransportError = (status: number, text: string, request: unknown): string =>
+  Option.match(readTransportError(text), {
+    onNone: () => text,
+    onSome: (failed) =>
+      JSON.stringify({
+        ...failed,
+        id: Option.match(readRequest(request), { onNone: () => null, onSome: ({ id }) => id }),
+        message: failed.error.message,
+        code: status === 406 ? "not_acceptable" : "invalid_request"
+      })
+  })
+
+const McpError = Schema.Struct({
+  jsonrpc: Schema.Literal("2.0"),
+  id: Schema.NullOr(Schema.Union(Schema.String, Schema.Number)),
+  error: Schema.Struct({ code: Schema.Number, message: Schema.String }),
+  message: Schema.String,
+  code: Schema.String,
+  traceId: Schema.optional(Schema.String)
+})
+
+/** Documents the errors in JSON-RPC's format. */
+export const documentMcpErrors = (operation: Record<string, unknown>): Record<string, unknown> => {
+  const content = { "application/json": { schema: JSONSchema.make(McpError) } }
+  return {
+    ...operation,
+    responses: {
+      ...(Predicate.isRecord(operation["responses"]) && operation["responses"]),
+      "400": { description: "The message is rejected", content },
+      "406": { description: "`Accept` lacks application/json or text/event-stream", content }
+    }
+  }
+}

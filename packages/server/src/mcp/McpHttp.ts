@@ -1,5 +1,5 @@
 import { BatchEmpty } from "@berth/api/mcp/McpApi"
-import { insertRequestId } from "@berth/api/mcp/McpErrorShape"
+import { completeTransportError } from "@berth/api/mcp/McpErrorShape"
 import { WebApi } from "@berth/api/WebApi"
 import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
@@ -101,7 +101,7 @@ export const layer = group(WebApi, "mcp", (handlers) =>
         const { body, headers, status } = response
         if (body !== null && headers.get("content-type") === "text/event-stream")
           return respondFrames(readerFromStream(readTextStream(body)))
-        const text = insertRequestId(yield* Effect.promise(() => response.text()), sent)
+        const text = completeTransportError(status, yield* Effect.promise(() => response.text()), sent)
         return HttpServerResponse.text(text, { status, contentType: headers.get("content-type") ?? "application/json" })
       }).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
     )
