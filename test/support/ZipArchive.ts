@@ -8,6 +8,8 @@ export interface ZipEntry {
   /** Unix file mode. */
   readonly mode?: number
   readonly declaredSize?: number
+  /** CRC-32. Default: that of the text. */
+  readonly checksum?: number
   readonly flags?: number
 }
 
@@ -23,7 +25,7 @@ export const makeZip = (entries: ReadonlyArray<ZipEntry>): Uint8Array => {
   const local: Array<Buffer> = []
   const central: Array<Buffer> = []
   let offset = 0
-  for (const { declaredSize, deflates = false, flags = 0, mode = 0o100644, name, text = "" } of entries) {
+  for (const { checksum, declaredSize, deflates = false, flags = 0, mode = 0o100644, name, text = "" } of entries) {
     const path = Buffer.from(name)
     const plain = Buffer.from(text)
     const stored = deflates ? deflateRawSync(plain) : plain
@@ -32,7 +34,7 @@ export const makeZip = (entries: ReadonlyArray<ZipEntry>): Uint8Array => {
       [2, flags],
       [2, deflates ? 8 : 0],
       [4, 0],
-      [4, crc32(plain)],
+      [4, checksum ?? crc32(plain)],
       [4, stored.length],
       [4, declaredSize ?? plain.length],
       [2, path.length],

@@ -1,5 +1,6 @@
 import { SkillInvalid, type SkillFile, skillLimits } from "@berth/domain/skills/uploads/SkillPackage"
 import { Effect } from "effect"
+import { crc32 } from "node:zlib"
 import { type Entry, fromBuffer, type ZipFile } from "yauzl"
 
 /** Maximum entries of an archive, including folders. */
@@ -25,7 +26,10 @@ const readContent = (zip: ZipFile, entry: Entry, remaining: number) =>
         chunks.push(chunk)
       })
       stream.on("error", ({ message }) => resume(fail(message)))
-      stream.on("end", () => resume(Effect.succeed(new Uint8Array(Buffer.concat(chunks)))))
+      stream.on("end", () => {
+        const content = new Uint8Array(Buffer.concat(chunks))
+        resume(crc32(content) === entry.crc32 ? Effect.succeed(content) : fail(`${entry.fileName} is damaged`))
+      })
     })
   })
 

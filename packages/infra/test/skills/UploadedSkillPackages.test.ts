@@ -141,6 +141,7 @@ describe("readZip", () => {
       [{ name: "bomb", text: bomb, deflates: true, declaredSize: 10 }],
       /too many bytes|more than/
     ],
+    ["a damaged file", [{ name: "a", text: "Sail", checksum: 1 }], /a is damaged/],
     ["an encrypted file", [{ name: "secret", text: "x", deflates: true, flags: 1 }], /encrypted/],
     ["too many entries", Array.from({ length: 300 }, (_, at) => ({ name: `f${at}`, text: "" })), /300 entries/]
   ]
