@@ -1,5 +1,5 @@
 import { Config, Either, Option, Record, Redacted } from "effect"
-import { invalid, readList, readParsed } from "./SettingReaders.ts"
+import { headerSecret, invalid, readList, readParsed } from "./SettingReaders.ts"
 
 /* Readers of the card processor settings; `Settings` defines their names. */
 
@@ -17,7 +17,7 @@ const parseCreditPrice = (entry: string) => {
 
 /** Reads a secret with one of the prefixes; errors never contain it. */
 export const prefixedSecret = (name: string, ...prefixes: readonly [string, ...ReadonlyArray<string>]) =>
-  Config.redacted(name).pipe(
+  headerSecret(name).pipe(
     Config.mapOrFail((secret) =>
       prefixes.some((prefix) => Redacted.value(secret).startsWith(prefix))
         ? Either.right(secret)

@@ -1,4 +1,4 @@
-import { type Array, Config, ConfigError, Either, Option } from "effect"
+import { type Array, Config, ConfigError, Either, Option, Redacted } from "effect"
 
 export const invalid = (name: string, problem: string): ConfigError.ConfigError =>
   ConfigError.InvalidData([name], problem)
@@ -19,6 +19,16 @@ export const readList = <A>(
 ): Config.Config<ReadonlyArray<A>> =>
   Config.mapOrFail(Config.array(Config.string(), name), (entries) =>
     Either.fromOption(Option.all(entries.map((entry) => parse(entry.trim()))), () => invalid(name, problem))
+  )
+
+/** Reads a secret that requests carry in a header; errors never contain it. */
+export const headerSecret = (name: string): Config.Config<Redacted.Redacted> =>
+  Config.redacted(name).pipe(
+    Config.mapOrFail((secret) =>
+      /^[\x20-\x7e\xa0-\xff]+$/.test(Redacted.value(secret))
+        ? Either.right(secret)
+        : Either.left(invalid(name, "must consist of characters that an HTTP header can carry; use printable ASCII"))
+    )
   )
 
 /** Returns one error per missing setting of an incomplete group, which requires all or none of its settings. */

@@ -19,7 +19,7 @@ import {
   readWalletAddress
 } from "./ChainSettings.ts"
 import { readOAuthASettings, readOAuthBSettings, readSocialIdentitySettings } from "./SignInSettings.ts"
-import { failWithAll, findGroupErrors, invalid, readList, readParsed } from "./SettingReaders.ts"
+import { failWithAll, findGroupErrors, headerSecret, invalid, readList, readParsed } from "./SettingReaders.ts"
 import { telemetrySettings } from "./TelemetrySettings.ts"
 import { isNetwork } from "../net/OutboundAddresses.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
@@ -141,7 +141,7 @@ const limit = (fallback: Limit, name: string) =>
 
 const provider = (prefix: string, baseUrl: string) =>
   Config.all({
-    apiKey: optionalSecret(`${prefix}_API_KEY`),
+    apiKey: Config.option(headerSecret(`${prefix}_API_KEY`)),
     baseUrl: Config.withDefault(webUrl(`${prefix}_BASE_URL`), baseUrl)
   })
 
@@ -218,7 +218,7 @@ export const Settings = Config.all({
   environmentIsSet: Config.map(Config.option(Config.string("BERTH_ENV")), ({ _tag }) => _tag === "Some"),
   addresses,
   role: Config.withDefault(Config.literal("web", "backend", "all")("SERVER_ROLE"), "all"),
-  internalApiKey: optionalSecret("INTERNAL_API_KEY"),
+  internalApiKey: Config.option(headerSecret("INTERNAL_API_KEY")),
   trustedProxies: Config.withDefault(
     readList(
       "TRUSTED_PROXIES",

@@ -183,6 +183,20 @@ describe("settings", () => {
       })
     )
 
+  for (const [name, value] of [
+    ["INTERNAL_API_KEY", "\u043a".repeat(32)],
+    ["OPENAI_API_KEY", "\u201csk-hunter2\u201d"],
+    ["STRIPE_SECRET_KEY", "sk_test_hunter2\nsecond line"]
+  ] as const)
+    it.effect(`Settings reject ${name} with characters that no header can carry`, () =>
+      Effect.gen(function* () {
+        const faults = yield* faultsOf({ [name]: value })
+        assert.deepStrictEqual(faults, [
+          `${name}: must consist of characters that an HTTP header can carry; use printable ASCII`
+        ])
+      })
+    )
+
   it.effect("Settings reject cards without webhooks in production", () =>
     Effect.gen(function* () {
       const faults = yield* faultsOf({ ...production, STRIPE_SECRET_KEY: "sk_live_hunter2" })
