@@ -46,11 +46,14 @@ const tokensOfCodeUnit = (code: number): number => {
   return 2.2
 }
 
-/**
- * Estimates the tokens of a text: an upper bound of vendors' tokenizers, about 1.5 times their count for prose. Single
- * pass, for prompts of up to 1 MiB.
- */
-export const estimateTokens = (text: string): number => {
+/** Estimates the tokens of a text that arrives in parts, by a single pass over each. Not safe for concurrent use. */
+export interface TokenCounter {
+  readonly add: (text: string) => void
+  /** The tokens of all parts together. */
+  readonly count: () => number
+}
+
+export const makeTokenCounter = (): TokenCounter => {
   let total = 0
   // Current run of letters and digits: its length, its digits, its tokens as words, and its last word.
   let run = 0
@@ -60,55 +63,74 @@ export const estimateTokens = (text: string): number => {
   let upper = 0
   let spaces = 0
 
+  const tokensOfLastWord = () => {
+    if (lower > 0) return tokensOfWord(lower + Math.min(upper, 1)) + (upper > 1 ? tokensOfCapitals(upper - 1) : 0)
+    return upper > 0 ? tokensOfCapitals(upper) : 0
+  }
   const endWord = () => {
-    if (lower > 0)
-      tokensOfRun += tokensOfWord(lower + Math.min(upper, 1)) + (upper > 1 ? tokensOfCapitals(upper - 1) : 0)
-    else if (upper > 0) tokensOfRun += tokensOfCapitals(upper)
+    tokensOfRun += tokensOfLastWord()
     lower = 0
     upper = 0
   }
-  const endRun = () => {
-    endWord()
+  const tokensOfOpenRun = () => {
+    const tokens = tokensOfRun + tokensOfLastWord()
     const isOpaque = run >= (digits > 0 && digits < run ? minimumMixedRun : minimumOpaqueRun)
-    total += isOpaque ? Math.max(tokensOfRun, run * tokensOfOpaqueCharacter) : tokensOfRun
+    return isOpaque ? Math.max(tokens, run * tokensOfOpaqueCharacter) : tokens
+  }
+  const endRun = () => {
+    total += tokensOfOpenRun()
     run = 0
     digits = 0
     tokensOfRun = 0
+    lower = 0
+    upper = 0
   }
   const endSpaces = (isSeparate: boolean) => {
     total += tokensOfSpaces(spaces, isSeparate)
     spaces = 0
   }
 
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (isLower(code)) {
-      if (spaces > 0) endSpaces(false)
-      lower += 1
-      run += 1
-    } else if (isUpper(code)) {
-      if (spaces > 0) endSpaces(false)
-      if (lower > 0) endWord()
-      upper += 1
-      run += 1
-    } else if (isDigit(code)) {
-      if (spaces > 0) endSpaces(true)
-      endWord()
-      tokensOfRun += 1
-      digits += 1
-      run += 1
-    } else {
-      if (run > 0) endRun()
-      if (isSpace(code)) spaces += code === 0x20 ? 1 : 1.01
-      else {
-        if (spaces > 0) endSpaces(code >= 0x80)
-        total += code < 0x80 ? 1 : tokensOfCodeUnit(code)
+  return {
+    add: (text) => {
+      for (let at = 0; at < text.length; at += 1) {
+        const code = text.charCodeAt(at)
+        if (isLower(code)) {
+          if (spaces > 0) endSpaces(false)
+          lower += 1
+          run += 1
+        } else if (isUpper(code)) {
+          if (spaces > 0) endSpaces(false)
+          if (lower > 0) endWord()
+          upper += 1
+          run += 1
+        } else if (isDigit(code)) {
+          if (spaces > 0) endSpaces(true)
+          endWord()
+          tokensOfRun += 1
+          digits += 1
+          run += 1
+        } else {
+          if (run > 0) endRun()
+          if (isSpace(code)) spaces += code === 0x20 ? 1 : 1.01
+          else {
+            if (spaces > 0) endSpaces(code >= 0x80)
+            total += code < 0x80 ? 1 : tokensOfCodeUnit(code)
+          }
+        }
       }
-    }
+    },
+    count: () => Math.ceil(total + tokensOfOpenRun() + tokensOfSpaces(spaces, false))
   }
-  endRun()
-  endSpaces(false)
-  return Math.ceil(total)
+}
+
+/**
+ * Estimates the tokens of a text: an upper bound of vendors' tokenizers, about 1.5 times their count for prose. Single
+ * pass, for prompts of up to 1 MiB.
+ */
+export const estimateTokens = (text: string): number => {
+  const counter = makeTokenCounter()
+  counter.add(text)
+  return counter.count()
 }
 
 export const estimateImageTokens = (message: ChatMessage): number =>

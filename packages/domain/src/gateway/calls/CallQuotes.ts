@@ -3,7 +3,7 @@ import type { ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import { hasImage } from "../../ai/chat/ContentPart.ts"
 import { OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import { computeMediaCost } from "../../ai/models/MediaPrices.ts"
-import { estimateRequestTokens, estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
+import { estimateRequestTokens } from "../../ai/prompt/TokenEstimate.ts"
 import { ImagesNotSupported } from "../../interaction/attachments/Attachment.ts"
 import type { Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
@@ -24,8 +24,8 @@ export interface CallQuote {
   readonly units: Units
   /** Whether the caller's own keys answer the call, without units. */
   readonly ownKey: boolean
-  /** Estimates the usage of a call whose caller disconnects after `text`. */
-  readonly estimateUsage: (text: string) => CallUsage
+  /** Estimates the usage of a call whose caller disconnects after this output. */
+  readonly estimateUsage: (outputTokens: number) => CallUsage
 }
 
 /** Builds the request of generate-text on behalf of a caller. */
@@ -102,13 +102,10 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
         return Effect.succeed<CallQuote>({
           units: computePrice(settings, input.plugin, usage),
           ownKey,
-          estimateUsage: (text) => {
-            const outputTokens = estimateTokens(text)
-            return {
-              tokens: promptTokens + outputTokens,
-              costUsd: (promptTokens * inputCost + outputTokens * outputCost) / 1_000_000
-            }
-          }
+          estimateUsage: (outputTokens) => ({
+            tokens: promptTokens + outputTokens,
+            costUsd: (promptTokens * inputCost + outputTokens * outputCost) / 1_000_000
+          })
         })
       })
 

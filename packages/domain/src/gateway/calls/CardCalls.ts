@@ -1,4 +1,5 @@
 import { Cause, Effect, Fiber, Option, Ref, Scope } from "effect"
+import { makeTokenCounter } from "../../ai/prompt/TokenEstimate.ts"
 import { readerFromValues } from "../../ai/streams/ChunkReader.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import type { BudgetExceeded } from "../../billing/budgets/Budget.ts"
@@ -53,17 +54,17 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
     const settle = ({ quote, user }: CardCall, id: ReservationId, units: Units, model: string | undefined) =>
       ledger.limitPerUser(user.id, ledger.settle(id, units, quote.units, model))
 
-    const countOpenUnits = ({ input, quote }: CardCall, spentUsd: number, text: string) =>
+    const countOpenUnits = ({ input, quote }: CardCall, spentUsd: number, outputTokens: number) =>
       input.plugin === "agent"
         ? computeTaskPrice(settings, turnSettings, spentUsd)
-        : computePrice(settings, input.plugin, quote.estimateUsage(text))
+        : computePrice(settings, input.plugin, quote.estimateUsage(outputTokens))
 
     /** Settles a run without an end. Before any output, only the model calls of a task are charged. */
     const settleOpenEnd = (
       call: CardCall,
       id: ReservationId,
       spentUsd: number,
-      text: string,
+      outputTokens: number,
       isFree: boolean,
       model: string | undefined
     ) => {
@@ -71,7 +72,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
       return ledger.close(
         call.user.id,
         id,
-        isFree ? freeUnits : countOpenUnits(call, spentUsd, text),
+        isFree ? freeUnits : countOpenUnits(call, spentUsd, outputTokens),
         call.quote.units,
         model
       )
@@ -84,7 +85,8 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         const recordCharge = yield* useService(RequestCharge, Effect.succeed)
         const spentUsd = Ref.unsafeMake(0)
         // Hot path: plain variables, since an answer has hundreds of deltas, forwarded by a single fiber.
-        const texts: Array<string> = []
+        const output = makeTokenCounter()
+        let hasOutput = false
         let model: string | undefined = undefined
         let isFailed = false
         let isSettled = false
@@ -92,9 +94,9 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         // Added before the run is opened, so that it executes after the run has ended with its final cost.
         const finish = Effect.suspend(() => {
           if (isSettled) return Effect.void
-          const isDelivered = isStreamed && texts.length > 0
+          const isDelivered = isStreamed && hasOutput
           return Effect.flatMap(Ref.get(spentUsd), (spent) =>
-            settleOpenEnd(call, id, spent, texts.join(""), isFailed && !isDelivered, model)
+            settleOpenEnd(call, id, spent, output.count(), isFailed && !isDelivered, model)
           )
         })
         // `Effect.addFinalizer` captures the fiber's state, which costs more than the finalizer.
@@ -104,7 +106,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
           yield* ledger.meter(
             id,
             Effect.map(Ref.get(spentUsd), (spent) =>
-              texts.length === 0 || isSettled ? noUnits : countOpenUnits(call, spent, texts.join(""))
+              !hasOutput || isSettled ? noUnits : countOpenUnits(call, spent, output.count())
             )
           )
 
@@ -131,7 +133,11 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
           opening: run.opening,
           events: run.events.pipe(
             Effect.tap((events) => {
-              for (const event of events ?? []) if (event.type === "delta") texts.push(event.text)
+              for (const event of events ?? [])
+                if (event.type === "delta") {
+                  hasOutput = true
+                  output.add(event.text)
+                }
               return settleAt(events?.at(-1))
             }),
             Effect.tapErrorCause(noteFailure)

@@ -1,4 +1,4 @@
-import { estimatePromptTokens, estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
+import { estimatePromptTokens, estimateTokens, makeTokenCounter } from "@berth/domain/ai/prompt/TokenEstimate"
 import type { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
@@ -102,6 +102,28 @@ describe("estimateTokens", () => {
 
   it.prop("estimateTokens never shrinks with more text", [FastCheck.string(), FastCheck.string()], ([text, more]) => {
     assert.isAtLeast(estimateTokens(text + more), estimateTokens(text))
+  })
+})
+
+describe("makeTokenCounter", () => {
+  it.prop(
+    "A token counter counts parts as it counts their whole text, at any time",
+    [FastCheck.array(FastCheck.oneof(FastCheck.string({ unit: "binary" }), FastCheck.base64String()))],
+    ([parts]) => {
+      const counter = makeTokenCounter()
+      for (const [at, part] of parts.entries()) {
+        counter.add(part)
+        assert.strictEqual(counter.count(), estimateTokens(parts.slice(0, at + 1).join("")))
+      }
+    }
+  )
+
+  it("A token counter counts without another pass over its text", () => {
+    const counter = makeTokenCounter()
+    counter.add("sail ".repeat(1_000_000))
+    const started = performance.now()
+    for (let reading = 0; reading < 1000; reading += 1) counter.count()
+    assert.isBelow(performance.now() - started, 1000)
   })
 })
 
