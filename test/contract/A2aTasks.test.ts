@@ -558,6 +558,9 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         ["SendMessage", { message, configuration: { acceptedOutputModes: ["image/png"] } }, "1.0", -32005],
         ["SendMessage", { message: { ...message, taskId: "tsk_0" } }, "1.0", -32001],
         ["ListTasks", { pageToken: "tsk_0" }, "1.0", -32602],
+        ["ListTasks", { statusTimestampAfter: "-1" }, "1.0", -32602],
+        ["GetTask", { id: "tsk_0", historyLength: -1 }, "1.0", -32602],
+        ["GetTask", { id: "tsk_0", historyLength: 2_147_483_647 }, "1.0", -32001],
         ["GetTaskPushNotificationConfig", { task_id: "tsk_0", id: "none" }, "1.0", -32001],
         ["GetTask", { id: "tsk_0", unknown_: 1 }, "1.0", -32001],
         ["GetTask", { id: "tsk_0" }, "0.3", -32009],
@@ -578,8 +581,19 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         headers: { "content-type": "application/json" }
       })
       assert.propertyVal(malformed.body["error"], "code", -32700, malformed.text)
-      const invalid = yield* App.web({ method: "POST", path, as: owner, json: [] })
-      assert.propertyVal(invalid.body["error"], "code", -32600, invalid.text)
+      const invalid = [
+        [],
+        { jsonrpc: "2.0", id: {} },
+        { jsonrpc: "1.0", id: 7, method: "ListTasks" },
+        { jsonrpc: "2.0", id: "a" }
+      ]
+      const ids = yield* Effect.forEach(invalid, (json) =>
+        Effect.map(App.web({ method: "POST", path, as: owner, json }), ({ body, text }) => {
+          assert.propertyVal(body["error"], "code", -32600, text)
+          return body["id"]
+        })
+      )
+      assert.deepStrictEqual(ids, [null, null, 7, "a"])
       yield* exhaustUnits(owner)
       const unpaid = yield* rpc(owner, owner, "SendMessage", { message })
       assert.deepStrictEqual([unpaid.status, unpaid.body["id"]], [402, 7], unpaid.text)
@@ -601,6 +615,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         ["GET", "/tasks?pageSize=0", undefined, "1.0", 400, "INVALID_PARAMS"],
         ["GET", "/tasks?pageSize=1e1", undefined, "1.0", 400, "INVALID_PARAMS"],
         ["GET", "/tasks?pageToken=tsk_0", undefined, "1.0", 400, "INVALID_PARAMS"],
+        ["GET", "/tasks?statusTimestampAfter=1", undefined, "1.0", 400, "INVALID_PARAMS"],
         ["GET", "/tasks", undefined, "", 400, "VERSION_NOT_SUPPORTED"]
       ] as const
       for (const [method, path, json, version, status, reason] of cases) {

@@ -374,7 +374,7 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
       const ranges: ReadonlyArray<readonly [string, object]> = [
         ["GET /api/keys limit", { type: "integer", minimum: 1, maximum: 100 }],
         ["GET /api/keys offset", { type: "integer", minimum: 0 }],
-        ["GET /agents/:id/a2a/tasks historyLength", { type: "integer", minimum: 0, maximum: 1000 }],
+        ["GET /agents/:id/a2a/tasks historyLength", { type: "integer", minimum: 0, maximum: 2_147_483_647 }],
         ["GET /live/:liveStreamId/:file _HLS_part", { type: "integer", minimum: 0 }],
         ["GET /api/auth/token-gating/verify address", { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" }]
       ]

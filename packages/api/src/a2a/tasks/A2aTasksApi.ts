@@ -32,7 +32,7 @@ import {
   PushNotificationConfigs,
   RestError,
   RpcError,
-  RpcRequest,
+  RpcBody,
   RpcResponse,
   SendMessageParams,
   SentTask,
@@ -72,7 +72,7 @@ const card = HttpApiEndpoint.get("card", "/agents/:id/.well-known/agent-card.jso
 
 const rpc = HttpApiEndpoint.post("rpc", "/agents/:id/a2a")
   .setPath(agentPath)
-  .setPayload(RpcRequest)
+  .setPayload(RpcBody)
   .addSuccess(RpcResponse)
   .addSuccess(EventStream)
   .annotate(OpenApi.Summary, "Call a method of the A2A protocol by JSON-RPC")

@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { JSONSchema, Schema } from "effect"
 import { queryInteger } from "../../http/Pagination.ts"
 import { payload } from "../../http/Payload.ts"
 
@@ -18,7 +18,8 @@ const queryCount = (least: number, most: number) => Schema.optional(queryInteger
 const maximumIdLength = 256
 const id = text(maximumIdLength)
 const requiredId = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(maximumIdLength))
-const maximumHistory = 1_000
+/** The largest int32 of protocol buffers. */
+const maximumHistory = 2_147_483_647
 const historyLength = optional(count(0, maximumHistory))
 
 export const A2aPart = Schema.Struct({
@@ -81,6 +82,11 @@ export const TaskQuery = Schema.Struct({ historyLength: queryCount(0, maximumHis
 export const GetTaskParams = payload({ id: requiredId, historyLength })
 export const TaskParams = payload({ id: requiredId })
 
+/** RFC 3339. `DateTimeUtc` alone accepts whatever the JavaScript engine takes for a date. */
+const timestamp = Schema.compose(
+  Schema.String.pipe(Schema.pattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/)),
+  Schema.DateTimeUtc
+)
 const maximumPageSize = 100
 export const ListTasksParams = payload({
   contextId: id,
@@ -88,7 +94,7 @@ export const ListTasksParams = payload({
   pageSize: optional(count(1, maximumPageSize)),
   pageToken: id,
   historyLength,
-  statusTimestampAfter: optional(Schema.DateTimeUtc),
+  statusTimestampAfter: optional(timestamp),
   includeArtifacts: optional(Schema.Boolean)
 })
 export type ListTasksParams = typeof ListTasksParams.Type
@@ -100,7 +106,7 @@ export const ListTasksQuery = Schema.Struct({
   pageSize: queryCount(1, maximumPageSize),
   pageToken: Schema.optional(Schema.String),
   historyLength: queryCount(0, maximumHistory),
-  statusTimestampAfter: Schema.optional(Schema.DateTimeUtc),
+  statusTimestampAfter: Schema.optional(timestamp),
   includeArtifacts: Schema.optional(Schema.BooleanFromString)
 })
 
@@ -116,8 +122,14 @@ export const RpcRequest = payload({
       "SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, SubscribeToTask, CreateTaskPushNotificationConfig, GetTaskPushNotificationConfig, ListTaskPushNotificationConfigs, DeleteTaskPushNotificationConfig or GetExtendedAgentCard"
   }),
   params: Schema.optional(Schema.Unknown)
-}).annotations({ identifier: "A2aRpcRequest" })
+})
 export type RpcRequest = typeof RpcRequest.Type
+const { $schema: _, ...rpcRequestSchema } = JSONSchema.make(RpcRequest)
+/** A request before its validation, whose id belongs to the response even if the request is invalid. */
+export const RpcBody = Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
+  identifier: "A2aRpcRequest",
+  jsonSchema: rpcRequestSchema
+})
 
 /** Returns the value of a member; undefined for an empty text. */
 export const given = (value: string | undefined): string | undefined => (value === "" ? undefined : value)

@@ -5,14 +5,14 @@ import {
   ListTasksParams,
   NotificationParams,
   NotificationsOfTaskParams,
-  type RpcRequest,
+  RpcRequest,
   SendMessageParams,
   TaskParams
 } from "@berth/api/a2a/tasks/A2aWire"
 import { summarizeIssues } from "@berth/api/http/RequestIssues"
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
 import { A2aRequestInvalid } from "@berth/domain/a2a/tasks/A2aTaskErrors"
-import { HttpApp, HttpServerResponse } from "@effect/platform"
+import { HttpApiError, HttpApp, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, ParseResult, Predicate, Record, Schema, type Stream } from "effect"
 import type { A2aOperations } from "./A2aOperations.ts"
 import { respondTaskEvents, type TaskEvent } from "./TaskStreams.ts"
@@ -36,6 +36,13 @@ const toJsonName = (name: string) => name.replace(/_([a-z0-9])/g, (_, letter: st
 /** Like the JSON encoding of protocol buffers, a member may have its original name: `task_id` for `taskId`. */
 const readNames = (params: unknown) => (Predicate.isRecord(params) ? Record.mapKeys(params, toJsonName) : params)
 
+export const readRpcRequest = (body: unknown) =>
+  Effect.catchTag(
+    Schema.decodeUnknown(RpcRequest)(body),
+    "ParseError",
+    HttpApiError.HttpApiDecodeError.refailParseError
+  )
+
 /** Decodes the parameters of a method; absent ones are an empty object. */
 const read = <A, I>(schema: Schema.Schema<A, I>, params: unknown) =>
   Effect.mapError(
@@ -46,15 +53,20 @@ const read = <A, I>(schema: Schema.Schema<A, I>, params: unknown) =>
 const JsonObject = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 const decode = Schema.decodeUnknownOption(JsonObject)
 
+const isId = Predicate.or(Predicate.isString, Predicate.isNumber)
+
 /** Adds the request's id to its error response. */
-export const addRequestId = (id: RpcRequest["id"]) =>
+export const addRequestId = (id: unknown) =>
   HttpApp.appendPreResponseHandler((_request, response) =>
     Effect.succeed(
       response.body._tag === "Uint8Array"
         ? Option.match(decode(new TextDecoder().decode(response.body.body)), {
             onNone: () => response,
             onSome: (body) =>
-              HttpServerResponse.setBody(response, HttpServerResponse.unsafeJson({ ...body, id: id ?? null }).body)
+              HttpServerResponse.setBody(
+                response,
+                HttpServerResponse.unsafeJson({ ...body, id: isId(id) ? id : null }).body
+              )
           })
         : response
     )

@@ -8,7 +8,7 @@ import { Effect, type Stream } from "effect"
 import { group } from "../../http/ApiGroup.ts"
 import { withInteractionRetryAfter } from "../../interaction/AnswerResponse.ts"
 import { makeA2aOperations } from "./A2aOperations.ts"
-import { addRequestId, answerRpc } from "./A2aRpc.ts"
+import { addRequestId, answerRpc, readRpcRequest } from "./A2aRpc.ts"
 import { respondTaskEvents, type TaskEvent } from "./TaskStreams.ts"
 
 /** Section 3.6 of the protocol: a request without a version has version 0.3. */
@@ -50,11 +50,12 @@ export const layer = group(WebApi, "a2aTasks", (handlers) =>
     return handlers
       .handle("rpc", ({ payload }) =>
         Effect.gen(function* () {
+          const request = yield* readRpcRequest(payload)
           yield* requireVersion
-          return yield* answerRpc(operations, yield* CurrentA2aPeer, payload)
+          return yield* answerRpc(operations, yield* CurrentA2aPeer, request)
         }).pipe(
           withInteractionRetryAfter,
-          Effect.tapError(() => addRequestId(payload.id))
+          Effect.tapError(() => addRequestId(payload["id"]))
         )
       )
       .handle("send", ({ path: { operation }, payload }) =>
