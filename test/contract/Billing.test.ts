@@ -596,6 +596,28 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
+  it.effect("POST /api/cardProcessor/storage-upgrade expires an older storage checkout when a newer one starts", () =>
+    Effect.gen(function* () {
+      const fake = yield* Processor
+      const one = yield* buyer
+      const start = (key: string) => {
+        const headers = { "idempotency-key": key }
+        const call = { method: "POST", path: "/api/cardProcessor/storage-upgrade", as: one, headers }
+        return Effect.map(App.web(call), ({ body }) => String(body["url"]))
+      }
+      const credits = yield* App.web(act(one.token, { action: "buy-credits", pack: "50" }))
+      const older = yield* start("a")
+      const newer = yield* start("b")
+      assert.notStrictEqual(older, newer)
+      assert.throws(() => fake.completeCheckout(older))
+      for (const url of [newer, String(credits.body["checkoutUrl"])]) fake.completeCheckout(url)
+      const running = [...fake.books.subscriptions.values()].filter(
+        ({ metadata }) => metadata["userId"] === one.user.id
+      )
+      assert.lengthOf(running, 1)
+    })
+  )
+
   it.effect("Billing sells storage once", () =>
     Effect.gen(function* () {
       const fake = yield* Processor

@@ -246,7 +246,7 @@ for (const [name, subject] of [
         assert.strictEqual(yield* planOf, "scale")
       }))
 
-    test("expires the plan checkouts of a customer except one, and no others", (given) =>
+    test("expires the checkouts of a customer for a kind except one, and no others", (given) =>
       Effect.gen(function* () {
         const customerId = yield* customerOf(given)
         const older = yield* checkout(given, customerId, { kind: "plan", plan: "starter" })
@@ -260,11 +260,11 @@ for (const [name, subject] of [
           cancelUrl: site,
           idempotencyKey: exceptKey
         })
-        yield* given.cards.expirePlanCheckouts({ customerId, exceptKey })
+        yield* given.cards.expireCheckouts({ customerId, kind: "plan", exceptKey })
         assert.isTrue(Exit.isFailure(yield* Effect.exit(given.pay(older))))
         yield* given.pay(credits)
         yield* given.pay(newer)
-        yield* given.cards.expirePlanCheckouts({ customerId, exceptKey: null })
+        yield* given.cards.expireCheckouts({ customerId, kind: "plan", exceptKey: null })
         assert.deepStrictEqual((yield* given.purchased(customerId)).running, [{ kind: "plan", plan: "pro" }])
       }))
 

@@ -199,10 +199,10 @@ const makeState = () => {
         found.nextPlan = null
         return Effect.void
       }),
-    expirePlanCheckouts: ({ customerId, exceptKey }) =>
+    expireCheckouts: ({ customerId, exceptKey, kind }) =>
       Effect.map(up, () => {
         for (const page of pages.values())
-          if (page.customerId === customerId && page.purchase.kind === "plan" && page.key !== exceptKey)
+          if (page.customerId === customerId && page.purchase.kind === kind && page.key !== exceptKey)
             page.isExpired = true
       }),
     scheduleSubscriptionChange: ({ id, plan }) =>
@@ -300,8 +300,7 @@ export const layer: Layer.Layer<CardProcessor | CardProcessorTest> = Layer.effec
       createPortalUrl: (input, returnUrl) =>
         run({ method: "createPortalUrl", input }, (its) => its.createPortalUrl(input, returnUrl)),
       listSubscriptions: (input) => run({ method: "listSubscriptions", input }, (its) => its.listSubscriptions(input)),
-      expirePlanCheckouts: (input) =>
-        run({ method: "expirePlanCheckouts", input }, (its) => its.expirePlanCheckouts(input)),
+      expireCheckouts: (input) => run({ method: "expireCheckouts", input }, (its) => its.expireCheckouts(input)),
       updateSubscription: (input) =>
         run({ method: "updateSubscription", input }, (its) => its.updateSubscription(input)),
       scheduleSubscriptionChange: (input) =>

@@ -55,12 +55,12 @@ const make = ({ prices, ...access }: StripeCardProcessorOptions): Context.Tag.Se
       (result, customerId) => Effect.catchAll(result, (failed) => missingOrUnavailable(customerId, failed))
     ),
 
-    expirePlanCheckouts: Effect.fn("CardProcessor.expirePlanCheckouts")(function* ({ customerId, exceptKey }) {
+    expireCheckouts: Effect.fn("CardProcessor.expireCheckouts")(function* ({ customerId, exceptKey, kind }) {
       const { data } = yield* call((stripe) =>
         stripe.checkout.sessions.list({ customer: customerId, status: "open", limit: 100 })
       )
       yield* Effect.forEach(
-        data.filter(({ metadata }) => metadata?.["kind"] === "plan" && metadata[attemptKey] !== exceptKey),
+        data.filter(({ metadata }) => metadata?.["kind"] === kind && metadata[attemptKey] !== exceptKey),
         ({ id }) =>
           call((stripe) => stripe.checkout.sessions.expire(id)).pipe(
             Effect.catchIf(
@@ -91,7 +91,7 @@ export const layerNotConfigured: Layer.Layer<CardProcessor> = Layer.succeed(Card
   chargeSavedCard: notConfigured,
   findCharge: notConfigured,
   createPortalUrl: notConfigured,
-  expirePlanCheckouts: notConfigured,
+  expireCheckouts: notConfigured,
   listSubscriptions: notConfigured,
   scheduleSubscriptionChange: notConfigured,
   updateSubscription: notConfigured,

@@ -116,9 +116,10 @@ export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
     readonly listSubscriptions: (
       customerId: CustomerId
     ) => Effect.Effect<ReadonlyArray<CardSubscription>, CardProcessorError>
-    /** Expires the customer's unpaid plan checkouts except the one with this key. Completed checkouts stay. */
-    readonly expirePlanCheckouts: (options: {
+    /** Expires the customer's unpaid checkouts of a kind except the one with this key. Completed checkouts stay. */
+    readonly expireCheckouts: (options: {
       readonly customerId: CustomerId
+      readonly kind: Purchase["kind"]
       readonly exceptKey: string | null
     }) => Effect.Effect<void, CardProcessorError>
     /**

@@ -47,14 +47,18 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
         return running.flat()
       })
 
-    /** Expires older plan checkouts, so that the user can pay only one of two open pages. */
+    /** Expires older checkouts of the item, so that the user can pay only one of two open pages. */
     const expireOlder = (user: User, purchase: Purchase, attemptId: string) =>
       Effect.gen(function* () {
         const known = yield* customers.listByUser(user.id)
         const expire = (exceptKey: string | null) =>
-          Effect.forEach(known, ({ customerId }) => processor.expirePlanCheckouts({ customerId, exceptKey }), {
-            discard: true
-          })
+          Effect.forEach(
+            known,
+            ({ customerId }) => processor.expireCheckouts({ customerId, kind: purchase.kind, exceptKey }),
+            {
+              discard: true
+            }
+          )
         yield* expire(attemptId)
         if (decidePurchase(purchase, yield* listRunning(user))._tag === "Buy") return
         yield* expire(null)
@@ -76,7 +80,7 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
           })
           .pipe(
             Effect.tapErrorTag("CardCustomerMissing", () => attempts.settle(id, "refused")),
-            Effect.tap(() => (purchase.kind === "plan" ? expireOlder(user, purchase, id) : Effect.void))
+            Effect.tap(() => (purchase.kind === "credits" ? Effect.void : expireOlder(user, purchase, id)))
           )
       })
 
