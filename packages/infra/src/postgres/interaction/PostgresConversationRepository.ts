@@ -435,16 +435,11 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
       findAgentFigures: Effect.fn("ConversationRepository.findAgentFigures")((agentId: AgentId, since: DateTime.Utc) =>
         sql`
           select
-            count(*) filter (where asked.state = 'answered')::int as answered,
-            count(*) filter (where asked.state = 'failed')::int as failed,
-            count(*) filter (where asked.created_at > ${DateTime.toDate(since)})::int as recent,
-            avg(extract(epoch from reply.created_at - asked.created_at) * 1000)::float8 as average_answer_ms
-          from messages asked
-          left join messages reply
-            on reply.session_id = asked.session_id and reply.seq = asked.seq + 1 and asked.state = 'answered'
-          where asked.agent_id = ${agentId} and asked.sender = 'user' and asked.state <> 'pending'`.pipe(
-          decodeSingleRow(MessageFigures)
-        )
+            count(*) filter (where sender = 'user' and state = 'answered')::int as answered,
+            count(*) filter (where sender = 'user' and state = 'failed')::int as failed,
+            count(*) filter (where sender = 'user' and created_at > ${DateTime.toDate(since)})::int as recent,
+            (avg(duration_ms) filter (where sender = 'agent' and state = 'answered'))::float8 as average_answer_ms
+          from messages where agent_id = ${agentId} and state <> 'pending'`.pipe(decodeSingleRow(MessageFigures))
       ),
       removeSessions: Effect.fn("ConversationRepository.removeSessions")(function* (userId: UserId) {
         const remove = countAffectedRows(sql`delete from chat_sessions where user_id = ${userId}`)
