@@ -39,8 +39,16 @@ export const resolveFileOwner = (account: PostgresAccount): { readonly uid: numb
     Namespace: () => ({ uid: 0, gid: 0 })
   })
 
+const systemPath = "/usr/bin:/bin"
+
 /** Excludes the program's environment, which may contain keys and PostgreSQL settings. */
-export const postgresEnvironment = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
+export const makePostgresEnvironment = (path: string | undefined) => ({
+  // After the caller's, which may lack the system's programs.
+  PATH: path === undefined || path === "" ? systemPath : `${path}:${systemPath}`,
+  LC_ALL: "C",
+  TZ: "UTC"
+})
+export const postgresEnvironment = makePostgresEnvironment(process.env["PATH"])
 
 interface CommandResult {
   readonly ok: boolean

@@ -1,8 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
+import { makePostgresEnvironment } from "../../src/embedded-postgres/PostgresAccount.ts"
 import { classifyStartFailure } from "../../src/embedded-postgres/StartFailure.ts"
 
 const stamp = "2026-11-20 10:00:00.000 UTC [42] "
+
+describe("makePostgresEnvironment", () => {
+  it.each([undefined, "", "/nonexistent"])(
+    "makePostgresEnvironment finds the system's programs with PATH %s",
+    (path) => {
+      assert.include(makePostgresEnvironment(path).PATH.split(":"), "/usr/bin")
+    }
+  )
+})
 
 describe("classifyStartFailure", () => {
   it.each([
