@@ -29,6 +29,8 @@ const findExisting = async (path: string): Promise<string> => {
 }
 
 const findProblem = async (directory: string, createsDatabase: boolean): Promise<Option.Option<string>> => {
+  // The permissions of an instance's process would read it as a pattern.
+  if (directory.includes("*")) return Option.some(`${directory} contains *; choose a directory without it`)
   try {
     const existing = await findExisting(directory)
     if (!(await stat(existing)).isDirectory()) return Option.some(`${existing} is not a directory`)

@@ -406,7 +406,7 @@ describe("settings", () => {
       const directory = yield* temporaryDirectory
       const file = join(directory, "file")
       writeFileSync(file, "")
-      for (const DATA_DIR of [file, join(file, "below"), "/proc/berth"]) {
+      for (const DATA_DIR of [file, join(file, "below"), "/proc/berth", join(directory, "a*b")]) {
         const { faults } = yield* Effect.flip(checkSettings({ DATA_DIR }, "supervisor"))
         assert.lengthOf(faults, 1, DATA_DIR)
         assert.match(faults[0] ?? "", /^DATA_DIR: /)
