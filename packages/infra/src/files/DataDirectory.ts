@@ -1,6 +1,6 @@
 import { Data, Effect } from "effect"
 import { randomUUID } from "node:crypto"
-import { access, constants, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises"
+import { access, chmod, constants, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
 /** Content of the file `layout` in every data directory; incremented for incompatible changes. */
@@ -42,7 +42,10 @@ export const isDataDirectoryRefused = (cause: unknown): cause is DataDirectoryRe
 
 /** Creates a directory for private directories. As root, other accounts can traverse but not list it. */
 export const makePassableDirectory = async (directory: string): Promise<void> => {
-  await mkdir(directory, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+  const mode = process.getuid?.() === 0 ? 0o711 : 0o700
+  const created = await mkdir(directory, { recursive: true, mode })
+  // The umask can deny what `mkdir` is asked for.
+  if (created !== undefined) await chmod(directory, mode)
 }
 
 const isMissing = (cause: unknown) => cause instanceof Error && "code" in cause && cause.code === "ENOENT"

@@ -1,6 +1,6 @@
 import { Data, Effect, Option, Predicate } from "effect"
 import { constants } from "node:fs"
-import { lstat, mkdir, open } from "node:fs/promises"
+import { chmod, lstat, mkdir, open } from "node:fs/promises"
 
 /** Error codes caused by the host, regardless of the file, with advice. */
 const hostAdvice: Readonly<Record<string, string>> = {
@@ -44,6 +44,8 @@ export const ensureOwnDirectory = async (directory: string): Promise<string> => 
     if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0)
       throw new Error(`${directory} belongs to another account`)
   })
+  // The umask can deny what `mkdir` is asked for.
+  await chmod(directory, 0o711)
   return directory
 }
 

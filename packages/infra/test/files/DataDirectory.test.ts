@@ -1,7 +1,8 @@
+import { ensureOwnDirectory } from "@berth/infra/instance-drivers/HostFiles"
 import { prepareDataDirectory } from "@berth/infra/files/DataDirectory"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
@@ -24,6 +25,26 @@ describe("prepareDataDirectory", () => {
         yield* prepareAndUse
         assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), ["instances", "layout"])
         assert.strictEqual(yield* Effect.promise(() => readFile(join(directory, "layout"), "utf8")), "1\n")
+      })
+  )
+
+  it.scopedLive(
+    "prepareDataDirectory and ensureOwnDirectory make directories that accounts can traverse with any umask",
+    () =>
+      Effect.gen(function* () {
+        const [data, sockets] = [join(yield* temporary, "data"), join(yield* temporary, "sockets")]
+        yield* Effect.acquireUseRelease(
+          Effect.sync(() => process.umask(0o077)),
+          () =>
+            Effect.zipRight(
+              prepareDataDirectory(data),
+              Effect.promise(() => ensureOwnDirectory(sockets))
+            ),
+          (umask) => Effect.sync(() => process.umask(umask))
+        )
+        const modeOf = (path: string) => Effect.promise(async () => (await stat(path)).mode & 0o777)
+        assert.strictEqual(yield* modeOf(data), process.getuid?.() === 0 ? 0o711 : 0o700)
+        assert.strictEqual(yield* modeOf(sockets), 0o711)
       })
   )
 
