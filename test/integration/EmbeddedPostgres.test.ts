@@ -32,22 +32,28 @@ const startIn = (directory: string) =>
 const command = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8")
 
 describe("EmbeddedPostgres", () => {
-  it.scopedLive("EmbeddedPostgres keeps data, password and port between starts", () =>
-    Effect.gen(function* () {
-      const directory = join(yield* databaseDirectory, "postgres")
-      const first = yield* startIn(directory)
-      yield* query(first.url, "create table kept (word text)")
-      yield* query(first.url, "insert into kept values ('ÄÖ')")
-      yield* first.close
-      assert.isFalse(isProcessAlive(first.pid))
+  it.scopedLive(
+    "EmbeddedPostgres keeps data, password and port between starts, also where PGSSLMODE requires TLS",
+    () =>
+      Effect.gen(function* () {
+        const directory = join(yield* databaseDirectory, "postgres")
+        yield* Effect.acquireRelease(
+          Effect.sync(() => (process.env["PGSSLMODE"] = "require")),
+          () => Effect.sync(() => delete process.env["PGSSLMODE"])
+        )
+        const first = yield* startIn(directory)
+        yield* query(first.url, "create table kept (word text)")
+        yield* query(first.url, "insert into kept values ('ÄÖ')")
+        yield* first.close
+        assert.isFalse(isProcessAlive(first.pid))
 
-      const second = yield* startIn(directory)
-      assert.isFalse(second.adopted)
-      assert.strictEqual(Redacted.value(second.url), Redacted.value(first.url))
-      assert.deepStrictEqual(yield* query(second.url, "select lower(word) as word from kept"), [{ word: "äö" }])
-      assert.deepStrictEqual(yield* query(second.url, "show server_version"), [{ server_version: second.version }])
-      yield* second.close
-    })
+        const second = yield* startIn(directory)
+        assert.isFalse(second.adopted)
+        assert.strictEqual(Redacted.value(second.url), Redacted.value(first.url))
+        assert.deepStrictEqual(yield* query(second.url, "select lower(word) as word from kept"), [{ word: "äö" }])
+        assert.deepStrictEqual(yield* query(second.url, "show server_version"), [{ server_version: second.version }])
+        yield* second.close
+      })
   )
 
   it.scopedLive("EmbeddedPostgres rejects a wrong password, and does not log its own", () =>

@@ -67,9 +67,10 @@ const adoptOrStart = Effect.fn("EmbeddedPostgres.adoptOrStart")(function* (
 
 /** Uses the socket if there is one, since a statement over it costs a quarter less than over TCP. */
 const makeUrl = (home: PostgresDirectory.PostgresDirectory, password: string, port: number) => {
-  const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
+  // The server has no TLS, which `PGSSLMODE` could otherwise require.
+  const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres?sslmode=disable`
   return Redacted.make(
-    Postmaster.hasSocket(home.cluster, port) ? `${url}?host=${encodeURIComponent(home.cluster)}` : url
+    Postmaster.hasSocket(home.cluster, port) ? `${url}&host=${encodeURIComponent(home.cluster)}` : url
   )
 }
 
