@@ -1,6 +1,7 @@
 import { Data, Effect, Option, Predicate } from "effect"
-import { constants } from "node:fs"
+import { constants, existsSync, realpathSync } from "node:fs"
 import { chmod, lstat, mkdir, open } from "node:fs/promises"
+import { tmpdir } from "node:os"
 
 /** Error codes caused by the host, regardless of the file, with advice. */
 const hostAdvice: Readonly<Record<string, string>> = {
@@ -33,6 +34,10 @@ export const isFileMissing = ({ cause }: FileOperationFailed): boolean => codeOf
 
 export const tryFileOperation = <A>(operation: string, work: () => Promise<A>): Effect.Effect<A, FileOperationFailed> =>
   Effect.tryPromise({ try: work, catch: (cause) => new FileOperationFailed({ operation, cause }) })
+
+/** Returns the temporary directory without links; /tmp if `TMPDIR` names a directory that has been removed. */
+export const findTemporaryDirectory = (directory = tmpdir()): string =>
+  realpathSync(existsSync(directory) ? directory : "/tmp")
 
 /**
  * Creates a directory that other accounts can only traverse. The temporary directory is world-writable, so an existing

@@ -1,7 +1,13 @@
-import { FileOperationFailed, isHostFault, readRegularFile } from "@berth/infra/instance-drivers/HostFiles"
+import {
+  FileOperationFailed,
+  findTemporaryDirectory,
+  isHostFault,
+  readRegularFile
+} from "@berth/infra/instance-drivers/HostFiles"
 import { assert, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { execFileSync } from "node:child_process"
+import { realpathSync } from "node:fs"
 import { mkdir, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { temporaryDirectory } from "../../../../test/support/TemporaryDirectories.ts"
@@ -16,6 +22,11 @@ it("FileOperationFailed describes the repair of the host for errors of the host 
     ),
     ["ENOSPC", "EDQUOT", "EROFS", "EIO", "EMFILE", "ENFILE"]
   )
+})
+
+it("findTemporaryDirectory returns /tmp for a directory that has been removed", () => {
+  assert.strictEqual(findTemporaryDirectory("/nonexistent/x"), realpathSync("/tmp"))
+  assert.strictEqual(findTemporaryDirectory("/usr"), realpathSync("/usr"))
 })
 
 it.scopedLive("readRegularFile reads regular files up to its limit, and no links, pipes or directories", () =>

@@ -2,10 +2,9 @@ import { runtimeAddressFile, runtimeAgentsDirectory } from "@berth/api/runtime/R
 import { UserId } from "@berth/domain/shared/UserId"
 import { Option } from "effect"
 import { createHash } from "node:crypto"
-import { realpathSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fitsSocket } from "../../net/SocketPath.ts"
+import { findTemporaryDirectory } from "../HostFiles.ts"
 import type { InstanceNames } from "../PlatformDriver.ts"
 
 const digest = (text: string, length: number) => createHash("sha256").update(text).digest("hex").slice(0, length)
@@ -21,7 +20,7 @@ export const resolveSocketRoot = (root: string): string => {
   const name = `berth-${digest(root, 16)}`
   const fits = (parent: string) => fitsSocket(join(parent, name, "0".repeat(ownerDigits), socketName))
   return join(
-    Option.getOrElse(Option.liftPredicate(realpathSync(tmpdir()), fits), () => "/tmp"),
+    Option.getOrElse(Option.liftPredicate(findTemporaryDirectory(), fits), () => "/tmp"),
     name
   )
 }

@@ -3,11 +3,16 @@ import { execFile } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
 import { existsSync, realpathSync } from "node:fs"
 import { chmod, chown, mkdir, readdir, readFile, realpath, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { writeFileAtomically } from "../../files/AtomicFile.ts"
 import { type UidRange, selectUidRange } from "./UidAllocation.ts"
-import { ensureOwnDirectory, type FileOperationFailed, tryFileOperation, readRegularFile } from "../HostFiles.ts"
+import {
+  ensureOwnDirectory,
+  findTemporaryDirectory,
+  type FileOperationFailed,
+  tryFileOperation,
+  readRegularFile
+} from "../HostFiles.ts"
 
 export class BundleUnreadable extends Data.TaggedError("BundleUnreadable")<{
   readonly bundle: string
@@ -85,7 +90,7 @@ const prepareDirectory = (directory: string): Effect.Effect<string, FileOperatio
   })
 
 const prepareTemporaryDirectory = (name: string): Effect.Effect<string, FileOperationFailed> =>
-  tryFileOperation(`making ${name}`, async () => ensureOwnDirectory(join(await realpath(tmpdir()), name)))
+  tryFileOperation(`making ${name}`, async () => ensureOwnDirectory(join(findTemporaryDirectory(), name)))
 
 const accessCheckScript = `const fs = require("node:fs"); fs.readFileSync(process.argv[1]); fs.writeFileSync(process.argv[2], "")`
 
@@ -131,7 +136,7 @@ const temporaryName = (root: string) =>
 export const instanceRoots = (directory: string): ReadonlyArray<string> => {
   if (!existsSync(directory)) return []
   const root = realpathSync(directory)
-  return [root, join(realpathSync(tmpdir()), temporaryName(root))]
+  return [root, join(findTemporaryDirectory(), temporaryName(root))]
 }
 
 /** Finds a directory in which instances can run under separate accounts; falls back to the backend's account. */
