@@ -409,13 +409,14 @@ const assertSelfContained = (name, { outputs }) => {
 
 const megabytes = (bytes) => `${(bytes / 1024 / 1024).toFixed(2)} MB`
 
-/** Builds dist/ if needed; calls `log` with a line when it does. */
-export const buildPrograms = (log) =>
-  withLock(
+/** Builds dist/ if needed; calls `log` with a line when it does. An account that cannot write there can use a build. */
+export const buildPrograms = async (log) => {
+  const names = Object.keys(programs).filter((name) => existsSync(entry(name)))
+  if (isBuilt(fingerprint(), names)) return
+  await withLock(
     join(dist, ".build-lock"),
     (pid) => log(`Waiting for another build (process ${pid})`),
     async () => {
-      const names = Object.keys(programs).filter((name) => existsSync(entry(name)))
       const wanted = fingerprint()
       if (isBuilt(wanted, names)) return
       const began = performance.now()
@@ -427,5 +428,6 @@ export const buildPrograms = (log) =>
       log(`Built ${sizes.join(", ")} in ${Math.round(performance.now() - began)} ms`)
     }
   )
+}
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildPrograms((line) => console.error(line))
