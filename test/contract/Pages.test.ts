@@ -247,8 +247,14 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
         plans.map((plan) => [...plan.matchAll(/<li>(.*?)<\/li>/gs)].map(([, feature]) => feature)),
         [
           ["600 units per day", "1 agent", "Web, Telegram", "2 GiB of memory"],
-          ["1,000 units per day", "3 agents", "+1 runtime seat", "Web, Telegram, WhatsApp", "4 GiB of memory"],
-          ["2,500 units per day", "10 agents", "+3 runtime seats", "White-label emails", "8 GiB of memory"],
+          [
+            "1,000 units per day",
+            "3 agents",
+            "1 additional runtime seat",
+            "Web, Telegram, WhatsApp",
+            "4 GiB of memory"
+          ],
+          ["2,500 units per day", "10 agents", "3 additional runtime seats", "White-label emails", "8 GiB of memory"],
           ["10,000 units per day", "Unlimited agents and seats", "White-label reselling", "16 GiB of memory"],
           ["600 units per day", "1 agent", "2 GiB of memory", "Web, Telegram", "Basic skills"],
           [

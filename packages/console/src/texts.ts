@@ -213,8 +213,7 @@ export const texts = {
   },
   notices: {
     confirm: "Confirm your email address",
-    confirmInLog:
-      "Development mode: no mail server is configured. The link is in the log of Berth, in the entry “Mail written”.",
+    confirmInLog: "Development mode without a mail server: the link is in the log, in the entry “Mail written”.",
     confirmLead: (email: string) => `We sent a link to ${email}.`,
     missing: "Add an email address",
     missingLead: "The free plan's daily units require a confirmed email address.",

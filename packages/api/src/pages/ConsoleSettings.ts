@@ -57,6 +57,8 @@ export interface ConsoleSettings {
     /** Used share of a budget from which the owner is warned. */
     readonly warningShare: number
   }
+  /** Length to which the API shortens a memory. */
+  readonly recentMemoryCharacters: number
   readonly email: { readonly address: string; readonly notice: EmailNotice | null }
   readonly notices: ReadonlyArray<ConsoleNotice>
 }

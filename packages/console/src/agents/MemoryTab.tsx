@@ -5,14 +5,13 @@ import { ConfirmButton } from "../ConfirmButton.tsx"
 import { toPlainText } from "../excerpt.ts"
 import { Empty, Rows, Section } from "../parts.tsx"
 import { ownInstancePath, useRefresh } from "../queries.ts"
+import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
 import type { MemoryJson } from "../wire.ts"
 import type { AgentTab } from "./AgentTab.ts"
 
-/** The API shortens a memory to this many characters. */
-const excerptLength = 100
-
-const excerpt = (content: string) => `${toPlainText(content)}${[...content].length < excerptLength ? "" : "…"}`
+const excerpt = (content: string) =>
+  `${toPlainText(content)}${[...content].length < settings.recentMemoryCharacters ? "" : "…"}`
 
 /** The agent's recent memory, and its reset. */
 const MemoryTab = ({ agent: { id, name } }: AgentTab) => {

@@ -1,4 +1,4 @@
-import { Anchor, Button, CloseButton, Group, Stack, Text } from "@mantine/core"
+import { Anchor, CloseButton, Group, Stack, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { Link, Outlet, useParams } from "@tanstack/react-router"
 import { useState } from "react"
@@ -16,17 +16,20 @@ const Confirmation = () => {
   })
   return (
     <section className="notice" aria-label={texts.notices.confirm}>
-      <Group justify="space-between" gap="sm">
-        <div className="row-text">
-          <Text fz="sm">
-            <strong>{texts.notices.confirm}.</strong> {texts.notices.confirmLead(settings.email.address)}
-          </Text>
-          {settings.logsMailLinks && <Text fz="xs">{texts.notices.confirmInLog}</Text>}
-        </div>
-        <Button variant="default" size="xs" loading={resend.isPending} onClick={() => resend.mutate()}>
+      <Text fz="sm">
+        <strong>{texts.notices.confirm}.</strong> {texts.notices.confirmLead(settings.email.address)}{" "}
+        <Anchor
+          inherit
+          underline="always"
+          component="button"
+          type="button"
+          disabled={resend.isPending}
+          onClick={() => resend.mutate()}
+        >
           {texts.notices.resend}
-        </Button>
-      </Group>
+        </Anchor>
+      </Text>
+      {settings.logsMailLinks && <Text fz="xs">{texts.notices.confirmInLog}</Text>}
     </section>
   )
 }

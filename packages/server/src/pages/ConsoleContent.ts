@@ -6,8 +6,7 @@ import type { Allowance } from "@berth/domain/billing/subscriptions/Allowances"
 import type { UnitUsage } from "@berth/domain/billing/units/UnitSplit"
 import { toMajorUnits } from "@berth/domain/shared/Money"
 import type { User } from "@berth/domain/shared/User"
-import { formatPrice } from "./Layout.ts"
-import { formatMebibytes } from "./PlanFeatures.ts"
+import { formatMebibytes, formatPrice } from "./Layout.ts"
 
 export interface ConsolePage {
   readonly nonce: string

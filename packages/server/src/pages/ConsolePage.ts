@@ -1,5 +1,6 @@
 import type { ConsoleSettings } from "@berth/api/pages/ConsoleSettings"
 import { budgetWarningShare, maximumBudgetLimit } from "@berth/domain/billing/budgets/Budget"
+import { recentMemoryLimits } from "@berth/domain/interaction/memory/RecentMemory"
 import type { Context } from "effect"
 import { type ConsoleAssets, consoleAssetsPath } from "./ConsoleAssets.ts"
 import { type ConsolePage, formatConsoleStorage } from "./ConsoleContent.ts"
@@ -20,6 +21,7 @@ const findSettings = (page: ConsolePage): ConsoleSettings => ({
   storage: formatConsoleStorage(page),
   pricing: page.pricing,
   budgets: { maximumUnits: maximumBudgetLimit, warningShare: budgetWarningShare },
+  recentMemoryCharacters: recentMemoryLimits.characters,
   email: { address: page.user.email, notice: page.emailNotice },
   notices: page.notices
 })

@@ -115,6 +115,14 @@ export const formatPlan = (plan: PlanId): string => capitalize(plan)
 export const formatPrice = (price: number, currency: Currency): string =>
   `${currencySymbols[currency]}${price.toLocaleString("en")}`
 
+const mebibytesPerGibibyte = 1024
+
+/** Formats a size as `512 MiB` or `2 GiB`. */
+export const formatMebibytes = (mebibytes: number): string =>
+  mebibytes < mebibytesPerGibibyte
+    ? `${mebibytes} MiB`
+    : `${(mebibytes / mebibytesPerGibibyte).toLocaleString("en")} GiB`
+
 export const makePageResponse = (
   assets: Assets,
   content: PageContent,

@@ -2,7 +2,7 @@ import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
 import type { SoldPlan } from "@berth/domain/billing/subscriptions/PlanCatalog"
 import { findPlanFeatures } from "@berth/domain/billing/subscriptions/PlanFeatures"
 import type { Channel } from "@berth/domain/shared/Channel"
-import { capitalize } from "./Layout.ts"
+import { capitalize, formatMebibytes } from "./Layout.ts"
 
 const channelNames: Readonly<Record<Channel, string>> = {
   platformA: "Telegram",
@@ -11,14 +11,6 @@ const channelNames: Readonly<Record<Channel, string>> = {
   web: "Web"
 }
 
-const mebibytesPerGibibyte = 1024
-
-/** Formats a size as `512 MiB` or `2 GiB`. */
-export const formatMebibytes = (mebibytes: number): string =>
-  mebibytes < mebibytesPerGibibyte
-    ? `${mebibytes} MiB`
-    : `${(mebibytes / mebibytesPerGibibyte).toLocaleString("en")} GiB`
-
 /** Replaces the code names and units of the catalog by what the plan enforces. */
 const describeFeature = (id: SoldPlan["id"], feature: string): string => {
   if (feature.endsWith("RAM")) return `${formatMebibytes(findEntitlements(id).memoryMb)} of memory`
@@ -26,7 +18,7 @@ const describeFeature = (id: SoldPlan["id"], feature: string): string => {
     return findPlanFeatures(id)
       .channels.map((channel) => channelNames[channel])
       .join(", ")
-  return capitalize(feature.replace("agent thread", "agent"))
+  return capitalize(feature.replace("agent thread", "agent").replace(/^\+(\d+) runtime/, "$1 additional runtime"))
 }
 
 /** Lists what a plan includes, for customers. */
