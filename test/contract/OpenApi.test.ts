@@ -1,5 +1,4 @@
 import { BackendApi } from "@berth/api/BackendApi"
-import { operationSummaries } from "@berth/api/http/OperationSummaries"
 import { requestExamples } from "@berth/api/http/RequestExamples"
 import { WebApi } from "@berth/api/WebApi"
 import { DomainEvent } from "@berth/domain/events/DomainEvent"
@@ -476,13 +475,13 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
     })
   )
 
-  it.effect("The tables of summaries and of examples name operations only", () =>
+  it.effect("The table of examples names operations only", () =>
     Effect.gen(function* () {
       const documents = [(yield* documentOf("web")).document, (yield* documentOf("backend")).document]
       const ids = documents.flatMap(({ paths }) =>
         Object.values(paths).flatMap((item) => Object.values(item).map(({ operationId }) => operationId))
       )
-      assert.includeMembers(ids, [...Object.keys(operationSummaries), ...Object.keys(requestExamples)])
+      assert.includeMembers(ids, Object.keys(requestExamples))
     })
   )
 

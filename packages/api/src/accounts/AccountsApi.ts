@@ -1,5 +1,5 @@
 import { NotificationPreferences } from "@berth/domain/shared/User"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -56,11 +56,13 @@ const register = HttpApiEndpoint.post("register", "/api/register")
   .addError(EmailAlreadyTakenBody)
   .middleware(BotCheck)
   .middleware(RegisterLimit)
+  .annotate(OpenApi.Summary, "Register an account")
 
 const settings = HttpApiEndpoint.get("settings", "/api/settings")
   .addSuccess(AccountSettings)
   .addError(UserNotFoundBody)
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "Retrieve the account's settings")
 
 /** A new email address is unverified until its mailed link is opened. */
 const changeSettings = HttpApiEndpoint.post("changeSettings", "/api/settings")
@@ -74,6 +76,7 @@ const changeSettings = HttpApiEndpoint.post("changeSettings", "/api/settings")
   .addError(UserNotFoundBody)
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "Update name or email")
 
 const patchSettings = HttpApiEndpoint.patch("patchSettings", "/api/settings")
   .setPayload(
@@ -99,6 +102,7 @@ const patchSettings = HttpApiEndpoint.patch("patchSettings", "/api/settings")
   .addError(UserNotFoundBody)
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "Update the account's settings")
 
 /** Revokes all other sessions of the user. */
 const changePassword = HttpApiEndpoint.post("changePassword", "/api/settings/password")
@@ -109,6 +113,7 @@ const changePassword = HttpApiEndpoint.post("changePassword", "/api/settings/pas
   .addError(AuthenticationRequiredBody)
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "Change the password")
 
 export class AccountsApi extends HttpApiGroup.make("accounts")
   .add(register)

@@ -1,5 +1,5 @@
 import { AgentConfig } from "@berth/domain/agents/Agent"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { ModelName, refusesUnknownMembers } from "../http/Payload.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -27,6 +27,7 @@ export const AgentConfigView = Schema.Struct({
 const read = HttpApiEndpoint.get("read", "/api/agents/:id/config")
   .setPath(path)
   .addSuccess(Schema.Struct({ config: AgentConfigView, status: Schema.Literal("ok") }))
+  .annotate(OpenApi.Summary, "Retrieve an agent's configuration")
 
 /** Unknown members are rejected. */
 export const AgentConfigChange = Schema.Struct({
@@ -45,6 +46,7 @@ const change = HttpApiEndpoint.put("change", "/api/agents/:id/config")
   .addError(PlanFeatureRequiredBody)
   .addError(AgentNotFoundBody)
   .addError(ConfigurationNotAppliedBody)
+  .annotate(OpenApi.Summary, "Update an agent's configuration")
 
 export class AgentConfigApi extends HttpApiGroup.make("agentConfig")
   .add(read)

@@ -1,6 +1,6 @@
 import { VerificationType } from "@berth/domain/agents/AgentVerifications"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { ModelName, payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
@@ -53,11 +53,13 @@ const AgentDetail = Schema.Struct({
 const list = HttpApiEndpoint.get("list", "/api/agents")
   .addSuccess(Schema.Struct({ agents: Schema.Array(AgentListItem), count: Schema.Int, status: Schema.Literal("ok") }))
   .middleware(OptionalPrincipalAuth)
+  .annotate(OpenApi.Summary, "List the caller's agents")
 
 const detail = HttpApiEndpoint.get("detail", "/api/agents/:id")
   .setPath(Schema.Struct({ id: AgentId }))
   .addSuccess(Schema.Struct({ agent: AgentDetail, status: Schema.Literal("ok") }))
   .middleware(AgentOwner)
+  .annotate(OpenApi.Summary, "Retrieve an agent")
 
 export const ProvisionedAgentAnswer = Schema.Struct({ success: Schema.Boolean, agent: ProvisionedAgent })
 
@@ -81,10 +83,12 @@ const provision = HttpApiEndpoint.post("provision", "/api/agents/provision")
   .addError(PlanLimitReachedBody)
   .addError(IdempotencyErrors)
   .middleware(PrincipalAuth)
+  .annotate(OpenApi.Summary, "Provision an agent")
 
 const provisioned = HttpApiEndpoint.get("provisioned", "/api/agents/provision")
   .addSuccess(Schema.Struct({ success: Schema.Boolean, agents: Schema.Array(AgentListItem), count: Schema.Int }))
   .middleware(PrincipalAuth)
+  .annotate(OpenApi.Summary, "List provisioned agents")
 
 export class AgentsApi extends HttpApiGroup.make("agents")
   .add(list)

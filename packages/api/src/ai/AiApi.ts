@@ -1,5 +1,5 @@
 import { Model, ProviderName, TaskType } from "@berth/domain/ai/models/Model"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema, Struct } from "effect"
 import { EventStream } from "../http/EventStream.ts"
 import { ModelName, optionalText, payload } from "../http/Payload.ts"
@@ -34,6 +34,7 @@ const AiHealthAnswer = Schema.Struct({
 const health = HttpApiEndpoint.get("health", "/api/ai/health")
   .addSuccess(AiHealthAnswer)
   .addError(AiServiceUnavailableBody)
+  .annotate(OpenApi.Summary, "Check the model providers")
 
 const ListedModel = Schema.Struct(Struct.omit(Model.fields, "takesTools", "maxOutputTokens")).annotations({
   identifier: "Model"
@@ -48,7 +49,9 @@ const ModelsAnswer = Schema.Struct({
   timestamp: Timestamp
 }).annotations({ identifier: "Models" })
 
-const models = HttpApiEndpoint.get("models", "/api/ai/models").addSuccess(ModelsAnswer)
+const models = HttpApiEndpoint.get("models", "/api/ai/models")
+  .addSuccess(ModelsAnswer)
+  .annotate(OpenApi.Summary, "List models")
 
 const ProviderModelsAnswer = Schema.Struct({
   provider: ProviderName,
@@ -61,6 +64,7 @@ const modelsOfProvider = HttpApiEndpoint.get("modelsOfProvider", "/api/ai/models
   .setPath(Schema.Struct({ provider: Schema.String }))
   .addSuccess(ProviderModelsAnswer)
   .addError(ProviderNotFoundBody)
+  .annotate(OpenApi.Summary, "List the models of a provider")
 
 const SelectedModel = Schema.Struct({
   model: Schema.Struct({ id: Schema.String, provider: ProviderName }),
@@ -73,6 +77,7 @@ const selectModel = HttpApiEndpoint.post("selectModel", "/api/ai/models/select")
   .setPayload(payload({ taskType: optionalText }))
   .addSuccess(SelectedModel)
   .addError(ModelsUnavailableBody)
+  .annotate(OpenApi.Summary, "Select the best model for a task")
 
 export const ChatPayload = payload({
   messages: Schema.NonEmptyArray(AiChatMessage),
@@ -110,6 +115,7 @@ const chat = HttpApiEndpoint.post("chat", "/api/ai/chat")
   .addError(ModelNotFoundBody)
   .addError(ModelsUnavailableBody)
   .addError(ProviderFailedBody)
+  .annotate(OpenApi.Summary, "Call a model")
 
 const CostAnswer = Schema.Struct({
   model: Schema.String,
@@ -125,6 +131,7 @@ const estimateCost = HttpApiEndpoint.post("estimateCost", "/api/ai/estimate-cost
   .addSuccess(CostAnswer)
   .addError(ModelNotFoundBody)
   .addError(TokenCountInvalidBody)
+  .annotate(OpenApi.Summary, "Estimate the cost of a model call")
 
 /** On the private listener. */
 export class AiApi extends HttpApiGroup.make("ai")

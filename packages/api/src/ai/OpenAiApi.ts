@@ -1,4 +1,4 @@
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { EventStream } from "../http/EventStream.ts"
 import { ModelName, payload } from "../http/Payload.ts"
@@ -129,6 +129,7 @@ const createCompletion = HttpApiEndpoint.post("createCompletion", "/v1/chat/comp
   .addError(ModelsUnavailableBody)
   .addError(ProviderFailedBody)
   .annotateContext(documentErrors)
+  .annotate(OpenApi.Summary, "Create a chat completion")
 
 export const OpenAiModel = Schema.Struct({
   id: Schema.String,
@@ -142,6 +143,7 @@ export const OpenAiModel = Schema.Struct({
 const listModels = HttpApiEndpoint.get("listModels", "/v1/models")
   .addSuccess(Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(OpenAiModel) }))
   .annotateContext(documentErrors)
+  .annotate(OpenApi.Summary, "List models")
 
 /** A percent-encoded id, or a name without its vendor. */
 const retrieveModel = HttpApiEndpoint.get("retrieveModel", "/v1/models/:id")
@@ -149,12 +151,14 @@ const retrieveModel = HttpApiEndpoint.get("retrieveModel", "/v1/models/:id")
   .addSuccess(OpenAiModel)
   .addError(ModelNotFoundBody)
   .annotateContext(documentErrors)
+  .annotate(OpenApi.Summary, "Retrieve a model")
 
 const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/models/:vendor/:name")
   .setPath(Schema.Struct({ vendor: Schema.String, name: Schema.String }))
   .addSuccess(OpenAiModel)
   .addError(ModelNotFoundBody)
   .annotateContext(documentErrors)
+  .annotate(OpenApi.Summary, "Retrieve a model by vendor and name")
 
 /** On the private listener. */
 export class OpenAiApi extends HttpApiGroup.make("openAi")

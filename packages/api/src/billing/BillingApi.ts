@@ -39,15 +39,17 @@ const UnitUsage = Schema.Struct({ dailyUnits: Schema.Int, used: Schema.Int, rema
   identifier: "UnitUsage"
 })
 
-const overview = HttpApiEndpoint.get("overview", "/api/billing").addSuccess(
-  Schema.Struct({
-    plans: Schema.Record({ key: Schema.String, value: BilledPlan }),
-    currentPlan: PlanId,
-    subscriptionStatus: Schema.Union(SubscriptionStatus, Schema.Literal("none")),
-    byokEnabled: Schema.Boolean.annotations({ description: "Whether model calls use a key of your own" }),
-    usage: UnitUsage
-  }).annotations({ identifier: "BillingOverview" })
-)
+const overview = HttpApiEndpoint.get("overview", "/api/billing")
+  .addSuccess(
+    Schema.Struct({
+      plans: Schema.Record({ key: Schema.String, value: BilledPlan }),
+      currentPlan: PlanId,
+      subscriptionStatus: Schema.Union(SubscriptionStatus, Schema.Literal("none")),
+      byokEnabled: Schema.Boolean.annotations({ description: "Whether model calls use a key of your own" }),
+      usage: UnitUsage
+    }).annotations({ identifier: "BillingOverview" })
+  )
+  .annotate(OpenApi.Summary, "Retrieve plan, units and credits")
 
 const Succeeded = Schema.Struct({ success: Schema.Literal(true), message: Schema.String })
 const Address = Schema.Struct({ url: Schema.String.annotations({ description: "Address to open for the buyer" }) })
@@ -115,6 +117,7 @@ const history = HttpApiEndpoint.get("history", "/api/billing/history")
       entries: Schema.Array(HistoryItem)
     })
   )
+  .annotate(OpenApi.Summary, "List charges, purchases and credits, newest first")
 
 const usage = HttpApiEndpoint.get("usage", "/api/billing/usage")
   .setUrlParams(Schema.Struct({ days: pageNumber({ least: 1, most: 90, usual: 14 }) }))

@@ -1,5 +1,5 @@
 import { PluginId } from "@berth/domain/gateway/plugins/Plugin"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { makeAnswerFrames } from "../ai/ChatEvents.ts"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
@@ -85,8 +85,11 @@ const call = HttpApiEndpoint.post("call", gatewayPath)
   .addError(PluginNotFoundBody)
   .addError(PaymentsUnavailableBody)
   .annotateContext(acceptApiKeys("gateway"))
+  .annotate(OpenApi.Summary, "Call a plugin, paid with units or a machine payment")
 
-const preflight = HttpApiEndpoint.options("preflight", gatewayPath).addSuccess(HttpApiSchema.NoContent)
+const preflight = HttpApiEndpoint.options("preflight", gatewayPath)
+  .addSuccess(HttpApiSchema.NoContent)
+  .annotate(OpenApi.Summary, "Answer the CORS preflight of the gateway")
 
 export class GatewayApi extends HttpApiGroup.make("gateway")
   .add(call)

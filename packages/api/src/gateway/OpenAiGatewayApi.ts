@@ -95,6 +95,7 @@ const createCompletion = HttpApiEndpoint.post("createChatCompletion", completion
     OpenApi.Description,
     `A completion in OpenAI's format, charged as a gateway call. Unsupported parameters are rejected by name. ${agentModel}`
   )
+  .annotate(OpenApi.Summary, "Create a chat completion by a model or an agent")
 
 const createResponse = HttpApiEndpoint.post("createResponse", responsesPath)
   .setHeaders(conversationHeaders)
@@ -107,6 +108,7 @@ const createResponse = HttpApiEndpoint.post("createResponse", responsesPath)
     OpenApi.Description,
     `An answer in the format of OpenAI's Responses, charged as a gateway call. Unless \`store\` is false, it is stored for 30 days: later calls continue it by \`previous_response_id\` or reference its items. Unsupported parameters are rejected by name; \`strict\` of tools is not enforced. ${agentModel}`
   )
+  .annotate(OpenApi.Summary, "Create a response by a model or an agent")
 
 const retrieveResponse = HttpApiEndpoint.get("retrieveResponse", `${responsesPath}/:id`)
   .setPath(Schema.Struct({ id: Schema.String }))
@@ -115,6 +117,7 @@ const retrieveResponse = HttpApiEndpoint.get("retrieveResponse", `${responsesPat
   .addError(ResponseNotFoundBody)
   .addError(ParameterUnsupportedBody)
   .annotate(OpenApi.Description, "Returns the complete stored answer; `stream` is not supported.")
+  .annotate(OpenApi.Summary, "Retrieve a stored response")
 
 const listResponseInput = HttpApiEndpoint.get("listResponseInput", `${responsesPath}/:id/input_items`)
   .setPath(Schema.Struct({ id: Schema.String }))
@@ -126,12 +129,14 @@ const listResponseInput = HttpApiEndpoint.get("listResponseInput", `${responsesP
     OpenApi.Description,
     "The input items of the stored answer, newest first. Items of earlier answers are listed at the ids of those answers."
   )
+  .annotate(OpenApi.Summary, "List the input items of a stored response")
 
 const deleteResponse = HttpApiEndpoint.del("deleteResponse", `${responsesPath}/:id`)
   .setPath(Schema.Struct({ id: Schema.String }))
   .addSuccess(Schema.Struct({ id: Schema.String, object: Schema.Literal("response"), deleted: Schema.Literal(true) }))
   .addError(ResponseNotFoundBody)
   .annotate(OpenApi.Description, "Deletes a stored answer with its input. Answers that continue it keep their items.")
+  .annotate(OpenApi.Summary, "Delete a stored response")
 
 const createEmbedding = HttpApiEndpoint.post("createEmbedding", "/v1/embeddings")
   .setPayload(EmbeddingPayload)
@@ -146,6 +151,7 @@ const createEmbedding = HttpApiEndpoint.post("createEmbedding", "/v1/embeddings"
     OpenApi.Description,
     "Embeddings of up to 512 texts, charged by their tokens, at least one unit. GET /v1/models lists the models if a provider has any."
   )
+  .annotate(OpenApi.Summary, "Create embeddings")
 
 const audio = HttpApiSchema.withEncoding(Schema.Uint8ArrayFromSelf, { kind: "Uint8Array", contentType: "audio/*" })
 
@@ -157,6 +163,7 @@ const createSpeech = HttpApiEndpoint.post("createSpeech", "/v1/audio/speech")
   .addError(BudgetExceededBody)
   .addError(RateLimitExceededBody)
   .addError(PluginFailedBody)
+  .annotate(OpenApi.Summary, "Create speech from text")
 
 const createTranscription = HttpApiEndpoint.post("createTranscription", audioTranscriptionsPath)
   .setPayload(
@@ -178,23 +185,27 @@ const createTranscription = HttpApiEndpoint.post("createTranscription", audioTra
   .addError(BudgetExceededBody)
   .addError(RateLimitExceededBody)
   .addError(PluginFailedBody)
+  .annotate(OpenApi.Summary, "Create a transcription of speech")
 
 const listModels = HttpApiEndpoint.get("listModels", "/v1/models")
   .addSuccess(Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(OpenAiModel) }))
   .addError(PluginFailedBody)
   .annotate(OpenApi.Description, "Lists the callable models, and the caller's agents as agent/<id>.")
+  .annotate(OpenApi.Summary, "List models")
 
 const retrieveModel = HttpApiEndpoint.get("retrieveModel", "/v1/models/:id")
   .setPath(Schema.Struct({ id: Schema.String }))
   .addSuccess(OpenAiModel)
   .addError(ModelNotFoundBody)
   .addError(PluginFailedBody)
+  .annotate(OpenApi.Summary, "Retrieve a model")
 
 const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/models/:vendor/:name")
   .setPath(Schema.Struct({ vendor: Schema.String, name: Schema.String }))
   .addSuccess(OpenAiModel)
   .addError(ModelNotFoundBody)
   .addError(PluginFailedBody)
+  .annotate(OpenApi.Summary, "Retrieve a model by vendor and name")
 
 /** OpenAI's protocol on the public listener, charged like the gateway. Errors have OpenAI's format. */
 export class OpenAiGatewayApi extends HttpApiGroup.make("openAiGateway")

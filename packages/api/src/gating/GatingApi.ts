@@ -1,6 +1,6 @@
 import { isWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { GatingCheckFailed, GatingNotConfigured } from "@berth/domain/gating/GatingErrors"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
 import { payload } from "../http/Payload.ts"
@@ -55,12 +55,14 @@ const check = HttpApiEndpoint.post("check", "/api/auth/token-gating/verify")
   .addSuccess(GatingCheckResult)
   .addError(GatingNotConfiguredBody)
   .addError(GatingCheckFailedBody)
+  .annotate(OpenApi.Summary, "Check whether an address holds the gating token")
 
 const lookUp = HttpApiEndpoint.get("lookUp", "/api/auth/token-gating/verify")
   .setUrlParams(payload({ address }))
   .addSuccess(GatingLookupResult)
   .addError(GatingNotConfiguredBody)
   .addError(GatingCheckFailedBody)
+  .annotate(OpenApi.Summary, "Retrieve the gating token and the access of an address")
 
 export class GatingApi extends HttpApiGroup.make("gating")
   .add(check)

@@ -1,7 +1,6 @@
 import { Predicate } from "effect"
 import { addOpenAiExamples } from "../ai/OpenAiErrors.ts"
 import { itemsOf, makeExample, mapRecord, recordOf } from "./OpenApiExamples.ts"
-import { operationSummaries } from "./OperationSummaries.ts"
 import { requestExamples } from "./RequestExamples.ts"
 
 type Document = Readonly<Record<string, unknown>>
@@ -73,12 +72,9 @@ const describeOperation = (endpoint: unknown, schemas: Document): Document => {
     errorsOf(content, schemas).map((name) => recordOf(exampleOf(schemas[name])))
   )
   const { operationId, requestBody, responses } = operation
-  const given = operation["summary"]
-  const summary = Predicate.isString(given) ? given : (operationSummaries[String(operationId)] ?? "")
   return {
     ...operation,
-    summary,
-    description: operation["description"] ?? `${summary}. ${describeAccess(operation)}`,
+    description: operation["description"] ?? `${String(operation["summary"])}. ${describeAccess(operation)}`,
     ...(Predicate.isRecord(requestBody) && {
       requestBody: {
         ...requestBody,

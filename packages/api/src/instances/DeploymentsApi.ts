@@ -1,6 +1,6 @@
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { AgentId } from "@berth/domain/shared/AgentId"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AgentConfigChange } from "../agents/AgentConfigApi.ts"
 import {
@@ -51,6 +51,7 @@ const deploy = HttpApiEndpoint.post("deploy", deploymentsPath)
   .addError(BackendUnavailableBody)
   .addError(IdempotencyErrors)
   .middleware(PrincipalAuth)
+  .annotate(OpenApi.Summary, "Deploy an agent and wait until it runs")
 
 export class DeploymentsApi extends HttpApiGroup.make("deployments")
   .add(deploy)

@@ -1,6 +1,6 @@
 import type { User } from "@berth/domain/shared/User"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, OpenApi } from "@effect/platform"
 import { Context, Schema } from "effect"
 import { AgentListItem } from "../agents/AgentsApi.ts"
 import { GroupErrorMembers, lifecycleMembers } from "../http/ErrorBody.ts"
@@ -39,6 +39,7 @@ const owner = Schema.Struct({ userId: UserId })
 const instanceAction = <const Name extends string, Path extends `/${string}`, A, I>(
   name: Name,
   path: Path,
+  summary: string,
   success: Schema.Schema<A, I>
 ) =>
   HttpApiEndpoint.post(name, path)
@@ -47,6 +48,7 @@ const instanceAction = <const Name extends string, Path extends `/${string}`, A,
     .addError(InstanceNotFoundBody)
     .addError(BackendUnavailableBody)
     .addError(InstanceUnavailableBody)
+    .annotate(OpenApi.Summary, summary)
 
 const InstanceView = Schema.Struct({
   userId: UserId,
@@ -65,12 +67,14 @@ const find = HttpApiEndpoint.get("find", "/api/instance/:userId")
   .setPath(owner)
   .addSuccess(InstanceView)
   .addError(InstanceNotFoundBody)
+  .annotate(OpenApi.Summary, "Retrieve the caller's instance")
 
 /** Sessions only, since the token outlives an API key. */
 const token = HttpApiEndpoint.get("token", "/api/instance/:userId/token")
   .setPath(owner)
   .addSuccess(Schema.Struct({ token: Schema.String }))
   .addError(InstanceNotFoundBody)
+  .annotate(OpenApi.Summary, "Retrieve the instance's gateway token")
 
 /** Figures are "N/A" while the instance is down, and if its host does not report them. */
 const stats = HttpApiEndpoint.get("stats", "/api/instance/:userId/stats")
@@ -87,6 +91,7 @@ const stats = HttpApiEndpoint.get("stats", "/api/instance/:userId/stats")
   )
   .addError(InstanceNotFoundBody)
   .addError(BackendUnavailableBody)
+  .annotate(OpenApi.Summary, "Retrieve the instance's resource use")
 
 const storage = HttpApiEndpoint.get("storage", "/api/instance/:userId/storage")
   .setPath(owner)
@@ -101,10 +106,12 @@ const storage = HttpApiEndpoint.get("storage", "/api/instance/:userId/storage")
   .addError(InstanceNotFoundBody)
   .addError(BackendUnavailableBody)
   .addError(InstanceUnavailableBody)
+  .annotate(OpenApi.Summary, "Retrieve the storage that agents' files use")
 
 const start = instanceAction(
   "start",
   "/api/instance/:userId/start",
+  "Start the instance",
   Schema.Struct({ success: Schema.Boolean, status: Schema.Literal("active") })
 )
 
@@ -113,10 +120,12 @@ const stop = HttpApiEndpoint.post("stop", "/api/instance/:userId/stop")
   .addSuccess(Schema.Struct({ success: Schema.Boolean, status: Schema.Literal("stopped") }))
   .addError(InstanceNotFoundBody)
   .addError(BackendUnavailableBody)
+  .annotate(OpenApi.Summary, "Stop the instance")
 
 const restart = instanceAction(
   "restart",
   "/api/instance/:userId/restart",
+  "Restart the instance",
   Schema.Struct({
     success: Schema.Boolean,
     status: Schema.Literal("active"),
@@ -129,18 +138,25 @@ const restart = instanceAction(
 const update = instanceAction(
   "update",
   "/api/instance/:userId/update",
+  "Update the instance to the current version",
   Schema.Struct({ success: Schema.Boolean, status: Schema.Literal("running") })
 )
 
 const Done = Schema.Struct({ success: Schema.Boolean, message: Schema.String }).annotations({ identifier: "Done" })
 
-const repair = instanceAction("repair", "/api/instance/:userId/repair", Done)
+const repair = instanceAction(
+  "repair",
+  "/api/instance/:userId/repair",
+  "Rebuild configuration and directories of the instance",
+  Done
+)
 
 /** Deletes conversations, their summaries and agents' notes; configuration, skills and credentials are kept. */
 const resetMemory = HttpApiEndpoint.post("resetMemory", "/api/instance/:userId/reset-memory")
   .setPath(owner)
   .addSuccess(Done)
   .addError(InstanceNotFoundBody)
+  .annotate(OpenApi.Summary, "Clear sessions and memory of the instance")
 
 export class InstancesApi extends HttpApiGroup.make("instances")
   .add(find)

@@ -1,6 +1,6 @@
 import { type AgentOverviewChange, AgentOverview } from "@berth/domain/interaction/overviews/AgentOverview"
 import { AgentId } from "@berth/domain/shared/AgentId"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { EventStream } from "../http/EventStream.ts"
 import { encodeSseEvent } from "../http/Sse.ts"
@@ -45,6 +45,7 @@ export const encodeAgentOverviewEvent = (change: AgentOverviewChange): string =>
 const overviews = HttpApiEndpoint.get("overviews", "/api/agents/overviews")
   .addSuccess(Schema.Struct({ agents: Schema.Array(AgentOverviewView) }))
   .addSuccess(EventStream)
+  .annotate(OpenApi.Summary, "List or watch the caller's agents with their newest messages")
 
 export class AgentOverviewsApi extends HttpApiGroup.make("agentOverviews")
   .add(overviews)

@@ -1,6 +1,6 @@
 import { LogLevel, LogSource } from "@berth/domain/instances/RuntimeLog"
 import { MessageId, Sender } from "@berth/domain/interaction/Conversation"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { pageLimit, pageQuery } from "../http/Pagination.ts"
 import { Timestamp } from "../http/Timestamp.ts"
@@ -36,6 +36,7 @@ const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/messages")
       status: Schema.Literal("ok")
     })
   )
+  .annotate(OpenApi.Summary, "List an agent's messages, newest first")
 
 export const LogEntry = Schema.Struct({
   id: Schema.String,
@@ -61,6 +62,7 @@ const logs = HttpApiEndpoint.get("logs", "/api/agents/:id/logs")
   )
   .addError(LogsUnavailableBody)
   .addError(RateLimitExceededBody)
+  .annotate(OpenApi.Summary, "List an agent's log entries, newest first")
 
 const stats = HttpApiEndpoint.get("stats", "/api/agents/:id/stats")
   .setPath(path)
@@ -70,11 +72,13 @@ const stats = HttpApiEndpoint.get("stats", "/api/agents/:id/stats")
       Schema.Struct({ stats: MockAgentStats, status: Schema.Literal("mock") })
     )
   )
+  .annotate(OpenApi.Summary, "Retrieve an agent's statistics")
 
 /** Deletes the agent with its conversations. */
 const remove = HttpApiEndpoint.del("remove", "/api/agents/provision/:id")
   .setPath(path)
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .annotate(OpenApi.Summary, "Delete an agent with its state and messages")
 
 export class AgentRecordsApi extends HttpApiGroup.make("agentRecords")
   .add(messages)

@@ -1,5 +1,5 @@
 import { ChatSessionId, MessageId, MessageState } from "@berth/domain/interaction/Conversation"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { payload } from "../http/Payload.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -18,6 +18,7 @@ const stop = HttpApiEndpoint.post("stop", "/api/agent/messages/:messageId/stop")
     })
   )
   .addError(MessageNotFoundBody)
+  .annotate(OpenApi.Summary, "Stop an answer")
 
 const sessionPath = Schema.Struct({ sessionId: ChatSessionId })
 
@@ -33,12 +34,14 @@ const rename = HttpApiEndpoint.patch("rename", "/api/agent/sessions/:sessionId")
   .addSuccess(Schema.Struct({ session: SessionSummary }))
   .addError(ChatSessionNotFoundBody)
   .addError(TitleInvalidBody)
+  .annotate(OpenApi.Summary, "Rename a conversation")
 
 /** Deletes a conversation with its messages and summary, and ends its answers in progress. */
 const remove = HttpApiEndpoint.del("remove", "/api/agent/sessions/:sessionId")
   .setPath(sessionPath)
   .addSuccess(HttpApiSchema.NoContent)
   .addError(ChatSessionNotFoundBody)
+  .annotate(OpenApi.Summary, "Delete a conversation")
 
 export class ConversationsApi extends HttpApiGroup.make("conversations")
   .add(stop)

@@ -5,7 +5,7 @@ import { recentMemoryLimits } from "@berth/domain/interaction/memory/RecentMemor
 import { CredentialKey, CredentialMap } from "@berth/domain/secrets/Credential"
 import { Attachment, AttachmentId } from "@berth/domain/interaction/attachments/Attachment"
 import { ToolActivity } from "@berth/domain/skills/tools/ToolActivity"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import {
   AgentNotFoundBody,
@@ -146,6 +146,7 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
   .addError(MessageInvalidBody)
   .addError(RateLimitExceededBody)
   .middleware(PrincipalAuth)
+  .annotate(OpenApi.Summary, "Retrieve health, sessions, memory, skills or credentials of an agent")
 
 const attachments = Schema.optionalWith(Schema.Array(AttachmentId), { nullable: true }).annotations({
   description: "Ids of files of POST /api/agents/:id/attachments. With files, `message` may be empty"
@@ -204,6 +205,7 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
   .addError(ConfigurationNotAppliedBody)
   .addError(MessageUnansweredBody)
   .middleware(PrincipalAuth)
+  .annotate(OpenApi.Summary, "Chat with an agent, or change its sessions, skills and credentials")
 
 export const ChatRecord = Schema.Struct({
   id: MessageId,
@@ -245,11 +247,13 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .addError(BudgetExceededBody)
   .addError(ChatFailedBody)
   .middleware(PrincipalAuth)
+  .annotate(OpenApi.Summary, "Send a message to an agent")
 
 /** Newest first. */
 const history = HttpApiEndpoint.get("history", "/api/chat")
   .addSuccess(Schema.Struct({ messages: Schema.Array(ChatRecord), count: Schema.Int }))
   .middleware(PrincipalAuth)
+  .annotate(OpenApi.Summary, "List the caller's messages and replies, newest first")
 
 /**
  * Streams the answer as server-sent events, from its beginning or after `Last-Event-ID`; 204 after its end, which stops
@@ -263,6 +267,7 @@ const events = HttpApiEndpoint.get("events", "/api/agent/messages/:messageId/eve
   .addError(MessageNotFoundBody)
   .addError(ResumedAnswerLimitReachedBody)
   .middleware(PrincipalAuth)
+  .annotate(OpenApi.Summary, "Resume the events of an answer")
 
 export class InteractionApi extends HttpApiGroup.make("interaction")
   .add(read)

@@ -1,6 +1,6 @@
 import { QueueName } from "@berth/domain/jobs/JobKind"
 import { DeadLetterNotFound } from "@berth/domain/jobs/DeadLetters"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { plainErrorBody } from "../http/ErrorBody.ts"
 import { InternalAuth } from "../http/InternalAuth.ts"
@@ -28,11 +28,13 @@ export const DeadLetterList = Schema.Struct({
 const dead = HttpApiEndpoint.get("dead", "/internal/jobs/dead")
   .setUrlParams(Schema.Struct({ queue: Schema.optional(QueueName), limit: pageLimit }))
   .addSuccess(DeadLetterList)
+  .annotate(OpenApi.Summary, "List dead letters")
 
 const replay = HttpApiEndpoint.post("replay", "/internal/jobs/dead/:id/replay")
   .setPath(Schema.Struct({ id: Schema.String }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean, queue: QueueName }))
   .addError(DeadLetterNotFoundBody)
+  .annotate(OpenApi.Summary, "Replay a dead letter")
 
 /** Dead letters, for operators, on the private listener. */
 export class JobsApi extends HttpApiGroup.make("jobs").add(dead).add(replay).middlewareEndpoints(InternalAuth) {}

@@ -33,6 +33,7 @@ const send = HttpApiEndpoint.post("send", mcpPath)
     OpenApi.Description,
     "A Model Context Protocol server (streamable HTTP, stateless). Each of the caller's agents is a tool that sends it a message; with the scope `agents`, its enabled skills are tools too. Both are charged like other calls."
   )
+  .annotate(OpenApi.Summary, "Use agents as tools of the Model Context Protocol")
 
 /** The caller's agents as tools of the Model Context Protocol. */
 export class McpApi extends HttpApiGroup.make("mcp")

@@ -1,4 +1,4 @@
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
@@ -28,6 +28,7 @@ const forgotPassword = HttpApiEndpoint.post("forgotPassword", "/api/auth/forgot-
   .addError(EmailInvalidBody)
   .middleware(BotCheck)
   .middleware(ForgotPasswordLimit)
+  .annotate(OpenApi.Summary, "Request a password reset by mail")
 
 /** Revokes all sessions of the user. */
 const resetPassword = HttpApiEndpoint.post("resetPassword", "/api/auth/reset-password")
@@ -37,11 +38,13 @@ const resetPassword = HttpApiEndpoint.post("resetPassword", "/api/auth/reset-pas
   .addError(ResetTokenInvalidBody)
   .addError(UserNotFoundBody)
   .middleware(ResetPasswordLimit)
+  .annotate(OpenApi.Summary, "Set a password with a reset token")
 
 /** Target of a mailed link. Always redirects, with a notice or an error in the query. */
 const verifyEmail = HttpApiEndpoint.get("verifyEmail", "/api/auth/verify-email")
   .setUrlParams(Schema.Struct({ token: Schema.optional(Schema.Redacted(Schema.String)) }))
   .addSuccess(Schema.Void, { status: 302 })
+  .annotate(OpenApi.Summary, "Confirm an email address by the mailed link")
 
 /** Mails a new link; none for a verified address. */
 const sendVerification = HttpApiEndpoint.post("sendVerification", "/api/auth/verify-email")
@@ -49,6 +52,7 @@ const sendVerification = HttpApiEndpoint.post("sendVerification", "/api/auth/ver
   .addError(UserNotFoundBody)
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "Resend the confirmation of the email address")
 
 /** Deletes the account. Requires the password, or `confirm` within ten minutes after a sign-in. */
 const deleteAccount = HttpApiEndpoint.del("deleteAccount", "/api/settings")
@@ -64,6 +68,7 @@ const deleteAccount = HttpApiEndpoint.del("deleteAccount", "/api/settings")
   .addError(RecentSignInRequiredBody)
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "Delete the account")
 
 /** Returns the time of the account's claim, until the owner has decided on its contents. */
 const claimNotice = HttpApiEndpoint.get("claimNotice", "/api/settings/claim")
@@ -73,6 +78,7 @@ const claimNotice = HttpApiEndpoint.get("claimNotice", "/api/settings/claim")
     }).annotations({ identifier: "ClaimNotice" })
   )
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "Retrieve the notice of a claimed account")
 
 /** Keeps the contents from before the claim, or schedules the deletion of prompts, settings of agents and memory. */
 const settleClaim = HttpApiEndpoint.post("settleClaim", "/api/settings/claim")
@@ -80,6 +86,7 @@ const settleClaim = HttpApiEndpoint.post("settleClaim", "/api/settings/claim")
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
   .addError(ClaimNoticeNotFoundBody)
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "Keep or reset the contents of a claimed account")
 
 export class RecoveryApi extends HttpApiGroup.make("recovery")
   .add(forgotPassword)

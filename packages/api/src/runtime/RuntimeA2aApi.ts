@@ -1,5 +1,5 @@
 import { A2aCallFailed } from "@berth/domain/a2a/A2aErrors"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { reasonErrorBody } from "../http/ErrorBody.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { RuntimeA2aCall, runtimeA2aPath, RuntimeTextAnswer } from "./RuntimeContract.ts"
@@ -18,6 +18,7 @@ const call = HttpApiEndpoint.post("call", runtimeA2aPath)
   .addError(A2aCallFailedBody)
   .addError(RateLimitExceededBody)
   .middleware(RuntimeAuth)
+  .annotate(OpenApi.Summary, "Send a message of an agent to another agent")
 
 /** The skill `a2a-send` of agents, for runtimes: the backend continues the turn's chain. */
 export class RuntimeA2aApi extends HttpApiGroup.make("runtimeA2a").add(call) {}

@@ -1,5 +1,5 @@
 import { McpCallFailed } from "@berth/domain/skills/mcp/McpClient"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { reasonErrorBody } from "../http/ErrorBody.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { RuntimeMcpCall, runtimeMcpPath, RuntimeTextAnswer } from "./RuntimeContract.ts"
@@ -19,6 +19,7 @@ const call = HttpApiEndpoint.post("call", runtimeMcpPath)
   .addError(RateLimitExceededBody)
   .addError(TurnNotInProgressBody)
   .middleware(RuntimeAuth)
+  .annotate(OpenApi.Summary, "List or call tools of MCP servers for a turn")
 
 /** Tools of MCP servers, for runtimes. The servers' secrets stay in the backend. */
 export class RuntimeMcpApi extends HttpApiGroup.make("runtimeMcp").add(call) {}

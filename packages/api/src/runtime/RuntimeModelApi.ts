@@ -1,4 +1,4 @@
-import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSecurity } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSecurity, OpenApi } from "@effect/platform"
 import { Context, Data } from "effect"
 import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
 import { EventStream } from "../http/EventStream.ts"
@@ -59,5 +59,6 @@ const complete = HttpApiEndpoint.post("complete", runtimeModelPath)
   .addError(TurnNotInProgressBody)
   .addError(TurnBudgetExhaustedBody)
   .middleware(RuntimeAuth)
+  .annotate(OpenApi.Summary, "Call a model for a turn")
 
 export class RuntimeModelApi extends HttpApiGroup.make("runtimeModel").add(complete) {}

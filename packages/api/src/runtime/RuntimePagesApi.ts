@@ -1,5 +1,5 @@
 import { PageNotReadable } from "@berth/domain/skills/web/WebPages"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { reasonErrorBody } from "../http/ErrorBody.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { RuntimePageQuery, runtimePagesPath } from "./RuntimeContract.ts"
@@ -18,6 +18,7 @@ const open = HttpApiEndpoint.post("open", runtimePagesPath)
   .addError(RateLimitExceededBody)
   .addError(TurnNotInProgressBody)
   .middleware(RuntimeAuth)
+  .annotate(OpenApi.Summary, "Fetch a web page for an agent")
 
 /** Web pages for runtimes, whose networks have no internet access. */
 export class RuntimePagesApi extends HttpApiGroup.make("runtimePages").add(open) {}

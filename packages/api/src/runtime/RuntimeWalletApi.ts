@@ -1,5 +1,5 @@
 import { WalletCallFailed } from "@berth/domain/wallets/payments/WalletPaymentErrors"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { reasonErrorBody } from "../http/ErrorBody.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { RuntimeTextAnswer, RuntimeWalletCall, runtimeWalletPath } from "./RuntimeContract.ts"
@@ -19,6 +19,7 @@ const call = HttpApiEndpoint.post("call", runtimeWalletPath)
   .addError(WalletCallFailedBody)
   .addError(RateLimitExceededBody)
   .middleware(RuntimeAuth)
+  .annotate(OpenApi.Summary, "Use an agent's wallet")
 
 /** Wallet skill of agents, for runtimes: the backend decides, signs and sends. */
 export class RuntimeWalletApi extends HttpApiGroup.make("runtimeWallet").add(call) {}

@@ -1,4 +1,4 @@
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -13,6 +13,7 @@ const issue = HttpApiEndpoint.post("issue", "/api/auth/token")
     }).annotations({ identifier: "AccessToken" })
   )
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "Exchange the session for a JWT")
 
 const JsonWebKey = Schema.Struct({
   kty: Schema.Literal("OKP"),
@@ -24,9 +25,9 @@ const JsonWebKey = Schema.Struct({
 }).annotations({ identifier: "JsonWebKey" })
 
 /** Lists the public keys that verify access tokens. */
-const keys = HttpApiEndpoint.get("keys", "/.well-known/jwks.json").addSuccess(
-  Schema.Struct({ keys: Schema.Array(JsonWebKey) })
-)
+const keys = HttpApiEndpoint.get("keys", "/.well-known/jwks.json")
+  .addSuccess(Schema.Struct({ keys: Schema.Array(JsonWebKey) }))
+  .annotate(OpenApi.Summary, "List the public keys that verify JWTs")
 
 export class AccessTokensApi extends HttpApiGroup.make("accessTokens")
   .add(issue)

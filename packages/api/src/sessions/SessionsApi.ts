@@ -1,6 +1,6 @@
 import { SessionId } from "@berth/domain/sessions/Session"
 import { SignInSessionNotFound } from "@berth/domain/sessions/SessionErrors"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { plainErrorBody } from "../http/ErrorBody.ts"
 import { Timestamp } from "../http/Timestamp.ts"
@@ -30,6 +30,7 @@ const SignInSession = Schema.Struct({
 const list = HttpApiEndpoint.get("list", "/api/auth/sessions")
   .addSuccess(Schema.Struct({ sessions: Schema.Array(SignInSession) }))
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "List the account's sessions")
 
 /** Ends a session of the caller; the current session is signed out. */
 const revoke = HttpApiEndpoint.del("revoke", "/api/auth/sessions/:id")
@@ -37,5 +38,6 @@ const revoke = HttpApiEndpoint.del("revoke", "/api/auth/sessions/:id")
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
   .addError(SignInSessionNotFoundBody)
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "Revoke a session")
 
 export class SessionsApi extends HttpApiGroup.make("sessions").add(list).add(revoke).addError(InternalFailureBody) {}

@@ -1,6 +1,6 @@
 import { CredentialsInvalid } from "@berth/domain/accounts/password/PasswordCredentials"
 import { AccountSuspended } from "@berth/domain/sessions/SessionErrors"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { plainErrorBody } from "../http/ErrorBody.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
@@ -45,11 +45,13 @@ const credentials = HttpApiEndpoint.post("credentials", "/api/auth/callback/cred
   .addError(AccountSuspendedBody)
   .addError(RateLimitExceededBody)
   .middleware(SignInLimit)
+  .annotate(OpenApi.Summary, "Sign in with email and password")
 
 /** Ends the session, if any. API keys cannot sign out. */
 const signOut = HttpApiEndpoint.post("signOut", "/api/auth/signout")
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
   .addError(AuthenticationErrors)
+  .annotate(OpenApi.Summary, "Sign out")
 
 /** User and expiry of the session; null without one. */
 export const CurrentSession = Schema.Struct({
@@ -60,6 +62,7 @@ export const CurrentSession = Schema.Struct({
 const current = HttpApiEndpoint.get("current", "/api/auth/session")
   .addSuccess(CurrentSession)
   .addError(AuthenticationErrors)
+  .annotate(OpenApi.Summary, "Retrieve the session of the caller")
 
 export class SignInApi extends HttpApiGroup.make("signin")
   .add(credentials)

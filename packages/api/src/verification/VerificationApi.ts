@@ -2,7 +2,7 @@ import { VerificationType } from "@berth/domain/agents/AgentVerifications"
 import { isWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { AttestationUid } from "@berth/domain/verification/Attestation"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
@@ -31,6 +31,7 @@ const challenge = HttpApiEndpoint.get("challenge", "/api/agents/:id/verify")
     }).annotations({ identifier: "VerificationChallenge" })
   )
   .middleware(AgentOwner)
+  .annotate(OpenApi.Summary, "Create a verification challenge")
 
 const result = {
   verified: Schema.Boolean,
@@ -65,6 +66,7 @@ const verify = HttpApiEndpoint.post("verify", "/api/agents/:id/verify")
   .addError(AgentNotFoundBody)
   .addError(RateLimitExceededBody)
   .middleware(AgentOwner)
+  .annotate(OpenApi.Summary, "Verify an agent")
 
 const verification = HttpApiEndpoint.get("verification", "/api/agents/:id/verification")
   .setPath(path)
@@ -74,6 +76,7 @@ const verification = HttpApiEndpoint.get("verification", "/api/agents/:id/verifi
     })
   )
   .middleware(AgentOwner)
+  .annotate(OpenApi.Summary, "Retrieve an agent's verification")
 
 const evidence = HttpApiEndpoint.get("evidence", "/api/agents/:id/verification/evidence")
   .setPath(path)
@@ -84,12 +87,14 @@ const evidence = HttpApiEndpoint.get("evidence", "/api/agents/:id/verification/e
     }).annotations({ identifier: "VerificationEvidence" })
   )
   .middleware(AgentOwner)
+  .annotate(OpenApi.Summary, "Retrieve the wallet and the name that verify an agent")
 
 /** Removes the verification and the registered authenticators. */
 const unverify = HttpApiEndpoint.del("unverify", "/api/agents/:id/verify")
   .setPath(path)
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
   .middleware(AgentOwner)
+  .annotate(OpenApi.Summary, "Remove an agent's verification")
 
 const credentialDescriptor = Schema.Struct({ type: Schema.Literal("public-key"), id: Schema.String })
 
@@ -131,6 +136,7 @@ const registerAuthenticator = HttpApiEndpoint.post("registerAuthenticator", "/ap
   .addError(VerificationRejectedBody)
   .addError(RateLimitExceededBody)
   .middleware(AgentOwner)
+  .annotate(OpenApi.Summary, "Register an authenticator for the verification of an agent")
 
 export class VerificationApi extends HttpApiGroup.make("verification")
   .add(challenge)

@@ -1,4 +1,4 @@
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import { SessionAuth } from "../../sessions/SessionAuth.ts"
@@ -17,5 +17,6 @@ const ReferralSummary = Schema.Struct({
 const referral = HttpApiEndpoint.get("referral", "/api/settings/referral")
   .addSuccess(ReferralSummary)
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "Retrieve the referral code and its rewards")
 
 export class ReferralsApi extends HttpApiGroup.make("referrals").add(referral).addError(InternalFailureBody) {}

@@ -14,10 +14,12 @@ const leads = { status: 302 } as const
 const plan = HttpApiEndpoint.get("plan", "/api/cardProcessor/checkout")
   .setUrlParams(Schema.Struct({ plan: anyText.annotations({ description: "solo, collective, label, network" }) }))
   .addSuccess(Schema.Void, leads)
+  .annotate(OpenApi.Summary, "Start the checkout of a plan")
 
 const credits = HttpApiEndpoint.get("credits", "/api/cardProcessor/credits")
   .setUrlParams(Schema.Struct({ price: anyText.annotations({ description: "An allowed price id" }) }))
   .addSuccess(Schema.Void, leads)
+  .annotate(OpenApi.Summary, "Start the checkout of credits")
 
 /** Payment is not configured, or the card processor created no checkout. */
 export class StorageCheckoutFailed extends Data.TaggedError("StorageCheckoutFailed")<{

@@ -6,7 +6,7 @@ import { ProviderName } from "@berth/domain/ai/models/Model"
 import { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { ModelDelta, ModelToolCall } from "@berth/domain/ai/streams/ModelEvent"
 import { ChatOpeningFields } from "@berth/domain/gateway/payments/PaidAnswer"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { EventStream } from "../../http/EventStream.ts"
 import { Timestamp } from "../../http/Timestamp.ts"
@@ -93,7 +93,10 @@ export const ModelAnswerEvent = Schema.Union(
 export type ModelAnswerEvent = typeof ModelAnswerEvent.Type
 
 /** Responds with server-sent `ModelAnswerEvent`s. */
-const answer = HttpApiEndpoint.post("answer", modelAnswersPath).setPayload(ModelAnswerRequest).addSuccess(EventStream)
+const answer = HttpApiEndpoint.post("answer", modelAnswersPath)
+  .setPayload(ModelAnswerRequest)
+  .addSuccess(EventStream)
+  .annotate(OpenApi.Summary, "Answer a gateway call by a model")
 
 const ModelQuoteResult = Schema.Union(
   Schema.Struct({
@@ -117,6 +120,7 @@ const ModelQuoteResult = Schema.Union(
 const quote = HttpApiEndpoint.post("quote", "/internal/gateway/quotes")
   .setPayload(ModelAnswerRequest)
   .addSuccess(ModelQuoteResult)
+  .annotate(OpenApi.Summary, "Quote the price of a gateway call")
 
 const EmbeddingResult = Schema.Union(
   Schema.Struct({
@@ -140,11 +144,12 @@ const embed = HttpApiEndpoint.post("embed", "/internal/gateway/embeddings")
     })
   )
   .addSuccess(EmbeddingResult)
+  .annotate(OpenApi.Summary, "Create embeddings for the gateway")
 
 /** Lists the ids of the callable models. */
-const models = HttpApiEndpoint.get("models", "/internal/gateway/models").addSuccess(
-  Schema.Struct({ models: Schema.Array(Schema.String) })
-)
+const models = HttpApiEndpoint.get("models", "/internal/gateway/models")
+  .addSuccess(Schema.Struct({ models: Schema.Array(Schema.String) }))
+  .annotate(OpenApi.Summary, "List the models of the gateway")
 
 /** A `ProviderStatus` of the domain. */
 export const ProviderStatusBody = Schema.Struct({
@@ -169,9 +174,9 @@ export const ProviderStatusBody = Schema.Struct({
   )
 }).annotations({ identifier: "ProviderStatus" })
 
-const providers = HttpApiEndpoint.get("providers", "/internal/gateway/providers").addSuccess(
-  Schema.Struct({ providers: Schema.Array(ProviderStatusBody) })
-)
+const providers = HttpApiEndpoint.get("providers", "/internal/gateway/providers")
+  .addSuccess(Schema.Struct({ providers: Schema.Array(ProviderStatusBody) }))
+  .annotate(OpenApi.Summary, "List the model providers with their health")
 
 export class ModelAnswersApi extends HttpApiGroup.make("modelAnswers")
   .add(answer)

@@ -1,6 +1,6 @@
 import { ProviderFailureKind } from "@berth/domain/ai/models/ModelErrors"
 import { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, Multipart } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, Multipart, OpenApi } from "@effect/platform"
 import { Data, Duration, Schema } from "effect"
 import { extendedErrorBody } from "../../http/ErrorBody.ts"
 import { InternalAuth } from "../../http/InternalAuth.ts"
@@ -73,6 +73,7 @@ const speak = HttpApiEndpoint.post("speak", "/internal/gateway/speech")
   )
   .addError(SpeechInputInvalidBody)
   .addError(SpeechFailedBody)
+  .annotate(OpenApi.Summary, "Create speech from text")
 
 export const transcriptionsPath = "/internal/gateway/transcriptions"
 
@@ -93,6 +94,7 @@ const transcribe = HttpApiEndpoint.post("transcribe", transcriptionsPath)
   .addSuccess(Schema.Struct({ text: Schema.String, ownKey: Schema.Boolean, answeredBy: AnsweringModel }))
   .addError(SpeechInputInvalidBody)
   .addError(SpeechFailedBody)
+  .annotate(OpenApi.Summary, "Create a transcription of speech")
 
 export class SpeechApi extends HttpApiGroup.make("speech")
   .add(speak)

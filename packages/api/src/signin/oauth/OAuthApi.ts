@@ -1,4 +1,4 @@
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { payload } from "../../http/Payload.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
@@ -38,20 +38,24 @@ const callbackQuery = {
 const oauthA = HttpApiEndpoint.get("oauthA", "/api/auth/oauthA")
   .setUrlParams(payload(startQuery))
   .addSuccess(Schema.Void, { status: 302 })
+  .annotate(OpenApi.Summary, "Start a sign-in at OAuth provider A")
 
 /** Redirects to the callback URL with the session cookie, or to /login with an error. */
 const oauthACallback = HttpApiEndpoint.get("oauthACallback", "/api/auth/oauthA/callback")
   .setUrlParams(payload(callbackQuery))
   .addSuccess(Schema.Void, { status: 302 })
+  .annotate(OpenApi.Summary, "Complete a sign-in at OAuth provider A")
 
 /** Redirects to the OAuth 2 provider. */
 const oauthB = HttpApiEndpoint.get("oauthB", "/api/auth/oauthB")
   .setUrlParams(payload(startQuery))
   .addSuccess(Schema.Void, { status: 302 })
+  .annotate(OpenApi.Summary, "Start a sign-in at OAuth provider B")
 
 const oauthBCallback = HttpApiEndpoint.get("oauthBCallback", "/api/auth/oauthB/callback")
   .setUrlParams(payload(callbackQuery))
   .addSuccess(Schema.Void, { status: 302 })
+  .annotate(OpenApi.Summary, "Complete a sign-in at OAuth provider B")
 
 export class OAuthApi extends HttpApiGroup.make("oauth")
   .add(oauthA)

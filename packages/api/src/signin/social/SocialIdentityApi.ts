@@ -1,7 +1,7 @@
 import { SocialIdentityUnavailable, SocialTokenRejected } from "@berth/domain/signin/social/SocialIdentity"
 import { RefreshTokenInvalid } from "@berth/domain/signin/social/SocialSessions"
 import { TokenBalanceInsufficient } from "@berth/domain/signin/social/SocialSignIn"
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { GatingCheckFailedBody } from "../../gating/GatingApi.ts"
 import { errorBody, plainErrorBody, extendedErrorBody } from "../../http/ErrorBody.ts"
@@ -97,16 +97,22 @@ const verify = HttpApiEndpoint.post("verify", verifyPath)
   .addError(GatingCheckFailedBody)
   .addError(RateLimitExceededBody)
   .middleware(SignInLimit)
+  .annotate(OpenApi.Summary, "Sign in with a social identity token")
 
-const aboutVerify = HttpApiEndpoint.get("aboutVerify", verifyPath).addSuccess(EndpointMetadata)
+const aboutVerify = HttpApiEndpoint.get("aboutVerify", verifyPath)
+  .addSuccess(EndpointMetadata)
+  .annotate(OpenApi.Summary, "Describe the verification of social identities")
 
 /** Exchanges a token for its successor. */
 const refresh = HttpApiEndpoint.post("refresh", refreshPath)
   .setPayload(payload({ refreshToken: SecretText }))
   .addSuccess(SocialRefreshed)
   .addError(RefreshTokenInvalidBody)
+  .annotate(OpenApi.Summary, "Renew a social identity session")
 
-const aboutRefresh = HttpApiEndpoint.get("aboutRefresh", refreshPath).addSuccess(EndpointMetadata)
+const aboutRefresh = HttpApiEndpoint.get("aboutRefresh", refreshPath)
+  .addSuccess(EndpointMetadata)
+  .annotate(OpenApi.Summary, "Describe the renewal of social identity sessions")
 
 export class SocialIdentityApi extends HttpApiGroup.make("socialIdentity")
   .add(verify)

@@ -1,5 +1,5 @@
 import { isWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { UserNotFoundBody } from "../../accounts/AccountErrorBodies.ts"
 import { AccountSuspendedBody } from "../SignInApi.ts"
@@ -20,11 +20,13 @@ import {
 } from "./WalletErrorBodies.ts"
 
 /** Issues a nonce for a SIWE message, bound to the browser by a cookie for ten minutes. */
-const nonce = HttpApiEndpoint.get("nonce", "/api/auth/nonce").addSuccess(
-  Schema.Struct({
-    nonce: Schema.String.annotations({ description: "Letters and digits, for the message's Nonce line" })
-  }).annotations({ identifier: "WalletNonce" })
-)
+const nonce = HttpApiEndpoint.get("nonce", "/api/auth/nonce")
+  .addSuccess(
+    Schema.Struct({
+      nonce: Schema.String.annotations({ description: "Letters and digits, for the message's Nonce line" })
+    }).annotations({ identifier: "WalletNonce" })
+  )
+  .annotate(OpenApi.Summary, "Create a nonce for a wallet message")
 
 // Accepts any type, so that every fault of a proof is the same 401.
 const proofFields = {
@@ -53,6 +55,7 @@ const walletSignIn = HttpApiEndpoint.post("walletSignIn", "/api/auth/callback/wa
   .addError(ChainUnreachableBody)
   .addError(RateLimitExceededBody)
   .middleware(SignInLimit)
+  .annotate(OpenApi.Summary, "Sign in with a signed wallet message")
 
 const LinkedWallet = Schema.Struct({ address: WalletAddress, linkedAt: Timestamp }).annotations({
   identifier: "LinkedWallet"
@@ -62,6 +65,7 @@ const LinkedWallet = Schema.Struct({ address: WalletAddress, linkedAt: Timestamp
 const wallets = HttpApiEndpoint.get("wallets", "/api/settings/wallets")
   .addSuccess(Schema.Struct({ wallets: Schema.Array(LinkedWallet) }))
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "List linked wallets")
 
 /** Links the wallet that signed the message. Requires a recent sign-in. */
 const linkWallet = HttpApiEndpoint.post("linkWallet", "/api/settings/wallets")
@@ -76,6 +80,7 @@ const linkWallet = HttpApiEndpoint.post("linkWallet", "/api/settings/wallets")
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
   .middleware(SignInLimit)
+  .annotate(OpenApi.Summary, "Link a wallet with a signed message")
 
 const address = WalletAddress.pipe(Schema.filter(isWalletAddress, { message: () => "must be 0x and 40 hex digits" }))
 
@@ -90,6 +95,7 @@ const unlinkWallet = HttpApiEndpoint.del("unlinkWallet", "/api/settings/wallets"
   .addError(WalletEmailInUseBody)
   .addError(UserNotFoundBody)
   .middleware(SessionAuth)
+  .annotate(OpenApi.Summary, "Unlink a wallet")
 
 export class WalletApi extends HttpApiGroup.make("wallets")
   .add(nonce)
