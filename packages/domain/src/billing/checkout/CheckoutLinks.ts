@@ -1,4 +1,4 @@
-import { Effect, Option, Schema } from "effect"
+import { Cause, Effect, Option, Schema } from "effect"
 import { AccountPolicy } from "../../accounts/AccountPolicy.ts"
 import type { User } from "../../shared/User.ts"
 import { BillingSettings, findCreditPrices } from "../BillingSettings.ts"
@@ -43,7 +43,7 @@ export class CheckoutLinks extends Effect.Service<CheckoutLinks>()("@berth/Check
         .start(user, purchase, { mayChange: false })
         .pipe(
           Effect.tapError((failure) =>
-            Effect.logWarning("Checkout creation failed", failure).pipe(
+            Effect.logWarning("Checkout creation failed", Cause.fail(failure)).pipe(
               Effect.annotateLogs({ code: codes[failure._tag] })
             )
           )
