@@ -14,7 +14,6 @@ import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModel
 import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
 import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
-import { FetchHttpClient } from "@effect/platform"
 import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert } from "@effect/vitest"
@@ -39,9 +38,7 @@ const waitLimit = "60 seconds"
 const tasks = Layer.unwrapEffect(
   Effect.gen(function* () {
     const { berth, databaseUrl, internalApiKey } = yield* SharedBerth
-    const manager = BackendAgentManager.layer({ backendUrl: berth.backendUrl, internalApiKey }).pipe(
-      Layer.provide(FetchHttpClient.layer)
-    )
+    const manager = BackendAgentManager.layer({ backendUrl: berth.backendUrl, internalApiKey })
     const sandbox = OpenRouterModelCatalog.layer({ openRouterUrl }).pipe(
       Layer.provideMerge(ConfiguredModelProviders.layer({ sandbox: true })),
       Layer.merge(OwnerKeys.none)

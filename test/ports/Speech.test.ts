@@ -3,7 +3,6 @@ import { maximumAudioBytes, maximumSpeechTextLength } from "@berth/domain/gatewa
 import { UserId } from "@berth/domain/shared/UserId"
 import * as SpeechTest from "@berth/infra/backend/SpeechTest"
 import * as BackendSpeech from "@berth/infra/backend/BackendSpeech"
-import { FetchHttpClient } from "@effect/platform"
 import { assert, describe, layer } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted } from "effect"
 import { userWithOwnKey, localSpeechLayer, makeRecording, makeSpokenText } from "../support/SpeechFixtures.ts"
@@ -34,7 +33,7 @@ const remote = (speech: Layer.Layer<Speech>) =>
     Effect.map(WebApp.TestApp, ({ backendUrl, internalKey }) =>
       BackendSpeech.layer({ backendUrl, internalApiKey: Redacted.make(internalKey) })
     )
-  ).pipe(Layer.provide(FetchHttpClient.layer), Layer.provide(WebApp.layer({ overrides: speech })))
+  ).pipe(Layer.provide(WebApp.layer({ overrides: speech })))
 
 const layers = {
   "the test Layer": Layer.merge(SpeechTest.layer, Layer.succeed(FakeSpeechVendor, null)),

@@ -1,7 +1,7 @@
 import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
 import { TurnBudgets } from "@berth/domain/interaction/turns/TurnBudgets"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
-import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
+import * as BackendChannelTurns from "@berth/infra/backend/BackendChannelTurns"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { a2aMessageHandler } from "@berth/worker/jobs/JobHandlers"
 import * as BackgroundJobs from "@berth/worker/jobs/BackgroundJobs"
@@ -27,7 +27,7 @@ export const layer = Layer.unwrapEffect(
     Layer.merge(A2aDelivery.Default, inSlots).pipe(
       Layer.provide(TurnBudgets.Default),
       Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
-      Layer.provide(BackendWiring.remoteChannelTurns({ backendUrl, internalApiKey: Redacted.make(internalKey) }))
+      Layer.provide(BackendChannelTurns.layer({ backendUrl, internalApiKey: Redacted.make(internalKey) }))
     )
   )
 ).pipe(Layer.provideMerge(App.layer({ skills: [...skillCatalog, sendingSkill] })))

@@ -5,7 +5,7 @@ import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
 import { ChannelRecovery } from "@berth/domain/channels/ChannelRecovery"
 import { ChatAnswers } from "@berth/domain/channels/ChatAnswers"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
-import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
+import * as BackendChannelTurns from "@berth/infra/backend/BackendChannelTurns"
 import { channelCheckHandler } from "@berth/worker/jobs/JobHandlers"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { makeFakeTelegram, type FakeTelegram as Fake } from "../fakes/channels/FakeTelegram.ts"
@@ -19,7 +19,7 @@ const worker = Layer.unwrapEffect(
     Layer.mergeAll(ChannelReaders.Default, ChannelRecovery.Default).pipe(
       Layer.provideMerge(ChannelsServices.channelJobs),
       Layer.provide(AccountsServices.users),
-      Layer.provide(BackendWiring.remoteChannelTurns({ backendUrl, internalApiKey: Redacted.make(internalKey) }))
+      Layer.provide(BackendChannelTurns.layer({ backendUrl, internalApiKey: Redacted.make(internalKey) }))
     )
   )
 )

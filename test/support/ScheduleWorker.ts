@@ -2,7 +2,7 @@ import * as AccountsServices from "@berth/domain/accounts/AccountsServices"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { ScheduleTicks } from "@berth/domain/schedules/ScheduleTicks"
 import * as SchedulesServices from "@berth/domain/schedules/SchedulesServices"
-import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
+import * as BackendChannelTurns from "@berth/infra/backend/BackendChannelTurns"
 import { scheduledTaskHandler, skillExecutionHandler } from "@berth/worker/jobs/JobHandlers"
 import { Effect, Layer, Redacted } from "effect"
 import * as BackgroundJobs from "@berth/worker/jobs/BackgroundJobs"
@@ -16,7 +16,7 @@ export const layer = Layer.unwrapEffect(
   Effect.map(App.TestApp, ({ backendUrl, internalKey }) =>
     Layer.merge(SchedulesServices.scheduleJobs, inSlots).pipe(
       Layer.provide(AccountsServices.users),
-      Layer.provide(BackendWiring.remoteChannelTurns({ backendUrl, internalApiKey: Redacted.make(internalKey) }))
+      Layer.provide(BackendChannelTurns.layer({ backendUrl, internalApiKey: Redacted.make(internalKey) }))
     )
   )
 ).pipe(Layer.provideMerge(App.layer()))

@@ -19,7 +19,9 @@ import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import * as SimpleWebAuthn from "@berth/infra/webauthn/SimpleWebAuthn"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
-import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
+import * as BackendModelAnswers from "@berth/infra/backend/BackendModelAnswers"
+import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
+import * as BackendChannelProvisioning from "@berth/infra/backend/BackendChannelProvisioning"
 import * as ChannelsWiring from "@berth/infra/wiring/ChannelsWiring"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import * as OutboundClient from "@berth/infra/net/OutboundClient"
@@ -420,7 +422,7 @@ const make = (options: TestAppOptions) =>
       Layer.provide(UseCases.web),
       Layer.provide(Layer.mergeAll(rules, payments)),
       Layer.provide(
-        options.aiLayerTransport === "remote" ? BackendWiring.remoteModelAnswers(remote) : GatewayServices.localAnswers
+        options.aiLayerTransport === "remote" ? BackendModelAnswers.layer(remote) : GatewayServices.localAnswers
       )
     )
     const runtimeListener = Option.match(Option.fromNullable(options.runtimeListener), {
@@ -451,7 +453,7 @@ const make = (options: TestAppOptions) =>
         options.agentManagerTransport === "remote"
           ? Layer.provide(
               Layer.fresh(web),
-              Layer.merge(BackendWiring.remoteAgentManager(remote), BackendWiring.remoteProvisioning(remote))
+              Layer.merge(BackendAgentManager.layer(remote), BackendChannelProvisioning.layer(remote))
             )
           : Layer.provide(web, provisioning)
       ),

@@ -4,7 +4,6 @@ import { RequestClaim } from "@berth/domain/limits/IdempotentExecution"
 import { ChannelProvisioning, type ProvisioningFailure } from "@berth/domain/provisioning/ChannelProvisioning"
 import { ProvisioningUnavailable } from "@berth/domain/provisioning/ProvisioningErrors"
 import type { ProvisioningRequest } from "@berth/domain/provisioning/ProvisioningRequest"
-import type { HttpClient } from "@effect/platform"
 import { Duration, Effect, Layer, Option, Redacted } from "effect"
 import { type BackendClientOptions, failTransportWith, makeBackendClient } from "./BackendClient.ts"
 
@@ -15,7 +14,7 @@ const isOfKey = (error: ProvisioningFailure | typeof IdempotencyErrors.Type): er
   ["IdempotencyKeyReused", "IdempotencyKeyInvalid", "FirstRequestUnanswered", "ResponseNotKept"].includes(error._tag)
 
 /** Provisioning by the backend process. */
-export const layer = (options: BackendClientOptions): Layer.Layer<ChannelProvisioning, never, HttpClient.HttpClient> =>
+export const layer = (options: BackendClientOptions): Layer.Layer<ChannelProvisioning> =>
   Layer.effect(
     ChannelProvisioning,
     Effect.map(makeBackendClient(options), ({ api }) =>

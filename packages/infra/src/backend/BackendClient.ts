@@ -2,7 +2,14 @@ import { BackendApi } from "@berth/api/BackendApi"
 import { actingUserHeader, clientAddressHeader } from "@berth/api/http/ActingUserHeaders"
 import type { InternalKeyRequired } from "@berth/api/http/InternalAuth"
 import { Caller } from "@berth/domain/sessions/Caller"
-import { type HttpApiError, HttpApiClient, HttpClient, HttpClientError, HttpClientRequest } from "@effect/platform"
+import {
+  FetchHttpClient,
+  type HttpApiError,
+  HttpApiClient,
+  HttpClient,
+  HttpClientError,
+  HttpClientRequest
+} from "@effect/platform"
 import { Effect, Option, type ParseResult, type Redacted } from "effect"
 
 export interface BackendClientOptions {
@@ -33,7 +40,7 @@ export const makeBackendClient = ({ backendUrl, internalApiKey }: BackendClientO
       )
     )
     return { http, api: yield* HttpApiClient.makeWith(BackendApi, { httpClient: http }) }
-  })
+  }).pipe(Effect.provide(FetchHttpClient.layer))
 
 /** The response is missing or violates the contract: the backend is unreachable, or another server responds. */
 export type TransportFailure =

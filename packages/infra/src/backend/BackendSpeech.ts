@@ -3,7 +3,6 @@ import { ownKeyHeader, type SpeechFailed, type SpeechInputInvalid } from "@berth
 import { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { type Recording, Speech, type SpeechInput } from "@berth/domain/gateway/speech/Speech"
 import { validateRecording, validateSpeechInput, makeAudioFilename } from "@berth/domain/gateway/speech/SpeechLimits"
-import type { HttpClient } from "@effect/platform"
 import { Duration, Effect, Layer } from "effect"
 import {
   type BackendClientOptions,
@@ -46,7 +45,7 @@ const formOf = ({ audio, filename, language, model, ownKeysOnly, prompt, userId 
 }
 
 /** Speech by the backend process. */
-export const layer = (options: BackendClientOptions): Layer.Layer<Speech, never, HttpClient.HttpClient> =>
+export const layer = (options: BackendClientOptions): Layer.Layer<Speech> =>
   Layer.effect(
     Speech,
     Effect.gen(function* () {

@@ -5,7 +5,6 @@ import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
-import { FetchHttpClient } from "@effect/platform"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Stream } from "effect"
 import { createServer } from "node:http"
@@ -37,11 +36,7 @@ it.scopedLive(
         })
       )
       const { chat } = Context.get(
-        yield* Layer.build(
-          BackendAgentManager.layer({ backendUrl: url.origin, internalApiKey: Redacted.make("k") }).pipe(
-            Layer.provide(FetchHttpClient.layer)
-          )
-        ),
+        yield* Layer.build(BackendAgentManager.layer({ backendUrl: url.origin, internalApiKey: Redacted.make("k") })),
         AgentManager
       )
       const send = Stream.runDrain(streamFromOpened(chat(UserId.make("usr_1"), turn)))

@@ -4,7 +4,6 @@ import { readLast } from "@berth/domain/ai/streams/ChunkReader"
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import * as BackendModelAnswers from "@berth/infra/backend/BackendModelAnswers"
-import { FetchHttpClient } from "@effect/platform"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { createServer } from "node:http"
@@ -30,11 +29,7 @@ it.scopedLive("BackendModelAnswers.open fails with its own failure when the back
       })
     )
     const { open } = Context.get(
-      yield* Layer.build(
-        BackendModelAnswers.layer({ backendUrl: url.origin, internalApiKey: Redacted.make("k") }).pipe(
-          Layer.provide(FetchHttpClient.layer)
-        )
-      ),
+      yield* Layer.build(BackendModelAnswers.layer({ backendUrl: url.origin, internalApiKey: Redacted.make("k") })),
       ModelAnswers
     )
     const { events } = yield* open({
