@@ -1,5 +1,6 @@
-import { Duration, Either, Encoding, Option, Redacted, Schema } from "effect"
+import { Duration, Either, Encoding, Redacted, Schema } from "effect"
 import { idSchema } from "../ids/IdGenerator.ts"
+import { parseOutboundUrl } from "../shared/OutboundUrl.ts"
 import { UserId } from "../shared/UserId.ts"
 import { WebhookUrlInvalid } from "./WebhookErrors.ts"
 
@@ -29,7 +30,6 @@ export const WebhookEndpoint = Schema.Struct({
 export type WebhookEndpoint = typeof WebhookEndpoint.Type
 
 export const maximumEndpointsPerUser = 20
-const maximumUrlLength = 2048
 
 /** Time during which deliveries carry signatures of both secrets. */
 export const secretOverlap = Duration.hours(24)
@@ -40,18 +40,9 @@ export const makeWebhookSecret = (token: Redacted.Redacted): Redacted.Redacted =
   return Redacted.make(`whsec_${Encoding.encodeBase64(bytes)}`)
 }
 
-/** Parses the address of an endpoint. The network is checked at each connection. */
+/** Parses the address of an endpoint. */
 export const parseWebhookUrl = (
   text: string,
-  { httpsOnly }: { readonly httpsOnly: boolean }
-): Either.Either<URL, WebhookUrlInvalid> => {
-  const invalid = (reason: string) => Either.left(new WebhookUrlInvalid({ reason }))
-  const url = Option.getOrNull(Option.liftThrowable((given: string) => new URL(given))(text))
-  if (url === null) return invalid("`url` must be an absolute URL.")
-  if (url.protocol !== "https:" && (httpsOnly || url.protocol !== "http:"))
-    return invalid("`url` must begin with https://.")
-  if (url.username !== "" || url.password !== "") return invalid("`url` must not contain a user name or password.")
-  if (url.hash !== "") return invalid("`url` must not contain a fragment.")
-  if (url.href.length > maximumUrlLength) return invalid(`\`url\` must have at most ${maximumUrlLength} characters.`)
-  return Either.right(url)
-}
+  options: { readonly httpsOnly: boolean }
+): Either.Either<URL, WebhookUrlInvalid> =>
+  Either.mapLeft(parseOutboundUrl(text, options), (reason) => new WebhookUrlInvalid({ reason: `\`url\` ${reason}` }))

@@ -1,9 +1,9 @@
-import { Data, type DateTime, Either, Option, Redacted, Schema } from "effect"
+import { Data, type DateTime, Either, Redacted, Schema } from "effect"
+import { parseOutboundUrl } from "../../shared/OutboundUrl.ts"
 
 export const maximumMcpServers = 8
 const maximumHeaders = 16
 const maximumHeaderLength = 4096
-const maximumUrlLength = 2048
 
 /** Prefix of the server's tool names. */
 export const McpServerName = Schema.String.pipe(
@@ -34,17 +34,11 @@ export class McpServersInvalid extends Data.TaggedError("McpServersInvalid")<{ r
 
 const invalid = (reason: string) => Either.left(new McpServersInvalid({ reason }))
 
-const checkUrl = ({ name, url: text }: McpServerInput, httpsOnly: boolean) => {
-  const url = Option.getOrNull(Option.liftThrowable((given: string) => new URL(given))(text))
-  if (url === null) return invalid(`\`url\` of ${name} must be an absolute URL.`)
-  if (url.protocol !== "https:" && (httpsOnly || url.protocol !== "http:"))
-    return invalid(`\`url\` of ${name} must begin with https://.`)
-  if (url.username !== "" || url.password !== "" || url.hash !== "")
-    return invalid(`\`url\` of ${name} must not contain a user name, a password or a fragment.`)
-  if (url.href.length > maximumUrlLength)
-    return invalid(`\`url\` of ${name} must have at most ${maximumUrlLength} characters.`)
-  return Either.right(url.href)
-}
+const checkUrl = ({ name, url }: McpServerInput, httpsOnly: boolean) =>
+  Either.mapBoth(parseOutboundUrl(url, { httpsOnly }), {
+    onLeft: (reason) => new McpServersInvalid({ reason: `\`url\` of ${name} ${reason}` }),
+    onRight: ({ href }) => href
+  })
 
 const maskedValue = "***"
 
