@@ -46,31 +46,18 @@ export const toolParameters = {
   })
 }
 
-const callable = <A, I>(parameters: Schema.Schema<A, I>) => ({
-  decode: decodeArguments(parameters),
-  describe: () => makeParametersSchema(parameters)
-})
-
-interface ToolCallSchema {
-  readonly decode: (args: unknown) => Effect.Effect<unknown, ToolFailed>
-  readonly describe: () => object
-}
-
-const tools: Readonly<Record<string, ToolCallSchema>> = {
-  calculate: callable(toolParameters.calculate),
-  current_time: callable(toolParameters.current_time),
-  remember: callable(toolParameters.remember),
-  recall: callable(toolParameters.recall),
-  list_files: callable(toolParameters.list_files),
-  read_file: callable(toolParameters.read_file),
-  write_file: callable(toolParameters.write_file),
-  delete_file: callable(toolParameters.delete_file),
-  fetch_web_page: callable(toolParameters.fetch_web_page)
-}
+const parametersByName: Readonly<Record<string, Schema.Schema.AnyNoContext>> = toolParameters
 
 /** Fails with the reason if the arguments are invalid for the tool. */
-export const validateToolArguments = (tool: string, args: unknown): Effect.Effect<void, ToolFailed> =>
-  Effect.asVoid(tools[tool]?.decode(args) ?? new ToolFailed({ reason: `There is no tool ${tool}.` }))
+export const validateToolArguments = (tool: string, args: unknown): Effect.Effect<void, ToolFailed> => {
+  const parameters = parametersByName[tool]
+  return parameters === undefined
+    ? new ToolFailed({ reason: `There is no tool ${tool}.` })
+    : Effect.asVoid(decodeArguments(parameters)(args))
+}
 
 /** The JSON Schema of the tool's arguments; none for tools of other skills. */
-export const describeToolParameters = (tool: string): object | undefined => tools[tool]?.describe()
+export const describeToolParameters = (tool: string): object | undefined => {
+  const parameters = parametersByName[tool]
+  return parameters === undefined ? undefined : makeParametersSchema(parameters)
+}
