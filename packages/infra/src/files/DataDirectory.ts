@@ -1,7 +1,7 @@
 import { Data, Effect } from "effect"
-import { randomUUID } from "node:crypto"
-import { access, chmod, constants, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises"
+import { access, chmod, constants, mkdir, readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { writeFileAtomically } from "./AtomicFile.ts"
 
 /** Content of the file `layout` in every data directory; incremented for incompatible changes. */
 const currentLayout = "1"
@@ -68,9 +68,7 @@ export const makeDataDirectory = async (directory: string): Promise<void> => {
   if (layout === currentLayout) return
   if (layout !== undefined) throw new DataDirectoryTooNew({ directory, layout })
   if (unmarkedEntries.some((entry) => entries.includes(entry))) throw new DataDirectoryOutdated({ directory })
-  const draft = join(directory, `.layout.${randomUUID()}`)
-  await writeFile(draft, `${currentLayout}\n`, { mode: 0o600 })
-  await rename(draft, join(directory, "layout"))
+  await writeFileAtomically(join(directory, "layout"), `${currentLayout}\n`)
 }
 
 /** Prepares the data directory for a program that writes into it. */

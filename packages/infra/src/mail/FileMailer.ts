@@ -1,9 +1,10 @@
 import type { Mail } from "@berth/domain/mail/Mail"
 import { Mailer, MailServiceUnavailable } from "@berth/domain/mail/Mailer"
 import { Effect, Layer } from "effect"
-import { mkdir, rename, writeFile } from "node:fs/promises"
+import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import { createTransport } from "nodemailer"
+import { writeFileAtomically } from "../files/AtomicFile.ts"
 import { makeDataDirectory } from "../files/DataDirectory.ts"
 import { type MailEnvelope, type MailSender, prepareMail } from "./MailEnvelope.ts"
 
@@ -30,9 +31,7 @@ export const layer = ({ dataDirectory, from, logsLinks }: FileMailerOptions): La
       const bytes = await bytesOf((await transport.sendMail(message)).message)
       await makeDataDirectory(dataDirectory)
       await mkdir(directory, { recursive: true, mode: 0o700 })
-      const draft = join(directory, `.${id}.${process.pid}`)
-      await writeFile(draft, bytes, { mode: 0o600 })
-      await rename(draft, join(directory, `${id}.eml`))
+      await writeFileAtomically(join(directory, `${id}.eml`), bytes)
     }
 
     return Mailer.of({
