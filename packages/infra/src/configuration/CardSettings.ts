@@ -6,7 +6,10 @@ import { headerSecret, invalid, readList, readParsed } from "./SettingReaders.ts
 /** Reads `price_1:5,price_2:15`: price ids with the credits sold at them. */
 const creditPrices = (name: string): Config.Config<ReadonlyMap<string, number>> =>
   readList(name, parseCreditPrice, "must be price_id:credits, comma-separated").pipe(
-    Config.map((prices) => new Map(prices)),
+    Config.mapOrFail((prices) => {
+      const byId = new Map(prices)
+      return byId.size === prices.length ? Either.right(byId) : Either.left(invalid(name, "names a price id twice"))
+    }),
     Config.withDefault(new Map<string, number>())
   )
 

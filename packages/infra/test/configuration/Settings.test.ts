@@ -120,7 +120,8 @@ describe("settings", () => {
         SANDBOX_MODEL: "maybe",
         APP_URL: "ftp://x",
         LOG_LEVEL: "loud",
-        TRUSTED_PROXIES: "10.0.0.0/8, proxy.example"
+        TRUSTED_PROXIES: "10.0.0.0/8, proxy.example",
+        STRIPE_CREDIT_PRICES: "price_1:5, price_1:6"
       })
       for (const name of [
         "PORT",
@@ -130,7 +131,8 @@ describe("settings", () => {
         "SANDBOX_MODEL",
         "APP_URL",
         "LOG_LEVEL",
-        "TRUSTED_PROXIES"
+        "TRUSTED_PROXIES",
+        "STRIPE_CREDIT_PRICES"
       ])
         assert.isTrue(
           faults.some((fault) => fault.includes(name)),
