@@ -1,13 +1,8 @@
 import { HttpApi } from "@effect/platform"
 import { AiApi } from "./ai/AiApi.ts"
 import { OpenAiApi } from "./ai/OpenAiApi.ts"
-import { RuntimeMemoryApi } from "./runtime/RuntimeMemoryApi.ts"
-import { RuntimeA2aApi } from "./runtime/RuntimeA2aApi.ts"
-import { RuntimeMcpApi } from "./runtime/RuntimeMcpApi.ts"
-import { RuntimeWalletApi } from "./runtime/RuntimeWalletApi.ts"
 import { RuntimeModelApi } from "./runtime/RuntimeModelApi.ts"
-import { RuntimePagesApi } from "./runtime/RuntimePagesApi.ts"
-import { RuntimeSpansApi } from "./runtime/RuntimeSpansApi.ts"
+import { RuntimeToolsApi } from "./runtime/RuntimeToolsApi.ts"
 import { ChannelTurnsApi } from "./channels/ChannelTurnsApi.ts"
 import { ModelAnswersApi } from "./gateway/plugins/ModelAnswersApi.ts"
 import { SpeechApi } from "./gateway/speech/SpeechApi.ts"
@@ -23,12 +18,7 @@ export class BackendApi extends HttpApi.make("backend")
   .add(OpenAiApi)
   .add(AgentManagerApi)
   .add(RuntimeModelApi)
-  .add(RuntimeMemoryApi)
-  .add(RuntimeWalletApi)
-  .add(RuntimeA2aApi)
-  .add(RuntimeMcpApi)
-  .add(RuntimePagesApi)
-  .add(RuntimeSpansApi)
+  .add(RuntimeToolsApi)
   .add(JobsApi)
   .add(ModelAnswersApi)
   .add(SpeechApi)
@@ -41,13 +31,6 @@ export class BackendApi extends HttpApi.make("backend")
 }
 
 /** Only the routes of runtimes. Named like the backend API, so that the same handlers serve it. */
-export class RuntimeRoutesApi extends HttpApi.make("backend")
-  .add(RuntimeModelApi)
-  .add(RuntimeMemoryApi)
-  .add(RuntimeWalletApi)
-  .add(RuntimeA2aApi)
-  .add(RuntimeMcpApi)
-  .add(RuntimePagesApi)
-  .add(RuntimeSpansApi) {
+export class RuntimeRoutesApi extends HttpApi.make("backend").add(RuntimeModelApi).add(RuntimeToolsApi) {
   static override readonly errorSchema = requestErrors
 }

@@ -10,13 +10,8 @@ import * as AiHttp from "./ai/AiHttp.ts"
 import { isOpenAiPath, openAiBodyLimit, reshapeErrors } from "./ai/OpenAiPaths.ts"
 import * as OpenAiHttp from "./ai/OpenAiHttp.ts"
 import * as RuntimeAuthHttp from "./runtime/RuntimeAuthHttp.ts"
-import * as RuntimeMemoryHttp from "./runtime/RuntimeMemoryHttp.ts"
-import * as RuntimeA2aHttp from "./runtime/RuntimeA2aHttp.ts"
-import * as RuntimeMcpHttp from "./runtime/RuntimeMcpHttp.ts"
-import * as RuntimeWalletHttp from "./runtime/RuntimeWalletHttp.ts"
 import * as RuntimeModelHttp from "./runtime/RuntimeModelHttp.ts"
-import * as RuntimePagesHttp from "./runtime/RuntimePagesHttp.ts"
-import * as RuntimeSpansHttp from "./runtime/RuntimeSpansHttp.ts"
+import * as RuntimeToolsHttp from "./runtime/RuntimeToolsHttp.ts"
 import * as ModelAnswersHttp from "./gateway/ModelAnswersHttp.ts"
 import { maximumFormBytes } from "./gateway/MultipartForm.ts"
 import * as SpeechHttp from "./gateway/SpeechHttp.ts"
@@ -45,12 +40,7 @@ const groups = Layer.mergeAll(
   OpenAiHttp.layer,
   AgentManagerHttp.layer,
   RuntimeModelHttp.layer,
-  RuntimeMemoryHttp.layer,
-  RuntimeWalletHttp.layer,
-  RuntimeA2aHttp.layer,
-  RuntimeMcpHttp.layer,
-  RuntimePagesHttp.layer,
-  RuntimeSpansHttp.layer,
+  RuntimeToolsHttp.layer,
   JobsHttp.layer,
   ModelAnswersHttp.layer,
   SpeechHttp.layer,
@@ -127,17 +117,7 @@ const noCredentials = Layer.succeed(
 
 /** Only the routes of runtimes, for a second listener: instances must not reach any other backend route. */
 const runtimeRoutes = addApi(RuntimeRoutesApi, RuntimeModelHttp.makeRuntimeDirectRoutes).pipe(
-  Layer.provide(
-    Layer.mergeAll(
-      RuntimeModelHttp.layer,
-      RuntimeMemoryHttp.layer,
-      RuntimeWalletHttp.layer,
-      RuntimeA2aHttp.layer,
-      RuntimeMcpHttp.layer,
-      RuntimePagesHttp.layer,
-      RuntimeSpansHttp.layer
-    )
-  ),
+  Layer.provide(Layer.merge(RuntimeModelHttp.layer, RuntimeToolsHttp.layer)),
   Layer.provide(RuntimeAuthHttp.layer)
 )
 
