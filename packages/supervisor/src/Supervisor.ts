@@ -22,9 +22,7 @@ class PortTaken extends Data.TaggedError("PortTaken")<{
   readonly port: number
   readonly host: string
 }> {
-  override get message() {
-    return `Port ${this.port} on ${this.host} is in use or not permitted. Choose another ${this.variable}.`
-  }
+  override readonly message = `Port ${this.port} on ${this.host} is in use or not permitted. Choose another ${this.variable}.`
 }
 
 /** Checked before the start, since another program on the port could answer the readiness check. */

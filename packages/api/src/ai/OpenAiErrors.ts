@@ -8,9 +8,7 @@ export class ParameterUnsupported extends Data.TaggedError("ParameterUnsupported
   readonly parameter: string
   readonly reason: string
 }> {
-  override get message() {
-    return `${this.parameter}: ${this.reason}`
-  }
+  override readonly message = `${this.parameter}: ${this.reason}`
 }
 
 const namedIn = /^([^:]*): (.*)$/s

@@ -34,16 +34,12 @@ export class InstanceStartFailed extends Data.TaggedError("InstanceStartFailed")
   readonly owner: UserId
   readonly reason: string
 }> {
-  override get message() {
-    return this.reason
-  }
+  override readonly message = this.reason
 }
 
 /** The host is unavailable; the instance did not fail and may still run. */
 export class InstanceHostUnavailable extends Data.TaggedError("InstanceHostUnavailable")<{ readonly reason: string }> {
-  override get message() {
-    return this.reason
-  }
+  override readonly message = this.reason
 }
 
 /**

@@ -6,16 +6,12 @@ export class QueueUnavailable extends Data.TaggedError("QueueUnavailable")<{
   readonly operation: string
   readonly cause: unknown
 }> {
-  override get message() {
-    return `The queue does not respond (${this.operation}): ${String(this.cause)}`
-  }
+  override readonly message = `The queue does not respond (${this.operation}): ${String(this.cause)}`
 }
 
 /** The job cannot succeed; it becomes a dead letter without further attempts. */
 export class JobPermanentlyFailed extends Data.TaggedError("JobPermanentlyFailed")<{ readonly reason: string }> {
-  override get message() {
-    return this.reason
-  }
+  override readonly message = this.reason
 }
 
 /** The work continues outside of the queue; the job runs again after `after`. Does not count as an attempt. */
@@ -26,9 +22,7 @@ export class JobPostponed extends Data.TaggedError("JobPostponed")<{ readonly af
  * `unsupportedJobWait` and then becomes a dead letter with the reason.
  */
 export class JobUnsupported extends Data.TaggedError("JobUnsupported")<{ readonly reason: string }> {
-  override get message() {
-    return this.reason
-  }
+  override readonly message = this.reason
 }
 
 export interface NewJob {

@@ -21,9 +21,7 @@ export class JobPayloadTooLarge extends Data.TaggedError("JobPayloadTooLarge")<{
   readonly name: string
   readonly bytes: number
 }> {
-  override get message() {
-    return `The payload of ${this.name} has ${this.bytes} bytes; at most ${maximumPayloadBytes} are allowed.`
-  }
+  override readonly message = `The payload of ${this.name} has ${this.bytes} bytes; at most ${maximumPayloadBytes} are allowed.`
 }
 
 export class Outbox extends Context.Tag("@berth/Outbox")<

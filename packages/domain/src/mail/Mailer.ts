@@ -3,16 +3,12 @@ import type { Mail } from "./Mail.ts"
 
 /** Permanent: retries cannot succeed. */
 export class MailRejected extends Data.TaggedError("MailRejected")<{ readonly reason: string }> {
-  override get message() {
-    return `The mail is rejected: ${this.reason}`
-  }
+  override readonly message = `The mail is rejected: ${this.reason}`
 }
 
 /** Transient. `reason` contains no address, mail text or password. */
 export class MailServiceUnavailable extends Data.TaggedError("MailServiceUnavailable")<{ readonly reason: string }> {
-  override get message() {
-    return `The mail service is unavailable: ${this.reason}`
-  }
+  override readonly message = `The mail service is unavailable: ${this.reason}`
 }
 
 /** Sends mails. A repeated mail keeps its Message-ID. */

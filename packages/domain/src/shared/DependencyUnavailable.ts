@@ -6,9 +6,7 @@ export class DependencyUnavailable extends Data.TaggedError("DependencyUnavailab
   readonly dependency: string
   readonly retryAfter: Duration.Duration
 }> {
-  override get message() {
-    return `${this.dependency} is unavailable`
-  }
+  override readonly message = `${this.dependency} is unavailable`
 }
 
 /** Distinguishes outages of dependencies from bugs among defects. */

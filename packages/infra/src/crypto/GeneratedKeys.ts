@@ -9,9 +9,7 @@ class KeyFileUnusable extends Data.TaggedError("KeyFileUnusable")<{
   readonly path: string
   readonly cause: unknown
 }> {
-  override get message() {
-    return `The generated key ${this.path} cannot be read or made: ${String(this.cause)}`
-  }
+  override readonly message = `The generated key ${this.path} cannot be read or made: ${String(this.cause)}`
 }
 
 const hasCode = (cause: unknown, code: string) => cause instanceof Error && "code" in cause && cause.code === code

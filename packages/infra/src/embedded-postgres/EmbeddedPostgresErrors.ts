@@ -4,9 +4,7 @@ import { Data } from "effect"
 export class EmbeddedPostgresStartFailed extends Data.TaggedError("EmbeddedPostgresStartFailed")<{
   readonly reason: string
 }> {
-  override get message() {
-    return `The embedded PostgreSQL did not start: ${this.reason}`
-  }
+  override readonly message = `The embedded PostgreSQL did not start: ${this.reason}`
 }
 
 const describeCause = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause))

@@ -7,9 +7,7 @@ class AssetMissing extends Data.TaggedError("AssetMissing")<{
   readonly file: string
   readonly cause: unknown
 }> {
-  override get message() {
-    return `The file ${this.file}, which the build makes, cannot be read: ${String(this.cause)}`
-  }
+  override readonly message = `The file ${this.file}, which the build makes, cannot be read: ${String(this.cause)}`
 }
 
 const readAsset = (file: string) =>

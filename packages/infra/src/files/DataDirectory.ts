@@ -11,9 +11,7 @@ const unmarkedEntries = ["postgres", "instances"]
 
 /** The data directory belongs to an earlier version whose data this program cannot read. */
 class DataDirectoryOutdated extends Data.TaggedError("DataDirectoryOutdated")<{ readonly directory: string }> {
-  override get message() {
-    return `The data directory ${this.directory} was made by an older version and cannot be upgraded. Remove it to begin with empty data, or choose another DATA_DIR.`
-  }
+  override readonly message = `The data directory ${this.directory} was made by an older version and cannot be upgraded. Remove it to begin with empty data, or choose another DATA_DIR.`
 }
 
 /** The data directory belongs to a newer version. */
@@ -21,18 +19,14 @@ class DataDirectoryTooNew extends Data.TaggedError("DataDirectoryTooNew")<{
   readonly directory: string
   readonly layout: string
 }> {
-  override get message() {
-    return `The data directory ${this.directory} has layout ${this.layout}, which this program does not know. Start the version that made it, or choose another DATA_DIR.`
-  }
+  override readonly message = `The data directory ${this.directory} has layout ${this.layout}, which this program does not know. Start the version that made it, or choose another DATA_DIR.`
 }
 
 class DataDirectoryUnusable extends Data.TaggedError("DataDirectoryUnusable")<{
   readonly directory: string
   readonly reason: string
 }> {
-  override get message() {
-    return `The data directory ${this.directory} cannot be used: ${this.reason}. Choose another DATA_DIR.`
-  }
+  override readonly message = `The data directory ${this.directory} cannot be used: ${this.reason}. Choose another DATA_DIR.`
 }
 
 export type DataDirectoryRefused = DataDirectoryOutdated | DataDirectoryTooNew

@@ -3,9 +3,7 @@ import type { RuntimeClient } from "../runtime/RuntimeClient.ts"
 
 /** The process or container was started, but its runtime did not become ready. */
 export class RuntimeNotReady extends Data.TaggedError("RuntimeNotReady")<{ readonly reason: string }> {
-  override get message() {
-    return this.reason
-  }
+  override readonly message = this.reason
 }
 
 /** The runtime's response to a health request with the token. */

@@ -58,7 +58,5 @@ export const makeRemovalCommand = (directory: string, kept: ReadonlyArray<string
 
 /** A task on an instance's files failed. */
 export class InstanceTaskFailed extends Data.TaggedError("InstanceTaskFailed")<{ readonly reason: string }> {
-  override get message() {
-    return `The files of the instance cannot be removed: ${this.reason}`
-  }
+  override readonly message = `The files of the instance cannot be removed: ${this.reason}`
 }

@@ -8,16 +8,12 @@ import { type AddressPolicy, makeAddressPolicy } from "./OutboundAddresses.ts"
 
 /** All addresses of the host are private and not in `OUTBOUND_ALLOW_CIDRS`. */
 class AddressNotAllowed extends Data.TaggedError("AddressNotAllowed")<{ readonly host: string }> {
-  override get message() {
-    return `${this.host} has no public address`
-  }
+  override readonly message = `${this.host} has no public address`
 }
 
 /** The response head is missing or incomplete. `reason` quotes neither the request nor the response. */
 class OutboundRequestFailed extends Data.TaggedError("OutboundRequestFailed")<{ readonly reason: string }> {
-  override get message() {
-    return this.reason
-  }
+  override readonly message = this.reason
 }
 
 interface OutboundCall {

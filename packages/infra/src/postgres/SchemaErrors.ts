@@ -5,9 +5,7 @@ export class MigrationChanged extends Data.TaggedError("MigrationChanged")<{
   readonly id: number
   readonly file: string
 }> {
-  override get message() {
-    return `Migration ${this.id} (${this.file}) differs from the one applied to this database. Restore the file and put the change into a new migration.`
-  }
+  override readonly message = `Migration ${this.id} (${this.file}) differs from the one applied to this database. Restore the file and put the change into a new migration.`
 }
 
 /** The database has a migration that the program does not contain. */
@@ -15,25 +13,19 @@ export class SchemaTooNew extends Data.TaggedError("SchemaTooNew")<{
   readonly id: number
   readonly file: string
 }> {
-  override get message() {
-    return `The database schema is newer than this program: it has migration ${this.id} (${this.file}). Start the version that applied it, or a later one.`
-  }
+  override readonly message = `The database schema is newer than this program: it has migration ${this.id} (${this.file}). Start the version that applied it, or a later one.`
 }
 
 /** The schema is from before migrations had hashes. */
 export class SchemaOutdated extends Data.TaggedError("SchemaOutdated")<{ readonly database: string }> {
-  override get message() {
-    return `The schema of the database "${this.database}" was made by an unreleased version and cannot be upgraded. Drop the database of DATABASE_URL and create it again; for the embedded database, remove the data directory given by DATA_DIR.`
-  }
+  override readonly message = `The schema of the database "${this.database}" was made by an unreleased version and cannot be upgraded. Drop the database of DATABASE_URL and create it again; for the embedded database, remove the data directory given by DATA_DIR.`
 }
 
 export class DatabaseEncodingUnsupported extends Data.TaggedError("DatabaseEncodingUnsupported")<{
   readonly database: string
   readonly encoding: string
 }> {
-  override get message() {
-    return `The database "${this.database}" has the encoding ${this.encoding}; only UTF8 is supported. Create it again with: create database "${this.database}" template template0 encoding 'UTF8'.`
-  }
+  override readonly message = `The database "${this.database}" has the encoding ${this.encoding}; only UTF8 is supported. Create it again with: create database "${this.database}" template template0 encoding 'UTF8'.`
 }
 
 /** The server rejects the URL's user, password or database. */

@@ -13,9 +13,7 @@ import { collectStartupGarbage } from "./StartupGarbage.ts"
 
 /** The settings are invalid; a restart would not help. */
 export class ProgramMisconfigured extends Data.TaggedError("ProgramMisconfigured")<{ readonly reason: string }> {
-  override get message() {
-    return this.reason
-  }
+  override readonly message = this.reason
 }
 
 export const serviceVersion = "0.1.0"

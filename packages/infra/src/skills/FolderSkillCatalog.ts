@@ -9,9 +9,7 @@ class SkillFileInvalid extends Data.TaggedError("SkillFileInvalid")<{
   readonly file: string
   readonly fault: string
 }> {
-  override get message() {
-    return `The skill file ${this.file} cannot be used: ${this.fault}.`
-  }
+  override readonly message = `The skill file ${this.file} cannot be used: ${this.fault}.`
 }
 
 const describeReadFailure = (cause: unknown) =>

@@ -7,9 +7,7 @@ class DataDirectoryLocked extends Data.TaggedError("DataDirectoryLocked")<{
   readonly directory: string
   readonly pid: number
 }> {
-  override get message() {
-    return `Another Berth (process ${this.pid}) runs on ${this.directory}. Stop it first, or choose another DATA_DIR, PORT and BACKEND_PORT.`
-  }
+  override readonly message = `Another Berth (process ${this.pid}) runs on ${this.directory}. Stop it first, or choose another DATA_DIR, PORT and BACKEND_PORT.`
 }
 
 const isMissing = (cause: unknown) => cause instanceof Error && "code" in cause && cause.code === "ENOENT"

@@ -9,9 +9,7 @@ class ProgramFailed extends Data.TaggedError("ProgramFailed")<{
   readonly reason: string
   readonly exitDescription: string
 }> {
-  override get message() {
-    return `The ${this.program} is not restarted: ${this.reason} (${this.exitDescription}). See its last log lines.`
-  }
+  override readonly message = `The ${this.program} is not restarted: ${this.reason} (${this.exitDescription}). See its last log lines.`
 }
 
 /** Runs a program and restarts it after a crash. */

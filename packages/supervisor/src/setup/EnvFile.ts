@@ -6,16 +6,12 @@ class EnvFileUnusable extends Data.TaggedError("EnvFileUnusable")<{
   readonly path: string
   readonly cause: unknown
 }> {
-  override get message() {
-    return `${this.path} cannot be read or written: ${String(this.cause)}`
-  }
+  override readonly message = `${this.path} cannot be read or written: ${String(this.cause)}`
 }
 
 /** The value cannot be represented in a line of `.env`. */
 class EnvValueUnquotable extends Data.TaggedError("EnvValueUnquotable")<{ readonly name: string }> {
-  override get message() {
-    return `${this.name}: has line breaks, or quotes of both kinds; percent-encode quotes, and write line breaks as \\n`
-  }
+  override readonly message = `${this.name}: has line breaks, or quotes of both kinds; percent-encode quotes, and write line breaks as \\n`
 }
 
 const plain = /^[A-Za-z0-9_./:@%+=,~*-]*$/

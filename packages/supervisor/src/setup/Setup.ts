@@ -9,9 +9,7 @@ import { modelKeys, type SetupQuestion, setupQuestions } from "./SetupQuestions.
 
 /** The input ended before the last answer. */
 export class SetupAborted extends Data.TaggedError("SetupAborted")<object> {
-  override get message() {
-    return "Setup was ended. Nothing was written."
-  }
+  override readonly message = "Setup was ended. Nothing was written."
 }
 
 export interface SetupOptions {

@@ -4,9 +4,7 @@ import { Data, Duration, Effect } from "effect"
 export const longestRun = Duration.hours(1)
 
 export class JobTimedOut extends Data.TaggedError("JobTimedOut")<object> {
-  override get message() {
-    return `The job did not end within ${Duration.format(longestRun)}.`
-  }
+  override readonly message = `The job did not end within ${Duration.format(longestRun)}.`
 }
 
 export const limitRun = Effect.timeoutFail({ duration: longestRun, onTimeout: () => new JobTimedOut() })

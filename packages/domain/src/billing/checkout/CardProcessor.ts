@@ -12,9 +12,7 @@ export type CardSubscriptionId = typeof CardSubscriptionId.Type
 
 /** Payments are not configured. */
 export class CardProcessorNotConfigured extends Data.TaggedError("CardProcessorNotConfigured")<object> {
-  override get message() {
-    return "No card processor is configured"
-  }
+  override readonly message = "No card processor is configured"
 }
 
 /**
@@ -24,9 +22,7 @@ export class CardProcessorNotConfigured extends Data.TaggedError("CardProcessorN
 export class CardProcessorUnavailable extends Data.TaggedError("CardProcessorUnavailable")<{
   readonly reason: string
 }> {
-  override get message() {
-    return `The card processor is unavailable: ${this.reason}`
-  }
+  override readonly message = `The card processor is unavailable: ${this.reason}`
 }
 
 /** The card was declined and nothing was charged. */
@@ -36,9 +32,7 @@ export class PurchaseDeclined extends Data.TaggedError("PurchaseDeclined")<{
   /** The bank's reason if given, for example insufficient_funds. */
   readonly declineCode: string | null
 }> {
-  override get message() {
-    return this.reason
-  }
+  override readonly message = this.reason
 }
 
 /** The customer was deleted at the card processor or belongs to another account. */

@@ -12,9 +12,7 @@ import { decidePurchase, PlanCurrencyConflict } from "./PurchaseDecision.ts"
 
 /** The user has no card purchase to manage. */
 export class PurchaseNotFound extends Data.TaggedError("PurchaseNotFound")<object> {
-  override get message() {
-    return "Nothing has been purchased by card yet."
-  }
+  override readonly message = "Nothing has been purchased by card yet."
 }
 
 const toUnavailable = () => new CardProcessorUnavailable({ reason: "the customer no longer exists" })

@@ -9,9 +9,7 @@ import { AgentRunRepository, type RunEnd, type StartedRun } from "./AgentRunRepo
 
 /** The agent has too many messages in progress; the job repeats the run. */
 class AgentBusy extends Data.TaggedError("AgentBusy")<object> {
-  override get message() {
-    return "The agent has too many messages in progress."
-  }
+  override readonly message = "The agent has too many messages in progress."
 }
 
 /** Id of a run's turn; the same for every attempt. */

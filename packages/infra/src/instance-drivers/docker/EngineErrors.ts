@@ -17,9 +17,7 @@ export class EngineUnresponsive extends Data.TaggedError("EngineUnresponsive")<{
   readonly operation: string
   readonly within: Duration.Duration
 }> {
-  override get message() {
-    return `The Docker Engine at ${this.address} did not answer ${this.operation} within ${Duration.format(this.within)}. Restart it if \`docker info\` hangs too.`
-  }
+  override readonly message = `The Docker Engine at ${this.address} did not answer ${this.operation} within ${Duration.format(this.within)}. Restart it if \`docker info\` hangs too.`
 }
 
 /** The engine responded with an error status. */
@@ -40,24 +38,18 @@ export class EngineResponseMalformed extends Data.TaggedError("EngineResponseMal
   readonly operation: string
   readonly reason: string
 }> {
-  override get message() {
-    return `The response to ${this.operation} is not one of a Docker Engine with API 1.41 or later (${this.reason}). Set DOCKER_HOST to the address of one, or update it.`
-  }
+  override readonly message = `The response to ${this.operation} is not one of a Docker Engine with API 1.41 or later (${this.reason}). Set DOCKER_HOST to the address of one, or update it.`
 }
 
 export type EngineError = EngineUnreachable | EngineUnresponsive | EngineRequestRejected | EngineResponseMalformed
 
 export class RuntimeImageMissing extends Data.TaggedError("RuntimeImageMissing")<{ readonly image: string }> {
-  override get message() {
-    return `The runtime image ${this.image} is not on the Docker Engine. Build it with \`npm run image\`, or set RUNTIME_IMAGE to an image that the engine has.`
-  }
+  override readonly message = `The runtime image ${this.image} is not on the Docker Engine. Build it with \`npm run image\`, or set RUNTIME_IMAGE to an image that the engine has.`
 }
 
 /** The engine would not isolate instances. */
 export class EngineUnsafe extends Data.TaggedError("EngineUnsafe")<{ readonly reason: string }> {
-  override get message() {
-    return this.reason
-  }
+  override readonly message = this.reason
 }
 
 /** Whether the engine itself fails, regardless of the request. */

@@ -5,9 +5,7 @@ export class ClusterUnreachable extends Data.TaggedError("ClusterUnreachable")<{
   readonly address: string
   readonly reason: string
 }> {
-  override get message() {
-    return `The Kubernetes API server at ${this.address} cannot be reached (${this.reason}). Check KUBECONFIG and the network between backend and cluster.`
-  }
+  override readonly message = `The Kubernetes API server at ${this.address} cannot be reached (${this.reason}). Check KUBECONFIG and the network between backend and cluster.`
 }
 
 /** The API server accepted a request but did not respond in time, or requested fewer calls. */
@@ -16,18 +14,14 @@ export class ClusterUnresponsive extends Data.TaggedError("ClusterUnresponsive")
   readonly operation: string
   readonly within: Duration.Duration
 }> {
-  override get message() {
-    return `The Kubernetes API server at ${this.address} did not answer ${this.operation} within ${Duration.format(this.within)}. Check its load with \`kubectl get --raw /readyz?verbose\`.`
-  }
+  override readonly message = `The Kubernetes API server at ${this.address} did not answer ${this.operation} within ${Duration.format(this.within)}. Check its load with \`kubectl get --raw /readyz?verbose\`.`
 }
 
 /** The API server rejects the backend's credentials. */
 class ClusterCredentialsRejected extends Data.TaggedError("ClusterCredentialsRejected")<{
   readonly operation: string
 }> {
-  override get message() {
-    return `The Kubernetes API server rejected the backend's credentials for ${this.operation} (401). Renew them in KUBECONFIG, or mount the service account's token.`
-  }
+  override readonly message = `The Kubernetes API server rejected the backend's credentials for ${this.operation} (401). Renew them in KUBECONFIG, or mount the service account's token.`
 }
 
 /** RBAC does not permit the request of the backend. */
@@ -35,23 +29,17 @@ class ClusterAccessForbidden extends Data.TaggedError("ClusterAccessForbidden")<
   readonly operation: string
   readonly reason: string
 }> {
-  override get message() {
-    return `The backend may not do ${this.operation} in Kubernetes: ${this.reason}. Apply the Role of deploy/kubernetes/rbac.yaml.`
-  }
+  override readonly message = `The backend may not do ${this.operation} in Kubernetes: ${this.reason}. Apply the Role of deploy/kubernetes/rbac.yaml.`
 }
 
 /** A quota of the namespace is exhausted. */
 export class ClusterQuotaExceeded extends Data.TaggedError("ClusterQuotaExceeded")<{ readonly reason: string }> {
-  override get message() {
-    return `A quota of the Kubernetes namespace is used up: ${this.reason}. Raise it, or remove instances.`
-  }
+  override readonly message = `A quota of the Kubernetes namespace is used up: ${this.reason}. Raise it, or remove instances.`
 }
 
 /** An admission policy of the cluster denies an object of the driver. */
 export class ClusterAdmissionDenied extends Data.TaggedError("ClusterAdmissionDenied")<{ readonly reason: string }> {
-  override get message() {
-    return `An admission policy of the Kubernetes cluster denies the instance: ${this.reason}. Allow the profile of deploy/kubernetes, which meets the Pod Security Standard "restricted".`
-  }
+  override readonly message = `An admission policy of the Kubernetes cluster denies the instance: ${this.reason}. Allow the profile of deploy/kubernetes, which meets the Pod Security Standard "restricted".`
 }
 
 /** Nodes or volumes for an instance are currently unavailable. */
@@ -59,9 +47,7 @@ export class ClusterResourcesMissing extends Data.TaggedError("ClusterResourcesM
   readonly reason: string
   readonly advice: string
 }> {
-  override get message() {
-    return `${this.reason}. ${this.advice}`
-  }
+  override readonly message = `${this.reason}. ${this.advice}`
 }
 
 /** The API server responded with another error status. */
@@ -71,9 +57,7 @@ class ClusterRequestRejected extends Data.TaggedError("ClusterRequestRejected")<
   readonly reason: string
   readonly retryAfter: number
 }> {
-  override get message() {
-    return `The Kubernetes API server rejected ${this.operation} (${this.status}): ${this.reason}.`
-  }
+  override readonly message = `The Kubernetes API server rejected ${this.operation} (${this.status}): ${this.reason}.`
 }
 
 /** The response violates the API: the peer is not an API server, or of an unsupported version. */
@@ -81,18 +65,14 @@ export class ClusterResponseMalformed extends Data.TaggedError("ClusterResponseM
   readonly operation: string
   readonly reason: string
 }> {
-  override get message() {
-    return `The response to ${this.operation} is not one of a Kubernetes API server: ${this.reason}`
-  }
+  override readonly message = `The response to ${this.operation} is not one of a Kubernetes API server: ${this.reason}`
 }
 
 /** KUBECONFIG does not describe a usable connection. */
 export class ClusterConfigurationInvalid extends Data.TaggedError("ClusterConfigurationInvalid")<{
   readonly reason: string
 }> {
-  override get message() {
-    return `The Kubernetes configuration cannot be used: ${this.reason}. Set KUBECONFIG to a file that \`kubectl\` accepts, or run the backend in the cluster.`
-  }
+  override readonly message = `The Kubernetes configuration cannot be used: ${this.reason}. Set KUBECONFIG to a file that \`kubectl\` accepts, or run the backend in the cluster.`
 }
 
 export type ClusterError =

@@ -6,9 +6,7 @@ import { allocateUid, isInUidRange, type UidRange } from "./UidAllocation.ts"
 import { ensureOwnDirectory, type FileOperationFailed, tryFileOperation } from "../HostFiles.ts"
 
 export class InstanceAccountsExhausted extends Data.TaggedError("InstanceAccountsExhausted")<object> {
-  override get message() {
-    return "Every account for instances is taken. Set INSTANCE_UIDS to a larger range."
-  }
+  override readonly message = "Every account for instances is taken. Set INSTANCE_UIDS to a larger range."
 }
 
 const ownerOf = (path: string): Promise<number | undefined> =>

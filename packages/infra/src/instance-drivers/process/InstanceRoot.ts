@@ -18,18 +18,14 @@ export class BundleUnreadable extends Data.TaggedError("BundleUnreadable")<{
   readonly bundle: string
   readonly reason: string
 }> {
-  override get message() {
-    return `${this.bundle} cannot be read (${this.reason}). Run the build script`
-  }
+  override readonly message = `${this.bundle} cannot be read (${this.reason}). Run the build script`
 }
 
 /** Separate accounts for instances, required by the settings, are unavailable. */
 export class InstanceAccountsUnavailable extends Data.TaggedError("InstanceAccountsUnavailable")<{
   readonly reason: string
 }> {
-  override get message() {
-    return `Instances cannot have accounts of their own: ${this.reason}. Run the backend as root and set INSTANCE_UIDS to a range of unused user ids, for example 1900000000-1900099999.`
-  }
+  override readonly message = `Instances cannot have accounts of their own: ${this.reason}. Run the backend as root and set INSTANCE_UIDS to a range of unused user ids, for example 1900000000-1900099999.`
 }
 
 /** Directory of this backend's instances, and their accounts. */

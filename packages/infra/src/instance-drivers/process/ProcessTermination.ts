@@ -35,9 +35,7 @@ export const killAccount = (account: Option.Option<number>): Effect.Effect<void>
 
 /** The process is blocked in the kernel, for example by a disk. */
 export class ProcessStillRunning extends Data.TaggedError("ProcessStillRunning")<{ readonly pid: number }> {
-  override get message() {
-    return `Process ${this.pid} still runs after SIGKILL. Check the disks of the host, which such a process waits for.`
-  }
+  override readonly message = `Process ${this.pid} still runs after SIGKILL. Check the disks of the host, which such a process waits for.`
 }
 
 const terminateMain = (pid: number, startMark: Option.Option<string>): Effect.Effect<void, ProcessStillRunning> =>

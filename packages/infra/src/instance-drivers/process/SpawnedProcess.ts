@@ -8,9 +8,7 @@ import type { ProcessExit } from "../ProcessExit.ts"
 import { makeLaunchScript, type ProcessLauncher } from "./ProcessLauncher.ts"
 
 export class ProcessSpawnFailed extends Data.TaggedError("ProcessSpawnFailed")<{ readonly reason: string }> {
-  override get message() {
-    return `The process of the instance was not spawned (${this.reason}). Check the host's limits of processes, memory and open files.`
-  }
+  override readonly message = `The process of the instance was not spawned (${this.reason}). Check the host's limits of processes, memory and open files.`
 }
 
 /** A child process of this backend. */
