@@ -46,7 +46,6 @@ import { UserWalletsApi } from "./wallets/UserWalletsApi.ts"
 import { VerificationApi } from "./verification/VerificationApi.ts"
 import { WalletApi } from "./signin/wallets/WalletApi.ts"
 
-/** The public API. */
 export class WebApi extends HttpApi.make("web")
   .add(AccountsApi)
   .add(RecoveryApi)

@@ -44,7 +44,6 @@ type Arguments = Effect.Effect.Success<ReturnType<typeof parse>>
 const fail = (message: string) => new CommandFailed({ message })
 const missing = (name: string) => fail(`${name} is missing. See berth --help.`)
 
-/** Describes any failure of the client. */
 const describe = (failure: { readonly _tag: string; readonly message?: string }): CommandFailed =>
   fail(failure.message === undefined || failure.message === "" ? failure._tag : failure.message)
 const orFail = <A, E extends { readonly _tag: string; readonly message?: string }, R>(effect: Effect.Effect<A, E, R>) =>

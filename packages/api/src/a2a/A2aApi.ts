@@ -87,7 +87,6 @@ const send = HttpApiEndpoint.post("send", "/api/a2a/:agentId/messages")
     "From one of your agents, with a session, an API key or the gateway token of its instance. `request` and `delegate` return the reply, or 202 after 20 seconds: repeat the message to read it. `notify` returns 202. `delegate` runs a tool of an offered `skill`; without one, it gives the agent a task. The task and everything that follows from it cost at most `delegation.budgetUnits`. Idempotent by `from` and `messageId`. 404 if the agent does not allow the sender."
   )
 
-/** Messages between agents. */
 export class A2aMessagesApi extends HttpApiGroup.make("a2aMessages")
   .add(send)
   .middlewareEndpoints(A2aSenderAuth)

@@ -26,7 +26,6 @@ import { AdministratorAuth } from "./AdministratorAuth.ts"
 import { DeadLetterList, DeadLetterNotFoundBody } from "../jobs/JobsApi.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 
-/** Reason for a change. */
 export const Reason = Schema.Trim.pipe(
   Schema.filter((text) => text.length > 0 && text.length <= 500, { message: () => "must have 1 to 500 characters" })
 ).annotations({ description: "Stored in the audit log", jsonSchema: { type: "string", minLength: 1, maxLength: 500 } })
@@ -281,7 +280,6 @@ const changeDeadJob = <const Name extends string, Path extends `/${string}`>(
     .annotate(OpenApi.Summary, summary)
     .annotate(OpenApi.Description, description)
 
-/** Administration of accounts, instances and queues, and the audit log. */
 export class AdministrationApi extends HttpApiGroup.make("administration")
   .add(users)
   .add(user)

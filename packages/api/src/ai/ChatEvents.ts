@@ -2,7 +2,6 @@ import { Schema } from "effect"
 import { encodeSseEvent } from "../http/Sse.ts"
 import { ChatAnswer } from "./AiApi.ts"
 
-/** The error body. */
 const ErrorEvent = Schema.Struct({
   error: Schema.String,
   message: Schema.String,

@@ -3,7 +3,6 @@ import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import type { AiChatMessage, ChatPayload } from "./AiApi.ts"
 import { parseResponseFormat, parseContentParts, type TextContent, type UserContent } from "./ChatContent.ts"
 
-/** Returns the text of content without images. */
 export const extractText = (content: typeof TextContent.Type): string =>
   typeof content === "string" ? content : joinTextParts(content)
 

@@ -24,12 +24,10 @@ export const ParameterUnsupportedBody = errorBody(ParameterUnsupported, {
   }
 })
 
-/** OpenAI's error body. */
 const OpenAiError = Schema.Struct({
   error: Schema.Struct({
     message: Schema.String,
     type: Schema.Literal("invalid_request_error", "rate_limit_error", "server_error"),
-    /** Name of the invalid parameter. */
     param: Schema.NullOr(Schema.String),
     code: Schema.NullOr(Schema.String)
   }),
@@ -84,7 +82,6 @@ const parameterOf = (code: string | undefined, message: string, issue: string | 
   return issue === undefined || issue === "" ? null : issue
 }
 
-/** Converts an error body to OpenAI's format. Total. */
 export const makeOpenAiFailure = (status: number, body: unknown): OpenAiFailure => {
   const told = Option.getOrElse(readTold(body), (): typeof Told.Type => ({}))
   const message = told.message ?? (Predicate.isString(told.error) ? told.error : "The request failed.")
@@ -188,5 +185,4 @@ export const addOpenAiExamples = (
   return { ...operation, responses }
 }
 
-/** Documents an endpoint's errors in OpenAI's format. */
 export const documentErrors = OpenApi.annotations({ transform: withOpenAiErrors })

@@ -32,7 +32,6 @@ const ofCall: Readonly<Record<string, Check>> = { ...ofChat, plugin: Predicate.i
 
 const ofCompletion: Readonly<Record<string, Check>> = { ...common, max_completion_tokens: isPositiveInt }
 
-/** A message that consists of text only. */
 export const isPlainMessage: Check = (value) => {
   if (!Predicate.isReadonlyRecord(value)) return false
   const { content, role } = value

@@ -92,7 +92,6 @@ const makeCall = (id: string, index: number, call: Pick<ToolCallDelta, "id" | "f
   ...call.function
 })
 
-/** Converts a complete completion to a response. */
 export const makeWholeResponse = (
   completion: OpenAiCompletion,
   payload: ResponsePayload,

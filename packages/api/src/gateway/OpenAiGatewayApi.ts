@@ -43,10 +43,8 @@ export const audioTranscriptionsPath = "/v1/audio/transcriptions"
 
 const agentModelPrefix = "agent/"
 
-/** Returns the model name of an agent. */
 export const formatAgentModel = (id: AgentId): string => `${agentModelPrefix}${id}`
 
-/** Returns the agent of a model name; none for other models. */
 export const parseAgentModel = (model: string): Option.Option<AgentId> =>
   model.startsWith(agentModelPrefix) ? Option.some(AgentId.make(model.slice(agentModelPrefix.length))) : Option.none()
 

@@ -54,7 +54,6 @@ interface ErrorBodyOptions<E, M = unknown> {
 }
 
 interface ExtendedErrorBodyOptions<E, M> extends ErrorBodyOptions<E, M> {
-  /** Values of the fields. */
   readonly members: (error: E) => M
 }
 
@@ -67,7 +66,6 @@ const pinnedCodes: Readonly<Record<string, string>> = {
   PluginNotFound: "no_plugin"
 }
 
-/** Returns the wire code of an error class. */
 const codeOf = <E>(constructor: ErrorConstructor<E>): string => {
   const tag = Option.getOrElse(tagOf(constructor), () => constructor.name)
   return pinnedCodes[tag] ?? tag.replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
@@ -76,7 +74,6 @@ const codeOf = <E>(constructor: ErrorConstructor<E>): string => {
 const messageOf = <E>(message: string | ((error: E) => string), error: E) =>
   typeof message === "string" ? message : message(error)
 
-/** Trace id in documented examples. */
 export const exampleTraceId = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 /** Body of a domain error with additional fields. */

@@ -3,7 +3,6 @@ import { ParseResult, Schema } from "effect"
 import { errorClassSchema, errorFields, exampleTraceId } from "./ErrorBody.ts"
 import { summarizeIssues } from "./RequestIssues.ts"
 
-/** A field of the request and its problem. */
 export const Issue = Schema.Struct({ path: Schema.String, message: Schema.String }).annotations({ identifier: "Issue" })
 
 /** A request that does not match the contract: 400, naming each field. */

@@ -14,7 +14,6 @@ interface SseFields {
 
 const lineEnd = /\r\n|\n|\r/
 
-/** Encodes an event. */
 export const encodeSseEvent = ({ data, event, id, retry }: SseFields): string => {
   const head =
     (event === undefined ? "" : `event: ${event}\n`) +

@@ -7,7 +7,6 @@ import {
 import { Data } from "effect"
 import { lifecycleErrorBody } from "../http/ErrorBody.ts"
 
-/** No session, in the lifecycle group's error format. */
 export class LifecycleAuthenticationRequired extends Data.TaggedError("LifecycleAuthenticationRequired")<object> {}
 
 /** An internal failure, in the lifecycle group's error format. */

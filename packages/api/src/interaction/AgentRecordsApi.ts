@@ -23,7 +23,6 @@ export const AgentMessage = Schema.Struct({
   platform: Schema.String
 }).annotations({ identifier: "AgentMessage" })
 
-/** Newest first. */
 const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/messages")
   .setPath(path)
   .setUrlParams(pageQuery)

@@ -249,7 +249,6 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .middleware(PrincipalAuth)
   .annotate(OpenApi.Summary, "Send a message to an agent")
 
-/** Newest first. */
 const history = HttpApiEndpoint.get("history", "/api/chat")
   .addSuccess(Schema.Struct({ messages: Schema.Array(ChatRecord), count: Schema.Int }))
   .middleware(PrincipalAuth)

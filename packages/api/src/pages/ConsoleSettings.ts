@@ -1,4 +1,3 @@
-/** An outcome named in the address of a document. */
 export interface ConsoleNotice {
   readonly tone: "bad" | "idle"
   readonly text: string
@@ -16,7 +15,6 @@ export interface ConsoleStorage {
   readonly upgrade: string | null
 }
 
-/** Items for sale. */
 export interface ConsolePricing {
   readonly plans: ReadonlyArray<{
     readonly id: string
@@ -40,15 +38,12 @@ export interface ConsoleSettings {
   readonly models: ReadonlyArray<string>
   /** Whether no model provider has a key. */
   readonly repliesFromSandbox: boolean
-  /** Whether the log contains the links of mails. */
   readonly logsMailLinks: boolean
   readonly isAdministrator: boolean
-  /** Whether the user is exempt from payment and budgets. */
   readonly isBillingExempt: boolean
   readonly mayProvision: boolean
   /** Origin of the service, as in wallet messages. */
   readonly appUrl: string
-  /** Address of the subdomain of the user's instance. */
   readonly instanceUrl: string
   readonly storage: ConsoleStorage
   readonly pricing: ConsolePricing

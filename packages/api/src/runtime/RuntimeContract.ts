@@ -13,7 +13,6 @@ export { runtimeAddressFile, RuntimeEnvironment } from "./RuntimeEnvironment.ts"
  * runtime token as `Authorization: Bearer <token>`. Streams are server-sent events: `event` is the `type` of `data`.
  */
 
-/** Paths of the runtime's listener. */
 export const RuntimePaths = {
   /** GET: 200 with `RuntimeHealth` if the runtime accepts turns. */
   health: "/health",
@@ -227,7 +226,6 @@ export const runtimeDrainSeconds = 5
 
 export const RuntimeAddress = Schema.Struct({
   pid: Schema.Int,
-  /** Path of the listener's socket. */
   socket: Schema.String,
   runtimeVersion: Schema.String,
   /** Epoch milliseconds. */

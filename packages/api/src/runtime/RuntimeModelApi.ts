@@ -41,7 +41,6 @@ export const TurnBudgetExhaustedBody = errorBody(TurnBudgetExhausted, {
   read: (message) => new TurnBudgetExhausted({ limit: message === exhausted.budget ? "budget" : "balance" })
 })
 
-/** Owner of the calling instance. */
 export class RuntimeOwner extends Context.Tag("@berth/RuntimeOwner")<RuntimeOwner, UserId>() {}
 
 /** Requires a runtime token. Usage is charged to the owner of the instance. */

@@ -206,7 +206,6 @@ export class SkillRunsApi extends HttpApiGroup.make("skillRuns")
   .annotateEndpointsContext(acceptApiKeys("agents"))
   .addError(InternalFailureBody) {}
 
-/** Converts a run to its body. */
 export const viewRun = ({ agentId: _agentId, skillId: _skillId, state, ...run }: AgentRun) => ({
   ...run,
   status: state

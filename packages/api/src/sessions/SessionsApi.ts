@@ -26,7 +26,6 @@ const SignInSession = Schema.Struct({
   current: Schema.Boolean.annotations({ description: "Whether it is the session of this request" })
 }).annotations({ identifier: "SignInSession" })
 
-/** Newest first. */
 const list = HttpApiEndpoint.get("list", "/api/auth/sessions")
   .addSuccess(Schema.Struct({ sessions: Schema.Array(SignInSession) }))
   .middleware(SessionAuth)

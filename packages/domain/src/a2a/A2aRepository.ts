@@ -20,7 +20,6 @@ export interface A2aLimits {
   readonly chain: number
 }
 
-/** An agent that another agent may message. */
 interface ReachableAgent {
   readonly id: AgentId
   readonly name: string

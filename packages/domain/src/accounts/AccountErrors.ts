@@ -5,7 +5,6 @@ export class EmailAlreadyTaken extends Data.TaggedError("EmailAlreadyTaken")<obj
 export class DisplayNameInvalid extends Data.TaggedError("DisplayNameInvalid")<object> {}
 export class PasswordRejected extends Data.TaggedError("PasswordRejected")<{ readonly reason: string }> {}
 export class ReferralCodeInvalid extends Data.TaggedError("ReferralCodeInvalid")<object> {}
-/** An invalid field of an account. */
 export type AccountFieldProblem = EmailInvalid | DisplayNameInvalid | PasswordRejected | ReferralCodeInvalid
 /** Two or more invalid fields of one request. */
 export class AccountFieldsInvalid extends Data.TaggedError("AccountFieldsInvalid")<{

@@ -3,7 +3,6 @@ import { type Email, isInDomain, parseEmail } from "../shared/Email.ts"
 import type { Credits } from "../shared/Money.ts"
 import { EmailInvalid } from "./AccountErrors.ts"
 
-/** Operator settings of accounts. */
 export class AccountPolicy extends Context.Tag("@berth/AccountPolicy")<
   AccountPolicy,
   {

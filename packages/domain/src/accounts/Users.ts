@@ -4,7 +4,6 @@ import { UserNotFound } from "./AccountErrors.ts"
 import { UserRepository } from "./UserRepository.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-/** Read access to users for other contexts. */
 export class Users extends Effect.Service<Users>()("@berth/Users", {
   effect: Effect.gen(function* () {
     const repository = yield* UserRepository

@@ -2,7 +2,6 @@ import type { Context } from "effect"
 import type { Administrators } from "../accounts/Administrators.ts"
 import type { User } from "../shared/User.ts"
 
-/** The view of a user for administrators. */
 export const describeUser = (administrators: Context.Tag.Service<Administrators>, user: User) => ({
   id: user.id,
   email: user.email,

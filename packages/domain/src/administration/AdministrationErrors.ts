@@ -1,6 +1,5 @@
 import { Data } from "effect"
 
-/** The caller is not an administrator. */
 export class AdministratorRequired extends Data.TaggedError("AdministratorRequired")<object> {}
 /** The user has never had an instance. */
 export class UserInstanceMissing extends Data.TaggedError("UserInstanceMissing")<object> {}

@@ -4,7 +4,6 @@ import { AgentStatus } from "./AgentStatus.ts"
 import { AgentId } from "../shared/AgentId.ts"
 import { UserId } from "../shared/UserId.ts"
 
-/** Configuration of an agent, chosen by its owner. */
 export const AgentConfig = Schema.Struct({
   channels: Schema.Array(Channel),
   skills: Schema.Array(Schema.String),

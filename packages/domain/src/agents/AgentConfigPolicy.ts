@@ -13,7 +13,6 @@ export class SkillSelectionInvalid extends Data.TaggedError("SkillSelectionInval
 export class PlanFeatureRequired extends Data.TaggedError("PlanFeatureRequired")<{
   readonly feature: "skill" | "channel"
   readonly id: string
-  /** Plans that include the feature. */
   readonly plans: ReadonlyArray<PlanId>
 }> {}
 

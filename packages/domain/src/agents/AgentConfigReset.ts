@@ -5,7 +5,6 @@ import { defaultAgentConfig } from "./Agent.ts"
 import { ReconfigureInstanceJob } from "./AgentJobs.ts"
 import { AgentRepository } from "./AgentRepository.ts"
 
-/** Resets the configurations of an owner's agents to the default. */
 export class AgentConfigReset extends Effect.Service<AgentConfigReset>()("@berth/AgentConfigReset", {
   effect: Effect.gen(function* () {
     const agents = yield* AgentRepository

@@ -4,7 +4,6 @@ import { UserId } from "../shared/UserId.ts"
 import { defineJob } from "../jobs/JobKind.ts"
 import { unlimitedRetries } from "../jobs/JobRetryPolicy.ts"
 
-/** Provisions an agent in its owner's instance. */
 export const ProvisionAgentJob = defineJob({
   queue: "provision",
   name: "new-agent",

@@ -1,6 +1,5 @@
 import { Context } from "effect"
 
-/** The operator's settings of agents. */
 export class AgentSettings extends Context.Tag("@berth/AgentSettings")<
   AgentSettings,
   {

@@ -32,7 +32,6 @@ interface NewAgentRequest {
 /** Form of an accepted agent in the stored result of an idempotent request. */
 const Accepted = Schema.Struct({ ...Agent.fields, createdAt: Schema.DateTimeUtc, updatedAt: Schema.DateTimeUtc })
 
-/** Provisions and reads a user's agents. */
 export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
   effect: Effect.gen(function* () {
     const agents = yield* AgentRepository

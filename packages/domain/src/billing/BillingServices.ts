@@ -18,7 +18,6 @@ export const balances = Layer.merge(UnitLedger.Default, Allowances.Default)
 
 const cards = Layer.provideMerge(SavedCardCharges.Default, CardCustomers.Default)
 
-/** Plans without the card processor. */
 export const plans = Layer.provideMerge(ManualPlans.Default, SubscriptionChanges.Default)
 
 export const layer = Layer.mergeAll(BillingActions.Default, CheckoutLinks.Default, plans).pipe(

@@ -2,5 +2,4 @@ import { Data } from "effect"
 
 /** The node's response was missing or unusable. `reason` excludes the node's URL, which may contain a key. */
 export class ChainUnreachable extends Data.TaggedError("ChainUnreachable")<{ readonly reason: string }> {}
-/** The address has no ERC-20 contract. */
 export class TokenContractNotFound extends Data.TaggedError("TokenContractNotFound")<object> {}

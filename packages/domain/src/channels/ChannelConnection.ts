@@ -69,7 +69,6 @@ export type ChannelConnection = typeof ChannelConnection.Type
 export const isSelected = ({ platform, selectedChannels }: ChannelConnection): boolean =>
   selectedChannels.includes(platform)
 
-/** The result of a check. */
 export interface ChannelHealth {
   readonly state: Exclude<ChannelState, "pending">
   readonly reason: string | null

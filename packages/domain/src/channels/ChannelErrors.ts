@@ -24,7 +24,6 @@ export class PlatformRequestRefused extends Data.TaggedError("PlatformRequestRef
 /** Another reader receives the bot's messages. */
 export class ChannelReaderConflict extends Data.TaggedError("ChannelReaderConflict")<{ readonly reason: string }> {}
 
-/** The file exceeds the adapter's download limit. */
 export class ChannelFileTooLarge extends Data.TaggedError("ChannelFileTooLarge")<{ readonly limitBytes: number }> {}
 
 /**

@@ -2,7 +2,6 @@ import { defineJob } from "../jobs/JobKind.ts"
 import { ChannelKey } from "./ChannelConnection.ts"
 import { ChatKey } from "./ChannelMessage.ts"
 
-/** Checks a connection with its platform. */
 export const CheckChannelJob = defineJob({
   queue: "tasks",
   name: "check-channel",
@@ -10,7 +9,6 @@ export const CheckChannelJob = defineJob({
   isCoalesced: true
 })
 
-/** Answers the pending messages of a chat. */
 export const AnswerChatJob = defineJob({
   queue: "tasks",
   name: "answer-chat",

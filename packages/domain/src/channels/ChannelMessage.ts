@@ -30,7 +30,6 @@ export const InboundContent = Schema.Struct({
   /** Id of the message in its chat, for replies. */
   messageId: Schema.String,
   text: Schema.String,
-  /** Display name of the sender. */
   senderName: Schema.String,
   senderIsBot: Schema.Boolean,
   /** False in a private chat with one person. */

@@ -13,7 +13,6 @@ import type {
 } from "./ChannelErrors.ts"
 import type { InboundFile, ReceivedMessage } from "./ChannelMessage.ts"
 
-/** A connected bot. */
 export interface ConnectedBot {
   readonly agentId: AgentId
   readonly bot: BotIdentity

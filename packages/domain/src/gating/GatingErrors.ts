@@ -2,5 +2,4 @@ import { Data } from "effect"
 
 /** No gating token is configured. */
 export class GatingNotConfigured extends Data.TaggedError("GatingNotConfigured")<object> {}
-/** The balance could not be read. */
 export class GatingCheckFailed extends Data.TaggedError("GatingCheckFailed")<{ readonly reason: string }> {}

@@ -3,7 +3,6 @@ import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 import type { LogLevel, RuntimeLogPage, RuntimeLogQuery } from "./RuntimeLog.ts"
 
-/** Retention of entries. */
 export const agentLogRetention = Duration.days(30)
 
 /** Entries of agents' logs from outside of their instances, for example from messaging channels. */

@@ -111,7 +111,6 @@ export interface RuntimeAccess {
   readonly token: Redacted.Redacted
 }
 
-/** The runtime of an instance. */
 export class AgentRuntime extends Context.Tag("@berth/AgentRuntime")<
   AgentRuntime,
   {

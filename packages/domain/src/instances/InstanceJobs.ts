@@ -5,7 +5,6 @@ import { UserId } from "../shared/UserId.ts"
 export const InstanceAction = Schema.Literal("start", "stop", "restart", "repair")
 export type InstanceAction = typeof InstanceAction.Type
 
-/** Action on an instance, requested by an administrator. */
 export const InstanceActionJob = defineJob({
   queue: "tasks",
   name: "act-on-instance",

@@ -1,6 +1,5 @@
 import { Context, type Duration, type Option } from "effect"
 
-/** The operator's settings of instances. */
 export class InstanceSettings extends Context.Tag("@berth/InstanceSettings")<
   InstanceSettings,
   {

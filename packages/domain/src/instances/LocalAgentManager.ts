@@ -19,7 +19,6 @@ const reportHost =
   (...args: Args) =>
     Effect.catchIf(method(...args), isHostUnavailable, toBackendUnavailable)
 
-/** Agent manager in the backend's process. */
 export const layer = Layer.effect(
   AgentManager,
   Effect.gen(function* () {

@@ -1,6 +1,5 @@
 import { Duration } from "effect"
 
-/** Period in which crashes are counted. */
 export const crashWindow = Duration.minutes(10)
 const maximumCrashes = 5
 

@@ -1,6 +1,5 @@
 import { Duration } from "effect"
 
-/** Attempts and pauses of a failing job. */
 export interface JobRetryPolicy {
   /** Maximum attempts before the job becomes a dead letter. */
   readonly attempts: number

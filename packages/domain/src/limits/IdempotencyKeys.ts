@@ -7,7 +7,6 @@ export interface IdempotencyKey {
   readonly key: string
 }
 
-/** The response that repetitions receive. */
 export const StoredResponse = Schema.Struct({
   status: Schema.Int,
   headers: Schema.Record({ key: Schema.String, value: Schema.String }),
@@ -24,7 +23,6 @@ export type IdempotencyClaimId = typeof IdempotencyClaimId.Type
 export type IdempotencyClaim = Data.TaggedEnum<{
   /** The caller is the first: it executes the request, then completes or releases the claim. */
   readonly Claimed: { readonly id: IdempotencyClaimId }
-  /** The request is complete. */
   readonly Replay: { readonly response: StoredResponse }
   /** Another request holds the key. */
   readonly InProgress: object
@@ -39,7 +37,6 @@ export const maximumStoredBodyBytes = 1024 * 1024
 export const countedResponseBytes = 16 * 1024
 /** Maximum counted responses of a principal; further responses are not stored. */
 export const maximumStoredBytes = 128 * 1024 * 1024
-/** Retention of a response. */
 export const idempotencyKeyLifetime = Duration.hours(24)
 
 /**

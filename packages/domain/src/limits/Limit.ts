@@ -1,6 +1,5 @@
 import { Data, Duration, Either, Struct } from "effect"
 
-/** At most `count` requests per `window`. */
 export interface Limit {
   readonly count: number
   readonly window: Duration.Duration

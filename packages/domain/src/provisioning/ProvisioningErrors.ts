@@ -10,7 +10,6 @@ export interface FieldIssue {
   readonly path: string
   readonly message: string
 }
-/** All invalid fields. */
 export class ProvisioningFieldInvalid extends Data.TaggedError("ProvisioningFieldInvalid")<{
   readonly issues: ReadonlyArray<FieldIssue>
 }> {}
@@ -22,5 +21,4 @@ export class UnclaimedLimitReached extends Data.TaggedError("UnclaimedLimitReach
 }> {}
 /** The backend that provisions does not respond. */
 export class ProvisioningUnavailable extends Data.TaggedError("ProvisioningUnavailable")<object> {}
-/** No unclaimed agent has this code. */
 export class ClaimCodeUnknown extends Data.TaggedError("ClaimCodeUnknown")<object> {}

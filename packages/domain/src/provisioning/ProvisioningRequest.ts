@@ -28,7 +28,6 @@ export interface ProvisioningRequest {
   readonly plan?: ProvisioningPlan | undefined
 }
 
-/** A validated request. */
 export interface ProvisioningOrder {
   readonly tokens: ReadonlyArray<{ readonly platform: MessagingPlatform; readonly token: Redacted.Redacted }>
   /** Receives the claim code; none if the caller receives it. */

@@ -2,13 +2,11 @@ import { Context, type Duration, type Effect, type Option } from "effect"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-/** Operator settings of unclaimed agents. */
 export class UnclaimedPolicy extends Context.Tag("@berth/UnclaimedPolicy")<
   UnclaimedPolicy,
   {
     /** Time until the instance is stopped; after twice that time the account is deleted. */
     readonly lifetime: Duration.Duration
-    /** Maximum unclaimed agents. */
     readonly maximum: number
   }
 >() {}
@@ -22,7 +20,6 @@ interface UnclaimedAgent {
 const networkShare = 0.05
 const leastNetworkShare = 5
 
-/** Returns the maximum of unclaimed agents of a network. */
 export const computeNetworkMaximum = (maximum: number): number =>
   Math.min(maximum, Math.max(leastNetworkShare, Math.floor(maximum * networkShare)))
 

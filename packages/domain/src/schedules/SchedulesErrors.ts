@@ -10,7 +10,6 @@ export class ScheduleLimitReached extends Data.TaggedError("ScheduleLimitReached
 }> {}
 /** The heartbeat is a member of the agent's configuration. */
 export class HeartbeatNotChangeable extends Data.TaggedError("HeartbeatNotChangeable")<object> {}
-/** Too many runs of the agent's skills are in progress. */
 export class SkillRunLimitReached extends Data.TaggedError("SkillRunLimitReached")<{ readonly limit: number }> {}
 export class AgentRunNotFound extends Data.TaggedError("AgentRunNotFound")<object> {}
 /** The agent does not have the skill, or the plan does not include it. */

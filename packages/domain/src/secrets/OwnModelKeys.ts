@@ -4,7 +4,6 @@ import { CredentialVault } from "./CredentialVault.ts"
 import { ModelKeyVerifier } from "./ModelKeyVerifier.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-/** No provider of this name accepts own keys. */
 export class OwnKeyProviderUnknown extends Data.TaggedError("OwnKeyProviderUnknown")<object> {}
 
 const aliases: Readonly<Record<string, ModelCredentialKey>> = { gemini: "google" }

@@ -4,5 +4,4 @@ import { Data } from "effect"
 export class AuthenticationRequired extends Data.TaggedError("AuthenticationRequired")<object> {}
 /** An administrator has suspended the account, which cannot open sessions. */
 export class AccountSuspended extends Data.TaggedError("AccountSuspended")<object> {}
-/** The user has no such session. */
 export class SignInSessionNotFound extends Data.TaggedError("SignInSessionNotFound")<object> {}

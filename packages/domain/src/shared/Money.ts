@@ -1,6 +1,5 @@
 import { Brand, Schema } from "effect"
 
-/** Currencies of prices. */
 export const Currency = Schema.Literal("GBP", "USD").annotations({ identifier: "Currency" })
 export type Currency = typeof Currency.Type
 

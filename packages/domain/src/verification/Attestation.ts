@@ -18,7 +18,6 @@ export interface Attestation {
   readonly expiresAt: Option.Option<DateTime.Utc>
 }
 
-/** Trusted schemas and attesters. */
 export interface AttestationTrust {
   readonly schemas: ReadonlyArray<string>
   readonly attesters: ReadonlyArray<WalletAddress>

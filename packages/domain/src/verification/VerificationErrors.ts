@@ -1,6 +1,5 @@
 import { Data, Schema } from "effect"
 
-/** Reason for a rejected claim. */
 export const VerificationFault = Schema.Literal(
   "challenge_missing",
   "signature_invalid",

@@ -2,7 +2,6 @@ import { Schema } from "effect"
 import { defineJob } from "../jobs/JobKind.ts"
 import { VerificationId } from "./Verification.ts"
 
-/** Compares a verification with the chain. */
 export const CheckVerificationJob = defineJob({
   queue: "tasks",
   name: "check-verification",

@@ -15,7 +15,6 @@ const sentences: Partial<Record<VerificationFault, string>> = {
   name_mismatch: "The ENS name moved to another address."
 }
 
-/** Path of the verification page of an agent. */
 const makeVerificationPath = (agentId: AgentId): string =>
   `/dashboard/agents/${encodeURIComponent(agentId)}/verification`
 

@@ -1,7 +1,6 @@
 import { Context } from "effect"
 import type { AttestationTrust } from "./Attestation.ts"
 
-/** Operator settings of verification. */
 export class VerificationPolicy extends Context.Tag("@berth/VerificationPolicy")<
   VerificationPolicy,
   {

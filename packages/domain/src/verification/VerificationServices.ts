@@ -17,7 +17,6 @@ const forAgents = Layer.effect(
 
 const evidence = Layer.provide(ChainEvidence.Default, LinkedWallets.Default)
 
-/** Periodic checks. */
 export const verificationJobs = VerificationChecks.Default.pipe(
   Layer.provide(Layer.merge(evidence, AccessNotices.Default))
 )

@@ -1,7 +1,6 @@
 import { Context, Data, type Effect, type Option } from "effect"
 import type { WalletAddress } from "../chain/WalletAddress.ts"
 
-/** No developer platform is configured. */
 export class DeveloperWalletsNotConfigured extends Data.TaggedError("DeveloperWalletsNotConfigured")<object> {}
 /** `reason` names the failure without the vendor's text. */
 export class DeveloperWalletFailed extends Data.TaggedError("DeveloperWalletFailed")<{ readonly reason: string }> {}

@@ -40,7 +40,6 @@ export const makeWebhookSecret = (token: Redacted.Redacted): Redacted.Redacted =
   return Redacted.make(`whsec_${Encoding.encodeBase64(bytes)}`)
 }
 
-/** Parses the address of an endpoint. */
 export const parseWebhookUrl = (
   text: string,
   options: { readonly httpsOnly: boolean }

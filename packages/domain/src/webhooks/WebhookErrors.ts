@@ -1,8 +1,6 @@
 import { Data } from "effect"
 
-/** The user has no such endpoint. */
 export class WebhookEndpointNotFound extends Data.TaggedError("WebhookEndpointNotFound")<object> {}
-/** The endpoint has no such delivery. */
 export class WebhookDeliveryNotFound extends Data.TaggedError("WebhookDeliveryNotFound")<object> {}
 /** The request contains neither a delivery nor the start of a range. */
 export class WebhookReplayIncomplete extends Data.TaggedError("WebhookReplayIncomplete")<object> {}

@@ -22,7 +22,6 @@ export interface AgentManagerCall {
   readonly turn?: Turn
 }
 
-/** Calls and behavior of the agent manager of `layer`. */
 export class AgentManagerTest extends Context.Tag("@berth/test/AgentManagerTest")<
   AgentManagerTest,
   TestPortHandle<AgentManagerCall, Behavior>
@@ -30,7 +29,6 @@ export class AgentManagerTest extends Context.Tag("@berth/test/AgentManagerTest"
 
 export const fakeRuntimeVersion = "9.9.9-test"
 
-/** Log entry of every instance. */
 export const fakeLogEntry: RuntimeLogEntry = {
   id: "log_test",
   timestamp: DateTime.unsafeNow(),

@@ -4,7 +4,6 @@ import { validateRecording, validateSpeechInput } from "@berth/domain/gateway/sp
 import { Context, Effect, Either, Layer } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
-/** Calls and behavior of the speech of `layer`. */
 export class SpeechTest extends Context.Tag("@berth/test/SpeechTest")<
   SpeechTest,
   TestPortHandle<SpeechInput | Recording, Speech["Type"]>

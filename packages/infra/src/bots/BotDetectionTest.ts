@@ -2,7 +2,6 @@ import { BotDetection, type Visitor } from "@berth/domain/accounts/bot-detection
 import { Context, Effect, Layer } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
-/** Calls and behavior of the bot detection of `layer`. */
 export class BotDetectionTest extends Context.Tag("@berth/test/BotDetectionTest")<
   BotDetectionTest,
   TestPortHandle<Visitor, BotDetection["Type"]>

@@ -31,12 +31,10 @@ export interface SmartWallet {
 /** Makes an externally owned account. */
 export const makePrivateKey = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())
 
-/** A call of the chain. */
 export type BaseChainCall =
   | { readonly method: "verify"; readonly address: WalletAddress }
   | { readonly method: "balanceOf"; readonly holder: WalletAddress; readonly token: WalletAddress }
 
-/** Replaceable behavior. */
 export interface BaseChainBehavior {
   readonly verify: SmartWalletSignatures["Type"]["verify"]
   readonly balanceOf: TokenBalances["Type"]["balanceOf"]

@@ -29,7 +29,6 @@ const parseSender = (text: string): Option.Option<MailSender> => {
   )
 }
 
-/** Reads the sender of mails. */
 export const readMailSender = (name: string): Config.Config<Option.Option<MailSender>> =>
   Config.option(
     readParsed(name, parseSender, "must be an address, or a name and an address: Berth <no-reply@example.com>")

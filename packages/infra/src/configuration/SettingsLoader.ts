@@ -25,7 +25,6 @@ export class SettingsInvalid extends Data.TaggedError("SettingsInvalid")<{
   }
 }
 
-/** Returns the names of all settings. */
 export const settingNames: Effect.Effect<ReadonlySet<string>> = Effect.gen(function* () {
   const names = new Set<string>()
   const { flattened } = ConfigProvider.fromMap(new Map())

@@ -16,7 +16,6 @@ export interface SignalExport {
 }
 
 export interface TelemetrySettings {
-  /** Signals to export. */
   readonly signals: { readonly [signal in OtlpSignal]: Option.Option<SignalExport> }
   readonly metricIntervalMillis: number
   readonly resourceAttributes: Readonly<Record<string, string>>

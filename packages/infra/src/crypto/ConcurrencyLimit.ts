@@ -4,7 +4,6 @@ import { Duration, Effect, Metric, Ref } from "effect"
 const waiting = Metric.gauge("berth_password_hashes_waiting", { description: "Password hashes in work or in line" })
 
 interface ConcurrencyLimits {
-  /** Maximum concurrent calls. */
   readonly maxConcurrent: number
   /** Maximum waiting calls; a further call fails with `DependencyUnavailable`. */
   readonly maxWaiting: number

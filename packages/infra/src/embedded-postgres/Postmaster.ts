@@ -5,7 +5,6 @@ import { join } from "node:path"
 import { fitsSocket } from "../net/SocketPath.ts"
 import { isProcessAlive, readCommandLine } from "../process/ProcessIdentity.ts"
 
-/** Content of `postmaster.pid`. */
 interface Postmaster {
   readonly pid: number
   readonly port: number

@@ -56,7 +56,6 @@ export const makeRemovalCommand = (directory: string, kept: ReadonlyArray<string
   ...kept
 ]
 
-/** A task on an instance's files failed. */
 export class InstanceTaskFailed extends Data.TaggedError("InstanceTaskFailed")<{ readonly reason: string }> {
   override readonly message = `The files of the instance cannot be removed: ${this.reason}`
 }

@@ -2,7 +2,6 @@ import type { Mail } from "@berth/domain/mail/Mail"
 import { validateMail } from "@berth/domain/mail/MailValidation"
 import { DateTime, Effect } from "effect"
 
-/** The sender of mails. */
 export interface MailSender {
   /** Display name; none when empty. */
   readonly name: string

@@ -7,7 +7,6 @@ import {
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
-/** A request to a provider. */
 export interface OAuthCall {
   readonly provider: OAuthProviderName
   readonly method: keyof OAuthProvider

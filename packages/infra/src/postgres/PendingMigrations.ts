@@ -8,7 +8,6 @@ export interface Migration {
   readonly sql: string
 }
 
-/** A row of `schema_migrations`. */
 interface AppliedMigration {
   readonly id: number
   readonly file: string

@@ -168,7 +168,6 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
     )
   })
 
-/** A running job of a worker. */
 interface Run {
   fiber: Fiber.RuntimeFiber<void> | undefined
   isLost: boolean

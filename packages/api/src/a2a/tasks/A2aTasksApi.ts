@@ -176,7 +176,6 @@ const removeNotification = HttpApiEndpoint.del(
 const acceptPeers = (failure: Schema.Schema.AnyNoContext) =>
   acceptApiKeys("chat", documentErrorShape({ "application/json": { schema: JSONSchema.make(failure) } }))
 
-/** The A2A protocol of an agent. */
 export class A2aTasksApi extends HttpApiGroup.make("a2aTasks")
   .add(send)
   .add(list)
@@ -207,7 +206,6 @@ export class A2aTasksApi extends HttpApiGroup.make("a2aTasks")
   .addError(MessageInvalidBody)
   .addError(InternalFailureBody) {}
 
-/** Cards of agents. */
 export class AgentCardsApi extends HttpApiGroup.make("agentCards")
   .add(card)
   .middlewareEndpoints(AgentCardAuth)

@@ -45,7 +45,6 @@ export const outputModes = ["text/plain"]
 /** Returns the path of both bindings. */
 const a2aPathOf = (id: string): string => `/agents/${id}/a2a`
 
-/** Skill of every agent. */
 const conversation = {
   id: "conversation",
   name: "Conversation",

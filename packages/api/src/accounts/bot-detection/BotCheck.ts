@@ -12,5 +12,4 @@ export const BotBlockedBody = plainErrorBody(BotBlocked, {
 export const botChallengeHeader = "cf-turnstile-response"
 export const botChallengeField = "turnstileToken"
 
-/** Rejects automated requests. */
 export class BotCheck extends HttpApiMiddleware.Tag<BotCheck>()("BotCheck", { failure: BotBlockedBody }) {}

@@ -49,7 +49,6 @@ export const ChallengeTerms = Schema.Struct({
 })
 export type ChallengeTerms = typeof ChallengeTerms.Type
 
-/** Body that accompanies the header. */
 export const ChallengeBody = Schema.Struct({
   error: Schema.Literal("payment_required"),
   message: Schema.String,

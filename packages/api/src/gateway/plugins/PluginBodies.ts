@@ -37,7 +37,6 @@ export const GatewayBody = Schema.Union(
   Schema.Struct({ plugin: Schema.Literal("stt"), ...SttFields.fields })
 ).annotations({ identifier: "GatewayCall" })
 
-/** Example body of the default plugin. */
 export const exampleGatewayBody = {
   plugin: "generate-text",
   messages: [{ role: "user", content: "Say hello." }],

@@ -61,7 +61,6 @@ const LinkedWallet = Schema.Struct({ address: WalletAddress, linkedAt: Timestamp
   identifier: "LinkedWallet"
 })
 
-/** Oldest first. */
 const wallets = HttpApiEndpoint.get("wallets", "/api/settings/wallets")
   .addSuccess(Schema.Struct({ wallets: Schema.Array(LinkedWallet) }))
   .middleware(SessionAuth)

@@ -20,7 +20,6 @@ export interface TaskMessage {
   readonly contextId: string | undefined
   /** The task that the message continues. */
   readonly taskId: string | undefined
-  /** The text for the agent. */
   readonly text: string
   /** Context, parts and metadata as received. */
   readonly content: Readonly<Record<string, unknown>>
@@ -40,7 +39,6 @@ export interface A2aTask {
   readonly state: A2aTaskState
   /** The reply of a completed task. */
   readonly reply: string | null
-  /** Why a task has failed. */
   readonly failure: string | null
   readonly createdAt: DateTime.Utc
   /** Time of the last state change. */

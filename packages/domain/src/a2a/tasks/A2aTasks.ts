@@ -133,7 +133,6 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
       return yield* Effect.catchTag(begin(peer, message), "A2aTaskKnown", () => recover)
     })
 
-    /** Waits for the end of a task. */
     const awaitEnd = Effect.fn("A2aTasks.awaitEnd")(function* (peer: A2aPeer, { events, task }: FollowedTask) {
       if (!isEnded(task)) yield* Stream.runDrain(events)
       return yield* get(peer, task.id)

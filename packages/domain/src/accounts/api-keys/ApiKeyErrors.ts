@@ -1,6 +1,5 @@
 import { Data } from "effect"
 
-/** The user has no such key. */
 export class ApiKeyNotFound extends Data.TaggedError("ApiKeyNotFound")<object> {}
 /** The user has `limit` keys, expired ones included. */
 export class ApiKeyLimitReached extends Data.TaggedError("ApiKeyLimitReached")<{ readonly limit: number }> {}

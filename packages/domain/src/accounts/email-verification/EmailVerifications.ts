@@ -22,7 +22,6 @@ export class ConfirmationSignInRequired extends Data.TaggedError("ConfirmationSi
 
 const purpose = "email-verification"
 
-/** Verification of email addresses by mailed links. */
 export class EmailVerifications extends Effect.Service<EmailVerifications>()("@berth/EmailVerifications", {
   effect: Effect.gen(function* () {
     const users = yield* UserRepository

@@ -4,14 +4,12 @@ import type { UserId } from "../../shared/UserId.ts"
 
 export type MailedTokenPurpose = "password-reset" | "email-verification" | "email-change-undo"
 
-/** The stored form of a mailed token. */
 export interface MailedToken {
   readonly userId: UserId
   readonly purpose: MailedTokenPurpose
   /** Time-ordered id of the request: the later request wins, in any order of processing. */
   readonly requestId: string
   readonly tokenHash: string
-  /** Address that the token was mailed to. */
   readonly email: Email
 }
 

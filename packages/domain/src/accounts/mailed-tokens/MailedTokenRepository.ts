@@ -37,7 +37,6 @@ export class MailedTokenRepository extends Context.Tag("@berth/MailedTokenReposi
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<MailedTokenOwner>>
     readonly revoke: (userId: UserId, purpose: MailedTokenPurpose) => Effect.Effect<void>
-    /** Returns the number of removed tokens. */
     readonly removeExpired: (now: DateTime.Utc) => Effect.Effect<number>
   }
 >() {}

@@ -22,7 +22,6 @@ interface SettingsChange {
   readonly notifications?: Partial<NotificationPreferences> | undefined
 }
 
-/** Name, email address and notification preferences of an account. */
 export class ProfileSettings extends Effect.Service<ProfileSettings>()("@berth/ProfileSettings", {
   effect: Effect.gen(function* () {
     const users = yield* UserRepository

@@ -12,7 +12,6 @@ import type { UserId } from "../../shared/UserId.ts"
 
 const startOfDay = Effect.map(DateTime.now, DateTime.startOf("day"))
 
-/** Credits for referring new users. */
 export class Referrals extends Effect.Service<Referrals>()("@berth/Referrals", {
   effect: Effect.gen(function* () {
     const users = yield* UserRepository

@@ -26,7 +26,6 @@ interface RegistrationRequest {
   readonly referralCode?: string | undefined
 }
 
-/** Sign-up by email address and password. */
 export class Registration extends Effect.Service<Registration>()("@berth/Registration", {
   scoped: Effect.gen(function* () {
     const users = yield* UserRepository

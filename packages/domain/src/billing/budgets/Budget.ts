@@ -12,7 +12,6 @@ export const budgetWarningShare = 0.8
 /** Maximum budgets of an account. */
 export const maximumBudgets = 200
 
-/** An owner's limit on the units of a period. */
 export interface BudgetLimit {
   /** Null for the whole account. */
   readonly agentId: AgentId | null
@@ -32,7 +31,6 @@ export class BudgetExceeded extends Data.TaggedError("BudgetExceeded")<{
   readonly renewsAt: DateTime.Utc
 }> {}
 
-/** The account does not own these agents. */
 export class BudgetAgentNotFound extends Data.TaggedError("BudgetAgentNotFound")<{
   readonly agentIds: ReadonlyArray<AgentId>
 }> {}

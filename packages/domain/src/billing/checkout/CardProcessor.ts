@@ -10,7 +10,6 @@ export type CustomerId = typeof CustomerId.Type
 export const CardSubscriptionId = Schema.String.pipe(Schema.brand("CardSubscriptionId"))
 export type CardSubscriptionId = typeof CardSubscriptionId.Type
 
-/** Payments are not configured. */
 export class CardProcessorNotConfigured extends Data.TaggedError("CardProcessorNotConfigured")<object> {
   override readonly message = "No card processor is configured"
 }

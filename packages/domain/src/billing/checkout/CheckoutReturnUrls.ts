@@ -1,4 +1,3 @@
-/** Addresses to which the card processor redirects a buyer. */
 export interface CheckoutReturnUrls {
   readonly successUrl: URL
   readonly cancelUrl: URL

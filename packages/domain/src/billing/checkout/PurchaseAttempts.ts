@@ -11,7 +11,6 @@ export type PurchaseAttemptId = typeof PurchaseAttemptId.Type
 /** `open`: the outcome is unknown. `refused`: nothing was charged, and a repetition is a new attempt. */
 export type PurchaseAttemptState = "open" | "paid" | "refused"
 
-/** A charge of a saved card. */
 export interface SavedCharge {
   readonly customerId: CustomerId
   readonly purchase: PricedCredits

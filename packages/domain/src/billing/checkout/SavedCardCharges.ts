@@ -20,7 +20,6 @@ import {
   type SavedCharge
 } from "./PurchaseAttempts.ts"
 
-/** Timeout of a request that charges a card. */
 const chargeTimeout = Duration.minutes(2)
 /** A charge that the processor does not have after this time counts as refused. */
 const lookupLimit = Duration.minutes(15)

@@ -2,7 +2,6 @@ import { Context, Data, type Effect } from "effect"
 import type { Credits } from "../../shared/Money.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** The balance does not cover the deduction. */
 export class CreditsInsufficient extends Data.TaggedError("CreditsInsufficient")<{ readonly balance: Credits }> {}
 
 /** Credits adjusted by an administrator, recorded in the ledger with a separate cause. */

@@ -13,7 +13,6 @@ export const PurchaseEventType = Schema.Literal(
 )
 export type PurchaseEventType = typeof PurchaseEventType.Type
 
-/** Refunds and disputes. */
 export const ReversalEventType = Schema.Literal("charge.refunded", "charge.dispute.created", "charge.dispute.closed")
 export type ReversalEventType = typeof ReversalEventType.Type
 

@@ -1,7 +1,6 @@
 import { Schema } from "effect"
 import { defineJob } from "../../jobs/JobKind.ts"
 
-/** Applies an event of the card processor. */
 export const ApplyCardEventJob = defineJob({
   queue: "card-events",
   name: "apply-card-event",

@@ -18,7 +18,6 @@ export interface PaidAmount {
   readonly currency: string
 }
 
-/** The paid invoice of a subscription. */
 export interface PaidInvoice extends PaidAmount {
   readonly id: string
   /** Processor ids of its payments, under which refunds and disputes name it. */

@@ -3,13 +3,11 @@ import type { CardFact, CreditPurchase } from "./CardFact.ts"
 import { mergeSubscriptionFacts, pickNewest, type TimedValue, type SubscriptionFacts } from "./SubscriptionFacts.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** A payer at the card processor and its user. */
 export interface CardPayer {
   readonly id: string
   readonly user: TimedValue<UserId>
 }
 
-/** A subscription at the card processor. */
 export interface RecordedSubscription {
   readonly id: string
   readonly payer: string

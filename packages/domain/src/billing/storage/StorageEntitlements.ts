@@ -7,7 +7,6 @@ export type StorageTier = typeof StorageTier.Type
 
 const gigabytes: Record<StorageTier, number> = { included: 10, upgraded: 50 }
 
-/** Storage of a tier, in GiB. */
 export const findStorageGigabytes = (tier: StorageTier): number => gigabytes[tier]
 
 /** Storage tier of an account, independent of its plan and credits. */

@@ -2,11 +2,9 @@ import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
 import type { Subscription } from "./Subscription.ts"
 
-/** Terms of a subscription at the card processor. */
 export interface CardSubscriptionTerms {
   readonly customerId: string
   readonly subscriptionId: string
-  /** End of the paid period. */
   readonly currentPeriodEnd: Option.Option<DateTime.Utc>
   /** Creation time of the newest event about it. */
   readonly lastEventAt: DateTime.Utc

@@ -19,7 +19,6 @@ import {
 import { computeUnitUsage } from "./UnitSplit.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
-/** Operator setting of daily units. */
 export class UnitPolicy extends Context.Tag("@berth/UnitPolicy")<
   UnitPolicy,
   {
@@ -52,7 +51,6 @@ const intervalsPerReading = 4
 
 export type ReservationTerms = Omit<ReservationRequest, "cause">
 
-/** A stream in progress. */
 interface Meter {
   readonly countUnits: Effect.Effect<Units>
   recorded: Units

@@ -14,7 +14,6 @@ export interface RotatedLiveStream extends Pick<LiveStream, "id" | "playbackUrl"
 /** Longer than a call to a provider. */
 const rotationTimeout = Duration.minutes(1)
 
-/** Live streams of agents. */
 export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth/AgentLiveStreams", {
   effect: Effect.gen(function* () {
     const repository = yield* LiveStreamRepository

@@ -6,7 +6,6 @@ import { LivePlaylistInvalid } from "./LiveStreamErrors.ts"
 export interface LivePlaylist {
   /** Equal to the upload, except that addresses of the ingest are replaced with file names. */
   readonly text: string
-  /** Files listed in the playlist. */
   readonly files: ReadonlyArray<LiveFileName>
   readonly isEnded: boolean
 }

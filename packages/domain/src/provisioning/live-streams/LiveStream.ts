@@ -40,7 +40,6 @@ export const decideLiveStreamStatus = (
 
 const mebibyte = 1024 * 1024
 
-/** Limits of the built-in origin. */
 export const liveLimits = {
   /** Six seconds at 10 Mbit/s. */
   maximumFileBytes: 8 * mebibyte,

@@ -12,7 +12,6 @@ import { RemoveAccountJob } from "./AccountDeletionJobs.ts"
 /** The request contains neither a password nor a confirmation. */
 export class AccountDeletionUnconfirmed extends Data.TaggedError("AccountDeletionUnconfirmed")<object> {}
 
-/** The password that confirms the deletion is wrong. */
 export class DeletionPasswordIncorrect extends Data.TaggedError("DeletionPasswordIncorrect")<object> {}
 
 /** A password takes precedence; without one, `isConfirmed` is valid within ten minutes after a sign-in. */

@@ -20,7 +20,6 @@ export class ResetTokenInvalid extends Data.TaggedError("ResetTokenInvalid")<obj
 
 const purpose = "password-reset"
 
-/** Password resets by a mailed link. */
 export class PasswordResets extends Effect.Service<PasswordResets>()("@berth/PasswordResets", {
   effect: Effect.gen(function* () {
     const users = yield* Users

@@ -28,7 +28,6 @@ export const SkillInput = Schema.Struct({
 }).annotations({ identifier: "SkillInput" })
 export type SkillInput = typeof SkillInput.Type
 
-/** One run of a schedule or of a skill. */
 export const AgentRun = Schema.Struct({
   id: AgentRunId,
   agentId: AgentId,
@@ -56,7 +55,6 @@ export const refusalPause = Duration.minutes(1)
 /** Maximum waiting and running runs of an agent that its owner started. */
 export const maximumSkillRunsInProgress = 64
 
-/** Retention of ended runs. */
 export const agentRunRetention = "30 days"
 /** Maximum ended runs kept per schedule. */
 export const agentRunsKept = 1000

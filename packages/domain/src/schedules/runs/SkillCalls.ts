@@ -8,7 +8,6 @@ import { describeToolParameters, validateToolArguments } from "../../skills/tool
 import { SkillDisabled, SkillInputInvalid } from "../SchedulesErrors.ts"
 import type { SkillInput } from "./AgentRun.ts"
 
-/** A tool of an enabled skill. */
 export interface CallableTool {
   readonly skillId: string
   readonly tool: string

@@ -11,7 +11,6 @@ import { AgentRunRepository } from "./AgentRunRepository.ts"
 import { makeRunTurnId } from "./AgentRuns.ts"
 import { SkillCalls } from "./SkillCalls.ts"
 
-/** Skill runs started by owners. */
 export class SkillRuns extends Effect.Service<SkillRuns>()("@berth/SkillRuns", {
   effect: Effect.gen(function* () {
     const calls = yield* SkillCalls

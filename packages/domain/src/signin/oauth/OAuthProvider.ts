@@ -30,7 +30,6 @@ export interface OAuthProvider {
   ) => Effect.Effect<VerifiedIdentity, OAuthProviderUnavailable | OAuthResponseRejected>
 }
 
-/** Configured providers. */
 export class OAuthProviders extends Context.Tag("@berth/OAuthProviders")<
   OAuthProviders,
   Readonly<Record<OAuthProviderName, Option.Option<OAuthProvider>>>

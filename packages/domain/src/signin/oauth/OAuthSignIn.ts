@@ -14,7 +14,6 @@ import { OAuthStateRepository } from "./OAuthStateRepository.ts"
 import { OAuthTickets } from "./OAuthTickets.ts"
 import { takeSuccess } from "../SignInLimit.ts"
 
-/** The provider is not configured. */
 export class OAuthNotConfigured extends Data.TaggedError("OAuthNotConfigured")<object> {}
 /** This browser did not start the sign-in, or the sign-in has ended or expired. */
 export class OAuthStateInvalid extends Data.TaggedError("OAuthStateInvalid")<object> {}
@@ -23,7 +22,6 @@ export class OAuthAccessDenied extends Data.TaggedError("OAuthAccessDenied")<obj
 
 interface OAuthCallback {
   readonly provider: OAuthProviderName
-  /** Query of the callback. */
   readonly query: Redacted.Redacted<URLSearchParams>
   /** Sealed ticket from `start`. */
   readonly ticket: Option.Option<Redacted.Redacted>
@@ -43,7 +41,6 @@ const toCallbackError = (error: string) => {
     : new OAuthResponseRejected({ reason: "error response" })
 }
 
-/** Sign-in at an OAuth provider. */
 export class OAuthSignIn extends Effect.Service<OAuthSignIn>()("@berth/OAuthSignIn", {
   effect: Effect.gen(function* () {
     const providers = yield* OAuthProviders

@@ -19,7 +19,6 @@ interface PasswordSignInRequest {
 const accountKey = (email: string, address: string) =>
   `${Option.match(parseEmail(email), { onNone: () => "none", onSome: normalizeEmail })}|${address}`
 
-/** Sign-in by email and password. */
 export class PasswordSignIn extends Effect.Service<PasswordSignIn>()("@berth/PasswordSignIn", {
   effect: Effect.gen(function* () {
     const credentials = yield* PasswordCredentials

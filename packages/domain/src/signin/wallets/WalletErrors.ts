@@ -2,7 +2,6 @@ import { Data } from "effect"
 
 /** The wallet is linked to another user. */
 export class WalletAlreadyLinked extends Data.TaggedError("WalletAlreadyLinked")<object> {}
-/** The wallet is not linked to the user. */
 export class WalletNotFound extends Data.TaggedError("WalletNotFound")<object> {}
 /** The wallet is the only access method of the account. */
 export class LastAccessMethodRequired extends Data.TaggedError("LastAccessMethodRequired")<object> {}

@@ -6,7 +6,6 @@ import { LastAccessMethodRequired, WalletEmailInUse, WalletNotFound } from "./Wa
 
 export interface WalletUnlinkingInput {
   readonly address: WalletAddress
-  /** All wallets of the account. */
   readonly wallets: ReadonlyArray<Wallet>
   readonly email: Email
   readonly hasOtherAccessMethod: boolean

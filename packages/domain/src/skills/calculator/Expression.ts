@@ -15,7 +15,6 @@ import {
   subtract
 } from "./Arithmetic.ts"
 
-/** Limits of an evaluation. */
 export interface ExpressionLimits {
   readonly characters: number
   /** Maximum functions and powers; each blocks the event loop for some milliseconds. */
@@ -59,7 +58,6 @@ const tokens = (text: string): ReadonlyArray<Token> => {
 
 const firstCharacter = (text: string): string => String.fromCodePoint(text.codePointAt(0) ?? 0x20)
 
-/** Parses and evaluates in one pass; every method advances `at`. */
 class Reader {
   private at = 0
   private depth = 0

@@ -1,7 +1,6 @@
 import { Hash, Option } from "effect"
 import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
 
-/** A tool as listed by an MCP server. */
 export interface ListedMcpTool {
   readonly name: string
   readonly description?: string | undefined

@@ -45,7 +45,6 @@ const answer = <Who>(tool: Tool<Who>, who: Who, call: ToolCall): Effect.Effect<A
     )
   )
 
-/** The result of a tool call, for the model. */
 export interface ToolResult {
   readonly message: ChatMessage
   readonly hasSucceeded: boolean

@@ -11,7 +11,6 @@ import type { Tool } from "./Tool.ts"
 
 export interface ToolRounds<Who, End, E, Report = never> {
   readonly prompt: Prompt
-  /** Execution context of the tools. */
   readonly who: Who
   readonly tools: ReadonlyArray<Tool<Who>>
   /** Tokens: of a prompt with its answer, and of the answer; null without a limit. */
@@ -46,7 +45,6 @@ const tooMany = `It was not run: at most ${maximumToolCalls} tools can be used a
 
 const noMoreTools = "You have used tools as often as one turn allows. Answer now with what you have."
 
-/** Accumulated output of one model call. */
 interface CallOutput {
   text: string
   readonly toolCalls: Array<ToolCall>

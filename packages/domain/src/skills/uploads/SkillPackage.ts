@@ -5,7 +5,6 @@ import type { SkillCode } from "../SkillCode.ts"
 /** An uploaded skill with its files. */
 export interface UploadedSkill extends Skill {
   readonly code: SkillCode
-  /** Bytes of the files. */
   readonly size: number
 }
 

@@ -50,7 +50,6 @@ export const confirmedPaymentRetention = Duration.days(400)
 /** Retention of a payment that moved nothing. */
 export const unpaidPaymentRetention = Duration.days(30)
 
-/** A payment requested by an agent in a turn. */
 export interface WantedPayment {
   readonly kind: WalletPaymentKind
   /** Micro USDC. */

@@ -4,7 +4,6 @@ import type { UserId } from "../../shared/UserId.ts"
 import type { SpendLimits, SpentAmounts } from "./SpendLimits.ts"
 import type { SignedPayment, WalletPayment, WalletPaymentId, WalletPaymentStatus } from "./WalletPayment.ts"
 
-/** Spend limits and payments of agents. */
 export class WalletPaymentRepository extends Context.Tag("@berth/WalletPaymentRepository")<
   WalletPaymentRepository,
   {

@@ -9,7 +9,6 @@ export const readExitMessage = (engine: DockerEngine, { Id, State: { StartedAt }
     findExitMessage(Option.getOrElse(log, () => ""))
   )
 
-/** Describes the exit of a container. */
 export const describeContainerExit = (
   { Error: error, ExitCode, OOMKilled }: Pick<ContainerState, "Error" | "ExitCode" | "OOMKilled">,
   memoryMb: number,

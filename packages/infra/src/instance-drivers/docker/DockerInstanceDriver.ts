@@ -18,7 +18,6 @@ interface DockerInstanceDriverOptions {
   readonly engine: DockerEngine
   /** Distinguishes this installation's containers from others on the engine. */
   readonly installation: string
-  /** Name of the network of instances. */
   readonly network: string
   /** Name of the newest runtime image. */
   readonly image: string

@@ -8,7 +8,6 @@ import type { DockerEngine } from "./DockerEngine.ts"
 import type { ContainerInspection } from "./EngineModels.ts"
 import type { InstanceContainers, ContainerNames } from "./InstanceContainers.ts"
 
-/** The container of a running instance. */
 export interface RunningContainer {
   readonly instance: RunningInstance
   readonly names: ContainerNames

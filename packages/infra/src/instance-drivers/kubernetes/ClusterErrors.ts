@@ -1,6 +1,5 @@
 import { Data, Duration } from "effect"
 
-/** The API server is unreachable. */
 export class ClusterUnreachable extends Data.TaggedError("ClusterUnreachable")<{
   readonly address: string
   readonly reason: string
@@ -17,7 +16,6 @@ export class ClusterUnresponsive extends Data.TaggedError("ClusterUnresponsive")
   override readonly message = `The Kubernetes API server at ${this.address} did not answer ${this.operation} within ${Duration.format(this.within)}. Check its load with \`kubectl get --raw /readyz?verbose\`.`
 }
 
-/** The API server rejects the backend's credentials. */
 class ClusterCredentialsRejected extends Data.TaggedError("ClusterCredentialsRejected")<{
   readonly operation: string
 }> {
@@ -32,7 +30,6 @@ class ClusterAccessForbidden extends Data.TaggedError("ClusterAccessForbidden")<
   override readonly message = `The backend may not do ${this.operation} in Kubernetes: ${this.reason}. Apply the Role of deploy/kubernetes/rbac.yaml.`
 }
 
-/** A quota of the namespace is exhausted. */
 export class ClusterQuotaExceeded extends Data.TaggedError("ClusterQuotaExceeded")<{ readonly reason: string }> {
   override readonly message = `A quota of the Kubernetes namespace is used up: ${this.reason}. Raise it, or remove instances.`
 }

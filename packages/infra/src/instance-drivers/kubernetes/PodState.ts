@@ -35,7 +35,6 @@ const toContainerEnd = ({ exitCode, message, reason }: ContainerTerminated): Con
 
 const describeWaiting = (reason: string, message: string): string => (message === "" ? reason : `${reason}: ${message}`)
 
-/** Classifies a pod. */
 export const readPodState = ({ metadata, status }: Pod): PodState => {
   if (metadata.deletionTimestamp !== undefined) return PodState.Terminating()
   const found = status.containerStatuses.find(({ name }) => name === containerName)

@@ -10,7 +10,6 @@ import type { InstanceObjects } from "./InstanceObjects.ts"
 import { type PodState, readPodState } from "./PodState.ts"
 import type { PodWatch } from "./PodWatch.ts"
 
-/** The pod of a running instance. */
 export interface RunningPod {
   readonly instance: RunningInstance
   readonly names: PodNames

@@ -4,7 +4,6 @@ import type { SpawnedProcess } from "./SpawnedProcess.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import type { ProcessRecord } from "./ProcessRecord.ts"
 
-/** The process of a running instance. */
 export interface RunningProcess {
   readonly instance: RunningInstance
   readonly directory: InstanceDirectory

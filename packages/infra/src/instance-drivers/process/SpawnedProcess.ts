@@ -11,7 +11,6 @@ export class ProcessSpawnFailed extends Data.TaggedError("ProcessSpawnFailed")<{
   override readonly message = `The process of the instance was not spawned (${this.reason}). Check the host's limits of processes, memory and open files.`
 }
 
-/** A child process of this backend. */
 export interface SpawnedProcess {
   readonly pid: number
   readonly exit: Deferred.Deferred<ProcessExit>
