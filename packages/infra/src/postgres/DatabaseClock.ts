@@ -10,3 +10,6 @@ export const toDatabaseTime = (sql: SqlClient, moment: DateTime.Utc) =>
     const seconds = (DateTime.toEpochMillis(moment) - DateTime.toEpochMillis(now)) / 1000
     return sql`now() + make_interval(secs => ${seconds})`
   })
+
+/** The time of this process's clock, as a parameter of statements. */
+export const currentDate = Effect.map(DateTime.now, DateTime.toDate)

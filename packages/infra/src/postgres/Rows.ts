@@ -41,7 +41,13 @@ const decodeEach = <A, I, B>(schema: Schema.Schema<A, I>, select: (rows: Readonl
 
 export const decodeRows = <A, I>(schema: Schema.Schema<A, I>) => decodeEach(schema, (rows) => rows)
 
+export const mapRows = <A, I, B>(schema: Schema.Schema<A, I>, map: (row: A) => B) =>
+  decodeEach(schema, (rows): ReadonlyArray<B> => rows.map((row) => map(row)))
+
 export const decodeFirstRow = <A, I>(schema: Schema.Schema<A, I>) => decodeEach(schema, (rows) => Array.head(rows))
+
+export const mapFirstRow = <A, I, B>(schema: Schema.Schema<A, I>, map: (row: A) => B) =>
+  decodeEach(schema, (rows) => Option.map(Array.head(rows), map))
 
 export const decodeSingleRow = <A, I>(schema: Schema.Schema<A, I>) => {
   const decode = decodeFirstRow(schema)

@@ -1,7 +1,7 @@
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Schema } from "effect"
-import { countAffectedRows, decodeRows } from "./Rows.ts"
+import { countAffectedRows, decodeRows, mapRows } from "./Rows.ts"
 import { type SealedColumn, sealedColumns } from "./SealedColumns.ts"
 
 const batchSize = 200
@@ -26,8 +26,7 @@ export const countSealedValues = Effect.gen(function* () {
     sql`
       select split_part(${sql.literal(value)}, '.', 2) as key_id, count(*)::int as rows from ${sql(table)}
       where ${sql.literal(value)} is not null group by 1 order by 1`.pipe(
-      decodeRows(KeyCount),
-      Effect.map((rows): ReadonlyArray<SealedCount> => rows.map((row) => ({ column: name, ...row })))
+      mapRows(KeyCount, (row) => ({ column: name, ...row }))
     )
   )
   return counts.flat()

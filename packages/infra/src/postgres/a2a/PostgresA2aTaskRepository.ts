@@ -1,16 +1,10 @@
-import {
-  type A2aTask,
-  A2aTaskId,
-  A2aTaskState,
-  type NewA2aTask,
-  type TaskFilter
-} from "@berth/domain/a2a/tasks/A2aTask"
+import { type A2aTask, A2aTaskId, A2aTaskState } from "@berth/domain/a2a/tasks/A2aTask"
 import { A2aTaskRepository, type TaskScope } from "@berth/domain/a2a/tasks/A2aTaskRepository"
 import { MessageId } from "@berth/domain/interaction/Conversation"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
-import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, Schema } from "effect"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Schema } from "effect"
 import {
   affectsRow,
   countAffectedRows,
@@ -21,6 +15,7 @@ import {
   readExists
 } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
+import * as Repository from "../Repository.ts"
 
 export const TaskRow = Schema.Struct({
   id: A2aTaskId,
@@ -46,50 +41,46 @@ export const selectTasks = (sql: SqlClient) => sql`
   left join messages reply on reply.session_id = m.session_id and reply.seq = m.seq + 1 and reply.sender = 'agent'
     and reply.state = 'answered'`
 
-export const layer: Layer.Layer<A2aTaskRepository, never, SqlClient> = Layer.effect(
-  A2aTaskRepository,
-  Effect.map(SqlClient, (sql) => {
-    const isOf = ({ agentId, callerId }: TaskScope) => sql`t.agent_id = ${agentId} and t.caller_id = ${callerId}`
-    const isMessage = ({ clientMessageId, content }: Pick<A2aTask, "clientMessageId" | "content">) =>
-      sql`t.client_message_id = ${toStorableText(clientMessageId)} and t.content = ${toStorableJson(content)}::jsonb`
+export const layer = Repository.layer(A2aTaskRepository, (sql) => {
+  const isOf = ({ agentId, callerId }: TaskScope) => sql`t.agent_id = ${agentId} and t.caller_id = ${callerId}`
+  const isMessage = ({ clientMessageId, content }: Pick<A2aTask, "clientMessageId" | "content">) =>
+    sql`t.client_message_id = ${toStorableText(clientMessageId)} and t.content = ${toStorableJson(content)}::jsonb`
 
-    return A2aTaskRepository.of({
-      insert: Effect.fn("A2aTaskRepository.insert")(function* (
-        task: NewA2aTask,
-        limits: { readonly ended: number; readonly inProgress: number }
-      ) {
-        const { inProgress, isKnown } = yield* sql`
-          select
-            exists (select from a2a_tasks t where ${isOf(task)} and ${isMessage(task)}) as is_known,
-            (select count(*) from a2a_tasks t where ${isOf(task)} and state = 'working')::int as in_progress`.pipe(
-          decodeSingleRow(Counts)
-        )
-        if (isKnown) return "known" as const
-        if (inProgress >= limits.inProgress) return "full" as const
-        const inserted = yield* sql`
-          insert into a2a_tasks ${sql.insert({
-            ...task,
-            contextId: toStorableText(task.contextId),
-            clientMessageId: toStorableText(task.clientMessageId),
-            content: toStorableJson(task.content),
-            createdAt: DateTime.toDate(task.createdAt)
-          })} on conflict do nothing returning id`
-        if (inserted.length === 0) return "known" as const
-        yield* sql`
-          delete from a2a_tasks where id in (
-            select id from a2a_tasks t where ${isOf(task)} and ended_at is not null
-            order by created_at desc, id desc offset ${limits.ended}
-          )`
-        return "stored" as const
-      }, Effect.orDie),
-      find: Effect.fn("A2aTaskRepository.find")((scope: TaskScope, id: A2aTaskId) =>
-        sql`${selectTasks(sql)} where t.id = ${toStorableText(id)} and ${isOf(scope)}`.pipe(decodeFirstRow(TaskRow))
+  return {
+    insert: (task, limits) =>
+      Effect.orDie(
+        Effect.gen(function* () {
+          const { inProgress, isKnown } = yield* sql`
+            select
+              exists (select from a2a_tasks t where ${isOf(task)} and ${isMessage(task)}) as is_known,
+              (select count(*) from a2a_tasks t where ${isOf(task)} and state = 'working')::int as in_progress`.pipe(
+            decodeSingleRow(Counts)
+          )
+          if (isKnown) return "known" as const
+          if (inProgress >= limits.inProgress) return "full" as const
+          const inserted = yield* sql`
+            insert into a2a_tasks ${sql.insert({
+              ...task,
+              contextId: toStorableText(task.contextId),
+              clientMessageId: toStorableText(task.clientMessageId),
+              content: toStorableJson(task.content),
+              createdAt: DateTime.toDate(task.createdAt)
+            })} on conflict do nothing returning id`
+          if (inserted.length === 0) return "known" as const
+          yield* sql`
+            delete from a2a_tasks where id in (
+              select id from a2a_tasks t where ${isOf(task)} and ended_at is not null
+              order by created_at desc, id desc offset ${limits.ended}
+            )`
+          return "stored" as const
+        })
       ),
-      findByMessage: Effect.fn("A2aTaskRepository.findByMessage")(
-        (scope: TaskScope, message: Pick<A2aTask, "clientMessageId" | "content">) =>
-          sql`${selectTasks(sql)} where ${isOf(scope)} and ${isMessage(message)}`.pipe(decodeFirstRow(TaskRow))
-      ),
-      list: Effect.fn("A2aTaskRepository.list")(function* (scope: TaskScope, filter: TaskFilter) {
+    find: (scope, id) =>
+      sql`${selectTasks(sql)} where t.id = ${toStorableText(id)} and ${isOf(scope)}`.pipe(decodeFirstRow(TaskRow)),
+    findByMessage: (scope, message) =>
+      sql`${selectTasks(sql)} where ${isOf(scope)} and ${isMessage(message)}`.pipe(decodeFirstRow(TaskRow)),
+    list: (scope, filter) =>
+      Effect.gen(function* () {
         const { after, contextId, limit, since, state } = filter
         const matches = sql.and([
           isOf(scope),
@@ -108,18 +99,13 @@ export const layer: Layer.Layer<A2aTaskRepository, never, SqlClient> = Layer.eff
         const total = yield* readCount(sql`select count(*)::int from a2a_tasks t where ${matches}`)
         return { tasks, total }
       }),
-      requestCancel: Effect.fn("A2aTaskRepository.requestCancel")((id: A2aTaskId) =>
-        affectsRow(sql`
-          update a2a_tasks set cancel_requested_at = coalesce(cancel_requested_at, now())
-          where id = ${id} and state = 'working'`)
-      ),
-      isCancelRequested: Effect.fn("A2aTaskRepository.isCancelRequested")((id: A2aTaskId) =>
-        readExists(sql`
-          select exists (select from a2a_tasks where id = ${id} and cancel_requested_at is not null)`)
-      ),
-      prune: Effect.fn("A2aTaskRepository.prune")((before: DateTime.Utc) =>
-        countAffectedRows(sql`delete from a2a_tasks where ended_at < ${DateTime.toDate(before)}`)
-      )
-    })
-  })
-)
+    requestCancel: (id) =>
+      affectsRow(sql`
+        update a2a_tasks set cancel_requested_at = coalesce(cancel_requested_at, now())
+        where id = ${id} and state = 'working'`),
+    isCancelRequested: (id) =>
+      readExists(sql`
+        select exists (select from a2a_tasks where id = ${id} and cancel_requested_at is not null)`),
+    prune: (before) => countAffectedRows(sql`delete from a2a_tasks where ended_at < ${DateTime.toDate(before)}`)
+  }
+})

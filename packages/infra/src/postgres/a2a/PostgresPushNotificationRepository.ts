@@ -1,13 +1,14 @@
-import { type A2aTask, A2aTaskId } from "@berth/domain/a2a/tasks/A2aTask"
+import { A2aTaskId } from "@berth/domain/a2a/tasks/A2aTask"
 import type { ClaimedPush, PushEnd, PushNotification } from "@berth/domain/a2a/tasks/PushNotification"
 import { PushNotificationRepository } from "@berth/domain/a2a/tasks/PushNotificationRepository"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
-import { affectsRow, decodeFirstRow, decodeRows, readCount } from "../Rows.ts"
+import { DateTime, Effect, Option, Redacted, Schema } from "effect"
+import { affectsRow, decodeFirstRow, decodeRows, mapFirstRow, readCount } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { selectTasks, TaskRow } from "./PostgresA2aTaskRepository.ts"
+import * as Repository from "../Repository.ts"
 
 const NotificationRow = Schema.Struct({
   taskId: A2aTaskId,
@@ -34,7 +35,7 @@ const reveal = (secret: Redacted.Redacted | null | undefined) =>
   secret === null || secret === undefined ? null : Redacted.value(secret)
 const hide = (secret: string | null) => (secret === null ? null : Redacted.make(secret))
 
-export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | SecretBox> = Layer.effect(
+export const layer = Repository.layerEffect(
   PushNotificationRepository,
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -81,134 +82,127 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
     const columns = sql`task_id, id, url, scheme, secrets_sealed`
 
     return PushNotificationRepository.of({
-      store: Effect.fn("PushNotificationRepository.store")(
-        function* (notification: PushNotification, limit: number) {
+      store: (notification, limit) =>
+        Effect.gen(function* () {
           const { authentication, taskId, token, url } = notification
           const id = toStorableText(notification.id)
           // Serializes concurrent calls.
           yield* sql`select from a2a_tasks where id = ${taskId} for update`
           const others = yield* readCount(sql`
-          select count(*)::int from a2a_push_notifications where task_id = ${taskId} and id <> ${id}`)
+            select count(*)::int from a2a_push_notifications where task_id = ${taskId} and id <> ${id}`)
           if (others >= limit) return false
           const secrets = { token: reveal(token), credentials: reveal(authentication?.credentials) }
           const sealed = yield* box.seal(Redacted.make(yield* encodeSecrets(secrets)), contextOf({ taskId, id }))
           const now = DateTime.toDate(yield* DateTime.now)
           yield* sql`
-          insert into a2a_push_notifications ${sql.insert({
-            taskId,
-            id,
-            url: toStorableText(url),
-            scheme: authentication?.scheme ?? null,
-            secretsSealed: sealed,
-            dueAt: now,
-            createdAt: now
-          })}
-          on conflict (task_id, id) do update set
-            url = excluded.url, scheme = excluded.scheme, secrets_sealed = excluded.secrets_sealed,
-            status = 'pending', attempts = 0, due_at = excluded.due_at, claimed_until = null`
+            insert into a2a_push_notifications ${sql.insert({
+              taskId,
+              id,
+              url: toStorableText(url),
+              scheme: authentication?.scheme ?? null,
+              secretsSealed: sealed,
+              dueAt: now,
+              createdAt: now
+            })}
+            on conflict (task_id, id) do update set
+              url = excluded.url, scheme = excluded.scheme, secrets_sealed = excluded.secrets_sealed,
+              status = 'pending', attempts = 0, due_at = excluded.due_at, claimed_until = null`
           return true
-        },
-        sql.withTransaction,
-        Effect.orDie
-      ),
-      list: Effect.fn("PushNotificationRepository.list")(function* (taskId: A2aTaskId) {
-        const rows = yield* sql`
-          select ${columns} from a2a_push_notifications where task_id = ${taskId} order by created_at, id`.pipe(
-          decodeRows(NotificationRow)
-        )
-        return yield* Effect.forEach(rows, open)
-      }, Effect.orDie),
-      find: Effect.fn("PushNotificationRepository.find")(function* (taskId: A2aTaskId, id: string) {
-        const row = yield* sql`
-          select ${columns} from a2a_push_notifications
-          where task_id = ${taskId} and id = ${toStorableText(id)}`.pipe(decodeFirstRow(NotificationRow))
-        return yield* Effect.transposeMapOption(row, open)
-      }, Effect.orDie),
-      remove: Effect.fn("PushNotificationRepository.remove")((taskId: A2aTaskId, id: string) =>
-        affectsRow(sql`
-          delete from a2a_push_notifications where task_id = ${taskId} and id = ${toStorableText(id)}`)
-      ),
-      claim: Effect.fn("PushNotificationRepository.claim")(function* (
-        limits: { readonly total: number; readonly perCaller: number },
-        now: DateTime.Utc,
-        until: DateTime.Utc
-      ) {
-        const at = DateTime.toDate(now)
-        const isDue = sql`
-          p.status = 'pending' and p.due_at <= ${at} and (p.claimed_until is null or p.claimed_until <= ${at})`
-        const rows = yield* sql`
-          with in_flight as (
-            select t.caller_id, count(*) as count
-            from a2a_push_notifications p join a2a_tasks t on t.id = p.task_id
-            where p.status = 'pending' and p.claimed_until > ${at} group by t.caller_id
-          ), ranked as (
-            select p.task_id, p.id,
-              row_number() over (partition by t.caller_id order by p.due_at) + coalesce(in_flight.count, 0) as turn
-            from a2a_push_notifications p join a2a_tasks t on t.id = p.task_id left join in_flight using (caller_id)
-            where ${isDue} and t.state <> 'working'
-          ), due as (
-            select p.task_id, p.id from a2a_push_notifications p join ranked using (task_id, id)
-            where ${isDue} and ranked.turn <= ${limits.perCaller}
-            order by ranked.turn, p.due_at limit ${limits.total} for update of p skip locked
-          )
-          update a2a_push_notifications p set attempts = attempts + 1, claimed_until = ${DateTime.toDate(until)}
-          from due where p.task_id = due.task_id and p.id = due.id
-          returning p.task_id, p.id, p.url, p.scheme, p.secrets_sealed, p.attempts as attempt`.pipe(
-          decodeRows(ClaimedRow)
-        )
-        const found = yield* Effect.forEach(rows, (row) =>
+        }).pipe(sql.withTransaction, Effect.orDie),
+      list: (taskId) =>
+        Effect.orDie(
           Effect.gen(function* () {
-            const task = yield* sql`${selectTasks(sql)} where t.id = ${row.taskId}`.pipe(decodeFirstRow(TaskRow))
-            const notification = yield* open(row)
-            return Option.map(task, (ended): ClaimedPush => ({
-              notification,
-              task: ended,
-              attempt: row.attempt,
-              claimedUntil: until
-            }))
-          }).pipe(
-            // The other notifications of the claim are sent.
-            Effect.catchTag("SecretUndecryptable", ({ reason }) =>
-              Effect.logError("Push notification not sent, its secrets cannot be decrypted").pipe(
-                Effect.annotateLogs({ taskId: row.taskId, notificationId: row.id, reason }),
-                Effect.zipRight(
-                  end(
-                    { taskId: row.taskId, id: row.id, attempt: row.attempt, claimedUntil: until },
-                    {
-                      failure: "Its secrets cannot be decrypted.",
-                      retryAt: null
-                    }
+            const rows = yield* sql`
+              select ${columns} from a2a_push_notifications where task_id = ${taskId} order by created_at, id`.pipe(
+              decodeRows(NotificationRow)
+            )
+            return yield* Effect.forEach(rows, open)
+          })
+        ),
+      find: (taskId, id) =>
+        Effect.orDie(
+          Effect.gen(function* () {
+            const row = yield* sql`
+              select ${columns} from a2a_push_notifications
+              where task_id = ${taskId} and id = ${toStorableText(id)}`.pipe(decodeFirstRow(NotificationRow))
+            return yield* Effect.transposeMapOption(row, open)
+          })
+        ),
+      remove: (taskId, id) =>
+        affectsRow(sql`
+          delete from a2a_push_notifications where task_id = ${taskId} and id = ${toStorableText(id)}`),
+      claim: (limits, now, until) =>
+        Effect.orDie(
+          Effect.gen(function* () {
+            const at = DateTime.toDate(now)
+            const isDue = sql`
+              p.status = 'pending' and p.due_at <= ${at} and (p.claimed_until is null or p.claimed_until <= ${at})`
+            const rows = yield* sql`
+              with in_flight as (
+                select t.caller_id, count(*) as count
+                from a2a_push_notifications p join a2a_tasks t on t.id = p.task_id
+                where p.status = 'pending' and p.claimed_until > ${at} group by t.caller_id
+              ), ranked as (
+                select p.task_id, p.id,
+                  row_number() over (partition by t.caller_id order by p.due_at) + coalesce(in_flight.count, 0) as turn
+                from a2a_push_notifications p join a2a_tasks t on t.id = p.task_id left join in_flight using (caller_id)
+                where ${isDue} and t.state <> 'working'
+              ), due as (
+                select p.task_id, p.id from a2a_push_notifications p join ranked using (task_id, id)
+                where ${isDue} and ranked.turn <= ${limits.perCaller}
+                order by ranked.turn, p.due_at limit ${limits.total} for update of p skip locked
+              )
+              update a2a_push_notifications p set attempts = attempts + 1, claimed_until = ${DateTime.toDate(until)}
+              from due where p.task_id = due.task_id and p.id = due.id
+              returning p.task_id, p.id, p.url, p.scheme, p.secrets_sealed, p.attempts as attempt`.pipe(
+              decodeRows(ClaimedRow)
+            )
+            const found = yield* Effect.forEach(rows, (row) =>
+              Effect.gen(function* () {
+                const task = yield* sql`${selectTasks(sql)} where t.id = ${row.taskId}`.pipe(decodeFirstRow(TaskRow))
+                const notification = yield* open(row)
+                return Option.map(task, (ended): ClaimedPush => ({
+                  notification,
+                  task: ended,
+                  attempt: row.attempt,
+                  claimedUntil: until
+                }))
+              }).pipe(
+                // The other notifications of the claim are sent.
+                Effect.catchTag("SecretUndecryptable", ({ reason }) =>
+                  Effect.logError("Push notification not sent, its secrets cannot be decrypted").pipe(
+                    Effect.annotateLogs({ taskId: row.taskId, notificationId: row.id, reason }),
+                    Effect.zipRight(
+                      end(
+                        { taskId: row.taskId, id: row.id, attempt: row.attempt, claimedUntil: until },
+                        {
+                          failure: "Its secrets cannot be decrypted.",
+                          retryAt: null
+                        }
+                      )
+                    ),
+                    Effect.as(Option.none())
                   )
-                ),
-                Effect.as(Option.none())
+                )
               )
             )
-          )
-        )
-        return found.flatMap(Option.toArray)
-      }, Effect.orDie),
-      findAccess: Effect.fn("PushNotificationRepository.findAccess")(
-        ({ agentId, callerId }: Pick<A2aTask, "agentId" | "callerId">) =>
-          sql`
+            return found.flatMap(Option.toArray)
+          })
+        ),
+      findAccess: ({ agentId, callerId }) =>
+        sql`
           select agents.owner_id, coalesce(allow, '{}') as allow,
             array(select own.id from agents own where own.owner_id = caller.id) as caller_agent_ids
           from agents join users owner on owner.id = agents.owner_id join users caller on caller.id = ${callerId}
           left join a2a_settings on a2a_settings.agent_id = agents.id
           where agents.id = ${agentId} and owner.suspended_at is null and caller.suspended_at is null`.pipe(
-            decodeFirstRow(AccessRow),
-            Effect.map(
-              Option.map(({ allow, callerAgentIds, ownerId }) => ({
-                receiver: { ownerId, allow },
-                sender: { ownerId: callerId, agentIds: callerAgentIds }
-              }))
-            )
-          )
-      ),
-      record: Effect.fn("PushNotificationRepository.record")(
-        ({ attempt, claimedUntil, notification: { id, taskId } }: ClaimedPush, how: PushEnd) =>
-          end({ taskId, id, attempt, claimedUntil }, how),
-        Effect.orDie
-      )
+          mapFirstRow(AccessRow, ({ allow, callerAgentIds, ownerId }) => ({
+            receiver: { ownerId, allow },
+            sender: { ownerId: callerId, agentIds: callerAgentIds }
+          }))
+        ),
+      record: ({ attempt, claimedUntil, notification: { id, taskId } }, how) =>
+        Effect.orDie(end({ taskId, id, attempt, claimedUntil }, how))
     })
   })
 )

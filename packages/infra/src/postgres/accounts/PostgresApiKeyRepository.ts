@@ -1,14 +1,14 @@
 import { ApiKey, apiKeyUseInterval } from "@berth/domain/accounts/api-keys/ApiKey"
 import { ApiKeyRepository } from "@berth/domain/accounts/api-keys/ApiKeyRepository"
 import { ApiKeyId } from "@berth/domain/sessions/ApiKeyScope"
-import type { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Duration, Effect, Schema } from "effect"
 import { makeBatchWriter } from "../BatchWriter.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { affectsRow, decodeFirstRow, decodeRows, execute, listColumns, readCount } from "../Rows.ts"
+import { affectsRow, decodeRows, execute, listColumns, mapFirstRow, readCount } from "../Rows.ts"
 import { toUser, UserRow } from "../shared/UserRow.ts"
 import { toStorableText } from "../StorableText.ts"
+import * as Repository from "../Repository.ts"
 
 const keyColumns = {
   hint: ApiKey.fields.hint,
@@ -55,7 +55,7 @@ interface Use {
 
 const toDateOrNull = (at: DateTime.Utc | null) => (at === null ? null : DateTime.toDate(at))
 
-export const layer: Layer.Layer<ApiKeyRepository, never, SqlClient> = Layer.scoped(
+export const layer = Repository.layerEffect(
   ApiKeyRepository,
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -78,7 +78,7 @@ export const layer: Layer.Layer<ApiKeyRepository, never, SqlClient> = Layer.scop
     })
 
     return ApiKeyRepository.of({
-      insert: Effect.fn("ApiKeyRepository.insert")((key: ApiKey, keyHash: string) =>
+      insert: (key, keyHash) =>
         execute(
           sql`insert into api_keys ${sql.insert({
             id: key.id,
@@ -91,45 +91,35 @@ export const layer: Layer.Layer<ApiKeyRepository, never, SqlClient> = Layer.scop
             expiresAt: toDateOrNull(key.expiresAt),
             lastUsedAt: toDateOrNull(key.lastUsedAt)
           })}`
-        )
-      ),
-      findByHash: Effect.fn("ApiKeyRepository.findByHash")(function* (keyHash: string) {
-        // Hot path: runs for every request with a key.
-        const row = yield* sql`${sql.literal(preparedMark)}
+        ),
+      // Hot path: runs for every request with a key.
+      findByHash: (keyHash) =>
+        sql`${sql.literal(preparedMark)}
           select ${sql.literal(columns)} from api_keys join users on users.id = api_keys.user_id
-          where api_keys.key_hash = ${keyHash} and users.suspended_at is null`.pipe(decodeFirstRow(KeyWithUser))
-        return Option.map(row, withUser)
-      }),
-      findActiveIds: Effect.fn("ApiKeyRepository.findActiveIds")(function* (
-        ids: ReadonlyArray<ApiKeyId>,
-        now: DateTime.Utc
-      ) {
-        if (ids.length === 0) return new Set<ApiKeyId>()
-        const rows = yield* sql`
-          select api_keys.id from api_keys join users on users.id = api_keys.user_id
-          where ${sql.in("api_keys.id", ids)} and suspended_at is null
-            and (expires_at is null or expires_at > ${DateTime.toDate(now)})`.pipe(decodeRows(Active))
-        return new Set(rows.map(({ id }) => id))
-      }),
-      listByUser: Effect.fn("ApiKeyRepository.listByUser")(
-        (userId: UserId, { limit, offset }: { readonly limit: number; readonly offset: number }) =>
-          sql`
+          where api_keys.key_hash = ${keyHash} and users.suspended_at is null`.pipe(mapFirstRow(KeyWithUser, withUser)),
+      findActiveIds: (ids, now) =>
+        Effect.gen(function* () {
+          if (ids.length === 0) return new Set<ApiKeyId>()
+          const rows = yield* sql`
+            select api_keys.id from api_keys join users on users.id = api_keys.user_id
+            where ${sql.in("api_keys.id", ids)} and suspended_at is null
+              and (expires_at is null or expires_at > ${DateTime.toDate(now)})`.pipe(decodeRows(Active))
+          return new Set(rows.map(({ id }) => id))
+        }),
+      listByUser: (userId, { limit, offset }) =>
+        sql`
           select * from api_keys where user_id = ${userId}
-          order by created_at desc, id desc limit ${limit} offset ${offset}`.pipe(decodeRows(ApiKeyRow))
-      ),
-      countByUser: Effect.fn("ApiKeyRepository.countByUser")((userId: UserId) =>
-        readCount(sql`select count(*)::int from api_keys where user_id = ${userId}`)
-      ),
+          order by created_at desc, id desc limit ${limit} offset ${offset}`.pipe(decodeRows(ApiKeyRow)),
+      countByUser: (userId) => readCount(sql`select count(*)::int from api_keys where user_id = ${userId}`),
       recordUse: (id, at) =>
         Effect.sync(() => {
           if (!uses.holds((use) => use.id === id)) uses.add({ id, used_at: DateTime.formatIso(at) })
         }),
-      removeOwned: Effect.fn("ApiKeyRepository.removeOwned")((userId: UserId, id: ApiKeyId) =>
-        affectsRow(sql`delete from api_keys where id = ${toStorableText(id)} and user_id = ${userId}`)
-      ),
-      removeSince: Effect.fn("ApiKeyRepository.removeSince")((userId: UserId, since: DateTime.Utc) =>
+      removeOwned: (userId, id) =>
+        affectsRow(sql`delete from api_keys where id = ${toStorableText(id)} and user_id = ${userId}`),
+      removeSince: (userId, since) =>
         execute(sql`delete from api_keys where user_id = ${userId} and created_at >= ${DateTime.toDate(since)}`)
-      )
     })
-  })
+  }),
+  { untraced: ["recordUse"] }
 )

@@ -1,16 +1,15 @@
 import { EmailAlreadyTaken } from "@berth/domain/accounts/AccountErrors"
-import type { Email } from "@berth/domain/shared/Email"
 import { defaultNotificationPreferences } from "@berth/domain/shared/User"
-import { type NewUser, type UserChanges, UserRepository } from "@berth/domain/accounts/UserRepository"
-import type { UserQuery } from "@berth/domain/accounts/UserSearch"
-import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { affectsRow, decodeFirstRow, decodeRows, execute, readCount } from "../Rows.ts"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { DateTime, Effect, flow, Option, Schema } from "effect"
+import { affectsRow, decodeFirstRow, decodeRows, execute, mapFirstRow, readCount } from "../Rows.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { makeUserRemoval } from "./UserRemoval.ts"
 import { toUser, UserRow } from "../shared/UserRow.ts"
 import { UserId } from "@berth/domain/shared/UserId"
+import * as Repository from "../Repository.ts"
+import { currentDate } from "../DatabaseClock.ts"
 
 const UserWithPassword = Schema.Struct({ ...UserRow.fields, passwordHash: Schema.NullOr(Schema.String) })
 
@@ -18,72 +17,52 @@ const IdRow = Schema.Struct({ id: UserId })
 
 const PasswordRow = Schema.Struct({ passwordHash: Schema.NullOr(Schema.String) })
 
-export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect(
-  UserRepository,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient
+export const layer = Repository.layer(UserRepository, (sql) => {
+  const decodeUser = mapFirstRow(UserRow, toUser)
+  const decodePasswordHash = flow(
+    decodeFirstRow(PasswordRow),
+    Effect.map(Option.flatMapNullable(({ passwordHash }) => passwordHash))
+  )
+  const find = (id: UserId) => sql`select * from users where id = ${toStorableText(id)}`.pipe(decodeUser)
 
-    const find = Effect.fn("UserRepository.find")(function* (id: UserId) {
-      const row = yield* sql`select * from users where id = ${toStorableText(id)}`.pipe(decodeFirstRow(UserRow))
-      return Option.map(row, toUser)
-    })
-
-    return UserRepository.of({
-      find,
-      ...makeUserRemoval(sql),
-      findForUpdate: Effect.fn("UserRepository.findForUpdate")(function* (id: UserId) {
-        // Weaker than `for update`: inserts that reference the user do not wait.
-        const row = yield* sql`select * from users where id = ${toStorableText(id)} for no key update`.pipe(
-          decodeFirstRow(UserRow)
-        )
-        return Option.map(row, toUser)
-      }),
-      // `on conflict`, since a caught violation would abort the transaction.
-      insert: Effect.fn("UserRepository.insert")(function* (user: NewUser) {
+  return {
+    find,
+    ...makeUserRemoval(sql),
+    // Weaker than `for update`: inserts that reference the user do not wait.
+    findForUpdate: (id) => sql`select * from users where id = ${toStorableText(id)} for no key update`.pipe(decodeUser),
+    // `on conflict`, since a caught violation would abort the transaction.
+    insert: ({ email, id, name, passwordHash, referralCode }) =>
+      Effect.gen(function* () {
         const now = yield* DateTime.now
-        const row = yield* sql`
+        const user = yield* sql`
           insert into users ${sql.insert({
-            id: user.id,
-            email: user.email,
-            name: toStorableText(user.name),
-            passwordHash: user.passwordHash,
+            id,
+            email,
+            name: toStorableText(name),
+            passwordHash,
             notifications: toStorableJson(defaultNotificationPreferences),
-            referralCode: user.referralCode,
+            referralCode,
             createdAt: DateTime.toDate(now)
           })}
           on conflict (lower(email)) do nothing
-          returning *`.pipe(decodeFirstRow(UserRow))
-        if (Option.isNone(row)) return yield* new EmailAlreadyTaken()
-        return toUser(row.value)
+          returning *`.pipe(decodeUser)
+        return yield* Effect.mapError(user, () => new EmailAlreadyTaken())
       }),
-      findByEmail: Effect.fn("UserRepository.findByEmail")(function* (email: Email) {
-        const row = yield* sql`select * from users where lower(email) = lower(${toStorableText(email)})`.pipe(
-          decodeFirstRow(UserWithPassword)
-        )
-        return Option.map(row, (found) => ({
+    findByEmail: (email) =>
+      sql`select * from users where lower(email) = lower(${toStorableText(email)})`.pipe(
+        mapFirstRow(UserWithPassword, (found) => ({
           user: toUser(found),
           passwordHash: Option.fromNullable(found.passwordHash)
         }))
-      }),
-      findPasswordHash: Effect.fn("UserRepository.findPasswordHash")(function* (id: UserId) {
-        const row = yield* sql`select password_hash from users where id = ${id}`.pipe(decodeFirstRow(PasswordRow))
-        return Option.flatMapNullable(row, ({ passwordHash }) => passwordHash)
-      }),
-      findPasswordHashForUpdate: Effect.fn("UserRepository.findPasswordHashForUpdate")(function* (id: UserId) {
-        const row = yield* sql`select password_hash from users where id = ${id} for share`.pipe(
-          decodeFirstRow(PasswordRow)
-        )
-        return Option.flatMapNullable(row, ({ passwordHash }) => passwordHash)
-      }),
-      findByEmailForUpdate: Effect.fn("UserRepository.findByEmailForUpdate")(function* (email: Email) {
-        // Conflicts with the `for share` of a password sign-in, but not with the key share lock of a new session.
-        const row = yield* sql`
-          select * from users where lower(email) = lower(${toStorableText(email)}) for no key update`.pipe(
-          decodeFirstRow(UserRow)
-        )
-        return Option.map(row, toUser)
-      }),
-      search: Effect.fn("UserRepository.search")(function* ({ limit, offset, text }: UserQuery) {
+      ),
+    findPasswordHash: (id) => sql`select password_hash from users where id = ${id}`.pipe(decodePasswordHash),
+    findPasswordHashForUpdate: (id) =>
+      sql`select password_hash from users where id = ${id} for share`.pipe(decodePasswordHash),
+    // Conflicts with the `for share` of a password sign-in, but not with the key share lock of a new session.
+    findByEmailForUpdate: (email) =>
+      sql`select * from users where lower(email) = lower(${toStorableText(email)}) for no key update`.pipe(decodeUser),
+    search: ({ limit, offset, text }) =>
+      Effect.gen(function* () {
         const condition = Option.match(text, {
           onNone: () => sql`true`,
           onSome: (given) =>
@@ -97,42 +76,33 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
         const total = yield* readCount(sql`select count(*)::int from users where ${condition}`)
         return { users: rows.map(toUser), total }
       }),
-      setSuspendedAt: Effect.fn("UserRepository.setSuspendedAt")(function* (
-        id: UserId,
-        suspendedAt: DateTime.Utc | null
-      ) {
+    setSuspendedAt: (id, suspendedAt) =>
+      Effect.gen(function* () {
         const at = suspendedAt === null ? sql`null` : sql`coalesce(suspended_at, ${DateTime.toDate(suspendedAt)})`
         yield* execute(sql`update users set suspended_at = ${at} where id = ${id}`)
       }),
-      findSuspended: Effect.fn("UserRepository.findSuspended")(function* (ids: ReadonlyArray<UserId>) {
-        const rows = yield* sql`select id from users where ${sql.in("id", ids)} and suspended_at is not null`.pipe(
-          decodeRows(IdRow)
-        )
-        return new Set(rows.map(({ id }) => id))
-      }),
-      markEmailVerified: Effect.fn("UserRepository.markEmailVerified")(function* (id: UserId) {
-        const now = DateTime.toDate(yield* DateTime.now)
-        yield* execute(sql`
-          update users set email_verified_at = coalesce(email_verified_at, ${now}) where id = ${id}`)
-      }),
-      removePasswordHash: Effect.fn("UserRepository.removePasswordHash")((id: UserId, since: DateTime.Utc) =>
-        execute(sql`
-          update users set password_hash = null
-          where id = ${id} and coalesce(password_set_at, created_at) >= ${DateTime.toDate(since)}`)
+    findSuspended: (ids) =>
+      sql`select id from users where ${sql.in("id", ids)} and suspended_at is not null`.pipe(
+        decodeRows(IdRow),
+        Effect.map((rows) => new Set(rows.map(({ id }) => id)))
       ),
-      setPasswordHash: Effect.fn("UserRepository.setPasswordHash")(function* (id: UserId, passwordHash: string) {
-        const now = DateTime.toDate(yield* DateTime.now)
-        return yield* affectsRow(
-          sql`update users set password_hash = ${passwordHash}, password_set_at = ${now} where id = ${id}`
-        )
-      }),
-      findByReferralCode: Effect.fn("UserRepository.findByReferralCode")(function* (code: string) {
-        const row = yield* sql`select * from users where lower(referral_code) = lower(${toStorableText(code)})`.pipe(
-          decodeFirstRow(UserRow)
-        )
-        return Option.map(row, toUser)
-      }),
-      update: Effect.fn("UserRepository.update")(function* (id: UserId, changes: UserChanges) {
+    markEmailVerified: (id) =>
+      Effect.flatMap(currentDate, (now) =>
+        execute(sql`
+          update users set email_verified_at = coalesce(email_verified_at, ${now}) where id = ${id}`)
+      ),
+    removePasswordHash: (id, since) =>
+      execute(sql`
+        update users set password_hash = null
+        where id = ${id} and coalesce(password_set_at, created_at) >= ${DateTime.toDate(since)}`),
+    setPasswordHash: (id, passwordHash) =>
+      Effect.flatMap(currentDate, (now) =>
+        affectsRow(sql`update users set password_hash = ${passwordHash}, password_set_at = ${now} where id = ${id}`)
+      ),
+    findByReferralCode: (code) =>
+      sql`select * from users where lower(referral_code) = lower(${toStorableText(code)})`.pipe(decodeUser),
+    update: (id, changes) =>
+      Effect.gen(function* () {
         const { name, email, notifications } = changes
         const assignments = [
           ...(name === undefined ? [] : [sql`name = ${toStorableText(name)}`]),
@@ -156,9 +126,7 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
               violatesConstraint("users_email_key")(error) ? new EmailAlreadyTaken() : Effect.die(error)
             )
           )
-        const row = yield* decodeFirstRow(UserRow)(Effect.succeed(rows))
-        return Option.map(row, toUser)
+        return yield* decodeUser(Effect.succeed(rows))
       })
-    })
-  })
-)
+  }
+})

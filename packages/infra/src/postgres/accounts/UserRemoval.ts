@@ -1,7 +1,6 @@
 import { AccountInUse } from "@berth/domain/accounts/AccountErrors"
 import type { UserAbsence } from "@berth/domain/accounts/UserRepository"
 import type { SqlClient } from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
 import { DateTime, Effect, Schema } from "effect"
 import { digestPrincipal } from "../limits/PostgresIdempotencyKeys.ts"
 import { decodeRows } from "../Rows.ts"
@@ -16,8 +15,8 @@ const Absent = Schema.Struct({ id: UserId, wasDeleted: Schema.Boolean })
  * the pseudonym.
  */
 export const makeUserRemoval = (sql: SqlClient) => ({
-  remove: Effect.fn("UserRepository.remove")(
-    function* (id: UserId, formerUser: string) {
+  remove: (id: UserId, formerUser: string) =>
+    Effect.gen(function* () {
       // Other transactions have different lock orders, so the deletion gives up before the database detects a deadlock.
       yield* sql`set local lock_timeout = '250ms'`
       const locked = yield* sql`select id from users where id = ${toStorableText(id)} for update`
@@ -36,14 +35,16 @@ export const makeUserRemoval = (sql: SqlClient) => ({
         insert into deleted_users (id, deleted_on) values (${id}, ${DateTime.formatIsoDateUtc(yield* DateTime.now)}::date)`
       yield* sql`delete from users where id = ${id}`
       return true
-    },
-    Effect.catchAll((error: SqlError) => (isLockConflict(error) ? new AccountInUse() : Effect.die(error)))
-  ),
-  findAbsent: Effect.fn("UserRepository.findAbsent")(function* (ids: ReadonlyArray<UserId>) {
-    const rows = yield* sql`
+    }).pipe(Effect.catchAll((error) => (isLockConflict(error) ? new AccountInUse() : Effect.die(error)))),
+  findAbsent: (ids: ReadonlyArray<UserId>) =>
+    sql`
       select requested.id, exists (select from deleted_users where deleted_users.id = requested.id) as was_deleted
       from jsonb_array_elements_text(${JSON.stringify(ids.map(toStorableText))}::jsonb) as requested (id)
-      where not exists (select from users where users.id = requested.id)`.pipe(decodeRows(Absent))
-    return new Map(rows.map(({ id, wasDeleted }): [UserId, UserAbsence] => [id, wasDeleted ? "deleted" : "unknown"]))
-  })
+      where not exists (select from users where users.id = requested.id)`.pipe(
+      decodeRows(Absent),
+      Effect.map(
+        (rows) =>
+          new Map(rows.map(({ id, wasDeleted }): [UserId, UserAbsence] => [id, wasDeleted ? "deleted" : "unknown"]))
+      )
+    )
 })

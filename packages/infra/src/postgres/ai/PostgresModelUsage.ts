@@ -1,10 +1,11 @@
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { currentTime } from "@berth/domain/shared/HotPath"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Duration, Effect, Layer } from "effect"
+import { DateTime, Duration, Effect } from "effect"
 import { makeBatchWriter } from "../BatchWriter.ts"
 import { countAffectedRows } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
+import * as Repository from "../Repository.ts"
 
 /** Maximum loss of records when a process is killed. */
 const batchDelay = Duration.millis(250)
@@ -27,7 +28,7 @@ const rowOf = (call: ModelCallRecord, now: DateTime.Utc) => ({
 })
 
 /** Records model calls in batches, since a statement per call would cost more than forwarding the answer. */
-export const layer: Layer.Layer<ModelUsage, never, SqlClient> = Layer.scoped(
+export const layer = Repository.layerEffect(
   ModelUsage,
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -53,9 +54,8 @@ export const layer: Layer.Layer<ModelUsage, never, SqlClient> = Layer.scoped(
         Effect.flatMap(currentTime, (now) =>
           writer.add(rowOf(call, now)) ? Effect.void : Effect.logError("Model usage not recorded, too much is waiting")
         ),
-      prune: Effect.fn("ModelUsage.prune")((before: DateTime.Utc) =>
-        countAffectedRows(sql`delete from model_usage where created_at < ${DateTime.toDate(before)}`)
-      )
+      prune: (before) => countAffectedRows(sql`delete from model_usage where created_at < ${DateTime.toDate(before)}`)
     })
-  })
+  }),
+  { untraced: ["record"] }
 )

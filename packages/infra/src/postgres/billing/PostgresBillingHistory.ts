@@ -1,12 +1,11 @@
 import { BillingHistory, describeUsage, type BillingHistoryEntry } from "@berth/domain/billing/history/BillingHistory"
 import { convertUnitsToCredits, Currency, toMajorUnits } from "@berth/domain/shared/Money"
-import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { decodeRows, decodeSingleRow } from "../Rows.ts"
 import { MinorUnitsColumn, UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
-import type { UserId } from "@berth/domain/shared/UserId"
+import * as Repository from "../Repository.ts"
 
 const Row = Schema.Struct({
   id: Schema.String,
@@ -36,7 +35,7 @@ const toEntry = ({ amount, creditUnits, description, ...row }: typeof Row.Type):
   amount: amount === null ? null : toMajorUnits(amount)
 })
 
-const make = Effect.map(SqlClient, (sql) => {
+export const layer = Repository.layer(BillingHistory, (sql) => {
   // The conditions equal those of the partial indexes. For each kind, a page reads at most as many rows as its end.
   const usage = (userId: string) => sql`
     from reservations
@@ -87,42 +86,39 @@ const make = Effect.map(SqlClient, (sql) => {
   /** Sums charges before the division, since a month can have 100,000. */
   const sums = (userId: string, days: number, now: Date) =>
     sql`
-    with charges as materialized (
-      select day, agent_id, model, sum(settled_daily_units + settled_credit_units) as units
-      ${usage(userId)}
-      and created_at >= (date_trunc('day', ${now}::timestamptz at time zone 'utc') - make_interval(days => ${days - 1}::integer))
-        at time zone 'utc'
-      group by day, agent_id, model
-    )
-    select case when grouping(charges.day) = 0 then 'day' when grouping(agents.id) = 0 then 'agent' else 'model' end
-        as division,
-      charges.day::text as day, agents.id as agent_id, agents.name, charges.model, sum(charges.units)::bigint as units
-    from charges left join agents on agents.id = charges.agent_id and agents.owner_id = ${userId}
-    group by grouping sets ((charges.day), (agents.id, agents.name), (charges.model))
-    order by charges.day, units desc`.pipe(decodeRows(SumRow))
+      with charges as materialized (
+        select day, agent_id, model, sum(settled_daily_units + settled_credit_units) as units
+        ${usage(userId)}
+        and created_at >= (date_trunc('day', ${now}::timestamptz at time zone 'utc') - make_interval(days => ${days - 1}::integer))
+          at time zone 'utc'
+        group by day, agent_id, model
+      )
+      select case when grouping(charges.day) = 0 then 'day' when grouping(agents.id) = 0 then 'agent' else 'model' end
+          as division,
+        charges.day::text as day, agents.id as agent_id, agents.name, charges.model, sum(charges.units)::bigint as units
+      from charges left join agents on agents.id = charges.agent_id and agents.owner_id = ${userId}
+      group by grouping sets ((charges.day), (agents.id, agents.name), (charges.model))
+      order by charges.day, units desc`.pipe(decodeRows(SumRow))
 
-  return BillingHistory.of({
-    sumUsage: Effect.fn("BillingHistory.sumUsage")(function* (userId: UserId, days: number) {
-      const now = DateTime.toDate(yield* DateTime.now)
-      const found = yield* sums(toStorableText(userId), days, now)
-      return {
-        days: found.flatMap(({ day, units }) => (day === null ? [] : [{ day, units }])),
-        agents: found.flatMap(({ agentId, division, name, units }) =>
-          division === "agent" ? [{ agentId, name, units }] : []
-        ),
-        models: found.flatMap(({ division, model, units }) => (division === "model" ? [{ model, units }] : []))
-      }
-    }),
-    list: Effect.fn("BillingHistory.list")(function* (
-      userId: UserId,
-      { limit, offset }: { readonly limit: number; readonly offset: number }
-    ) {
-      const owner = toStorableText(userId)
-      const { total } = yield* count(owner)
-      const page = yield* rows(owner, limit, offset)
-      return { entries: page.map(toEntry), total }
-    })
-  })
+  return {
+    sumUsage: (userId, days) =>
+      Effect.gen(function* () {
+        const now = DateTime.toDate(yield* DateTime.now)
+        const found = yield* sums(toStorableText(userId), days, now)
+        return {
+          days: found.flatMap(({ day, units }) => (day === null ? [] : [{ day, units }])),
+          agents: found.flatMap(({ agentId, division, name, units }) =>
+            division === "agent" ? [{ agentId, name, units }] : []
+          ),
+          models: found.flatMap(({ division, model, units }) => (division === "model" ? [{ model, units }] : []))
+        }
+      }),
+    list: (userId, { limit, offset }) =>
+      Effect.gen(function* () {
+        const owner = toStorableText(userId)
+        const { total } = yield* count(owner)
+        const page = yield* rows(owner, limit, offset)
+        return { entries: page.map(toEntry), total }
+      })
+  }
 })
-
-export const layer: Layer.Layer<BillingHistory, never, SqlClient> = Layer.effect(BillingHistory, make)

@@ -1,18 +1,13 @@
-import type { Email } from "@berth/domain/shared/Email"
-import type {
-  AppliedCardFact,
-  CardRecords,
-  RecordedSubscription
-} from "@berth/domain/billing/events/CardFactApplication"
-import { type CardEvent, CardEventEnvelope, isCardEvent } from "@berth/domain/billing/events/CardEvent"
+import type { CardRecords, RecordedSubscription } from "@berth/domain/billing/events/CardFactApplication"
+import { CardEventEnvelope, isCardEvent } from "@berth/domain/billing/events/CardEvent"
 import { CardEventRepository, CardEventStatus } from "@berth/domain/billing/events/CardEventRepository"
 import type { CardFact } from "@berth/domain/billing/events/CardFact"
 import { EventMoment, SubscriptionFacts } from "@berth/domain/billing/events/SubscriptionFacts"
-import { SqlClient } from "@effect/sql/SqlClient"
-import { Array, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Array, Duration, Effect, Option, Schema } from "effect"
 import { affectsRow, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
+import * as Repository from "../Repository.ts"
 
 const EventRow = Schema.Struct({ payload: Schema.NullOr(CardEventEnvelope), status: CardEventStatus })
 const IdRow = Schema.Struct({ id: Schema.String })
@@ -35,7 +30,7 @@ const lockNamesOf = ({ credits, invoice, payer, subscription }: CardFact): Reado
     ...Option.match(invoice, { onNone: () => [], onSome: ({ id, payments }) => [id, ...payments] })
   ]).toSorted()
 
-const make = Effect.map(SqlClient, (sql) => {
+export const layer = Repository.layer(CardEventRepository, (sql) => {
   const seconds = (duration: Duration.Duration) => sql`make_interval(secs => ${Duration.toSeconds(duration)})`
   const idsOf = (rows: ReadonlyArray<typeof IdRow.Type>) => rows.map(({ id }) => id)
   const subscriptionColumns = sql.literal("id, payer_id as payer, user_id, facts")
@@ -53,108 +48,102 @@ const make = Effect.map(SqlClient, (sql) => {
       on conflict (id) do update
       set payer_id = excluded.payer_id, user_id = excluded.user_id, facts = excluded.facts`
 
-  return CardEventRepository.of({
-    insert: Effect.fn("CardEventRepository.insert")((event: CardEvent) =>
+  return {
+    insert: (event) =>
       affectsRow(sql`
         insert into card_events (id, type, created_at, payload, status)
         values (${toStorableText(event.id)}, ${event.type}, to_timestamp(${event.created}), ${toStorableJson(event)}::jsonb, 'received')
-        on conflict (id) do nothing`)
-    ),
-    findForUpdate: Effect.fn("CardEventRepository.findForUpdate")(function* (id: string) {
-      const row = yield* sql`
+        on conflict (id) do nothing`),
+    findForUpdate: (id) =>
+      sql`
         select payload, status from card_events where id = ${toStorableText(id)} for no key update`.pipe(
-        decodeFirstRow(EventRow)
-      )
-      return Option.flatMap(row, ({ payload, status }) =>
-        payload !== null && isCardEvent(payload) ? Option.some({ event: payload, status }) : Option.none()
-      )
-    }),
-    readRecordsForUpdate: Effect.fn("CardEventRepository.readRecordsForUpdate")(function* (fact: CardFact) {
-      yield* lock(lockNamesOf(fact))
-      const payer = yield* sql`select user_id, moment from card_payers where id = ${toStorableText(fact.payer)}`.pipe(
-        decodeFirstRow(PayerRow)
-      )
-      const subscriptionId = Option.match(fact.subscription, { onNone: () => "", onSome: ({ id }) => id })
-      const subscriptions = yield* sql`
-        select ${subscriptionColumns} from card_subscriptions
-        where payer_id = ${toStorableText(fact.payer)} or id = ${toStorableText(subscriptionId)}`.pipe(
-        decodeRows(SubscriptionRow)
-      )
-      const names = Option.match(fact.credits, {
-        onNone: (): ReadonlyArray<string> => [],
-        onSome: (credits) => credits.names
-      })
-      const booked = yield* sql`
-        select booked_as from card_purchases where ${sql.in("name", names.map(toStorableText))} order by booked_as limit 1`.pipe(
-        decodeFirstRow(BookedRow)
-      )
-      return {
-        payer: Option.map(payer, ({ moment, userId }) => ({ id: fact.payer, user: { value: userId, moment } })),
-        subscriptions,
-        bookedAs: Option.map(booked, ({ bookedAs }) => bookedAs)
-      } satisfies CardRecords
-    }, Effect.orDie),
-    saveApplied: Effect.fn("CardEventRepository.saveApplied")(function* ({
-      names: known,
-      payer,
-      subscriptions
-    }: AppliedCardFact) {
-      if (Option.isSome(payer))
-        yield* sql`
-          insert into card_payers (id, user_id, moment)
-          values (${toStorableText(payer.value.id)}, ${payer.value.user.value}, ${toStorableJson(payer.value.user.moment)}::jsonb)
-          on conflict (id) do update set user_id = excluded.user_id, moment = excluded.moment`
-      yield* Effect.forEach(subscriptions, writeSubscription, { discard: true })
-      if (Option.isSome(known)) {
-        const { cause, names, userId } = known.value
-        yield* sql`
-          insert into card_purchases ${sql.insert(
-            names.map((name) => ({ name: toStorableText(name), bookedAs: toStorableText(cause), userId }))
-          )}
-          on conflict (name) do nothing`
-      }
-    }, Effect.orDie),
-    listSubscriptions: Effect.fn("CardEventRepository.listSubscriptions")((userId: UserId) =>
+        decodeFirstRow(EventRow),
+        Effect.map(
+          Option.flatMap(({ payload, status }) =>
+            payload !== null && isCardEvent(payload) ? Option.some({ event: payload, status }) : Option.none()
+          )
+        )
+      ),
+    readRecordsForUpdate: (fact) =>
+      Effect.orDie(
+        Effect.gen(function* () {
+          yield* lock(lockNamesOf(fact))
+          const payer =
+            yield* sql`select user_id, moment from card_payers where id = ${toStorableText(fact.payer)}`.pipe(
+              decodeFirstRow(PayerRow)
+            )
+          const subscriptionId = Option.match(fact.subscription, { onNone: () => "", onSome: ({ id }) => id })
+          const subscriptions = yield* sql`
+            select ${subscriptionColumns} from card_subscriptions
+            where payer_id = ${toStorableText(fact.payer)} or id = ${toStorableText(subscriptionId)}`.pipe(
+            decodeRows(SubscriptionRow)
+          )
+          const names = Option.match(fact.credits, {
+            onNone: (): ReadonlyArray<string> => [],
+            onSome: (credits) => credits.names
+          })
+          const booked = yield* sql`
+            select booked_as from card_purchases where ${sql.in("name", names.map(toStorableText))} order by booked_as limit 1`.pipe(
+            decodeFirstRow(BookedRow)
+          )
+          return {
+            payer: Option.map(payer, ({ moment, userId }) => ({ id: fact.payer, user: { value: userId, moment } })),
+            subscriptions,
+            bookedAs: Option.map(booked, ({ bookedAs }) => bookedAs)
+          } satisfies CardRecords
+        })
+      ),
+    saveApplied: ({ names: known, payer, subscriptions }) =>
+      Effect.orDie(
+        Effect.gen(function* () {
+          if (Option.isSome(payer))
+            yield* sql`
+              insert into card_payers (id, user_id, moment)
+              values (${toStorableText(payer.value.id)}, ${payer.value.user.value}, ${toStorableJson(payer.value.user.moment)}::jsonb)
+              on conflict (id) do update set user_id = excluded.user_id, moment = excluded.moment`
+          yield* Effect.forEach(subscriptions, writeSubscription, { discard: true })
+          if (Option.isSome(known)) {
+            const { cause, names, userId } = known.value
+            yield* sql`
+              insert into card_purchases ${sql.insert(
+                names.map((name) => ({ name: toStorableText(name), bookedAs: toStorableText(cause), userId }))
+              )}
+              on conflict (name) do nothing`
+          }
+        })
+      ),
+    listSubscriptions: (userId) =>
       sql`select ${subscriptionColumns} from card_subscriptions where user_id = ${userId}`.pipe(
         decodeRows(SubscriptionRow)
-      )
-    ),
-    markApplied: Effect.fn("CardEventRepository.markApplied")(
-      (id: string, userId: UserId | null, status: "applied" | "unclear") =>
-        execute(sql`
+      ),
+    markApplied: (id, userId, status) =>
+      execute(sql`
         update card_events set status = ${status}, user_id = ${userId}, payer_id = null, email = null,
           payload = case when ${userId}::text is not null then payload end
-        where id = ${toStorableText(id)}`)
-    ),
-    markUnmatched: Effect.fn("CardEventRepository.markUnmatched")((id, { email, payer }) =>
+        where id = ${toStorableText(id)}`),
+    markUnmatched: (id, { email, payer }) =>
       execute(sql`
         update card_events
         set status = 'unmatched', payer_id = ${toStorableText(payer)}, email = ${Option.getOrNull(email)}
-        where id = ${toStorableText(id)}`)
-    ),
-    markIgnored: Effect.fn("CardEventRepository.markIgnored")((id: string) =>
+        where id = ${toStorableText(id)}`),
+    markIgnored: (id) =>
       execute(sql`
         update card_events set status = 'ignored', payload = null, payer_id = null, email = null
-        where id = ${toStorableText(id)}`)
-    ),
-    markUnreadable: Effect.fn("CardEventRepository.markUnreadable")((id: string) =>
-      execute(sql`update card_events set status = 'unreadable' where id = ${toStorableText(id)}`)
-    ),
-    listUnmatchedByPayer: Effect.fn("CardEventRepository.listUnmatchedByPayer")((payers: ReadonlyArray<string>) =>
+        where id = ${toStorableText(id)}`),
+    markUnreadable: (id) => execute(sql`update card_events set status = 'unreadable' where id = ${toStorableText(id)}`),
+    listUnmatchedByPayer: (payers) =>
       sql`
         select id from card_events where status = 'unmatched' and ${sql.in("payer_id", payers.map(toStorableText))} order by created_at`.pipe(
         decodeRows(IdRow),
         Effect.map(idsOf)
-      )
-    ),
-    listUnmatchedByEmail: Effect.fn("CardEventRepository.listUnmatchedByEmail")((email: Email) =>
+      ),
+    listUnmatchedByEmail: (email) =>
       sql`
         select id from card_events where status = 'unmatched' and lower(email) = lower(${email}) order by created_at`.pipe(
         decodeRows(IdRow),
         Effect.map(idsOf)
-      )
-    ),
-    claimOverdue: Effect.fn("CardEventRepository.claimOverdue")(({ confirmedOnly, limit, minimumAge }) =>
+      ),
+    claimOverdue: ({ confirmedOnly, limit, minimumAge }) =>
       sql`
         update card_events set job_requested_at = now() where id in (
           select id from card_events as waiting
@@ -171,23 +160,23 @@ const make = Effect.map(SqlClient, (sql) => {
           )
           order by job_requested_at limit ${limit} for update skip locked
         )
-        returning id`.pipe(decodeRows(IdRow), Effect.map(idsOf))
-    ),
-    claimUnclear: Effect.fn("CardEventRepository.claimUnclear")(({ limit, minimumAge }) =>
+        returning id`.pipe(decodeRows(IdRow), Effect.map(idsOf)),
+    claimUnclear: ({ limit, minimumAge }) =>
       sql`
         update card_events set job_requested_at = now() where id in (
           select id from card_events where status = 'unclear' and job_requested_at < now() - ${seconds(minimumAge)}
           order by job_requested_at limit ${limit} for update skip locked
         )
-        returning id`.pipe(decodeRows(IdRow), Effect.map(idsOf))
-    ),
-    prune: Effect.fn("CardEventRepository.prune")(function* (lifetime: Duration.Duration) {
-      const rows = yield* sql`
+        returning id`.pipe(decodeRows(IdRow), Effect.map(idsOf)),
+    prune: (lifetime) =>
+      sql`
         delete from card_events where received_at < now() - ${seconds(lifetime)}
-        returning id, status in ('applied', 'ignored') as had_effects`.pipe(decodeRows(PrunedRow))
-      return { removed: rows.length, unapplied: rows.flatMap(({ hadEffects, id }) => (hadEffects ? [] : [id])) }
-    })
-  })
+        returning id, status in ('applied', 'ignored') as had_effects`.pipe(
+        decodeRows(PrunedRow),
+        Effect.map((rows) => ({
+          removed: rows.length,
+          unapplied: rows.flatMap(({ hadEffects, id }) => (hadEffects ? [] : [id]))
+        }))
+      )
+  }
 })
-
-export const layer: Layer.Layer<CardEventRepository, never, SqlClient> = Layer.effect(CardEventRepository, make)

@@ -12,12 +12,13 @@ import { convertCreditsToUnits, type Credits, type MinorUnits, noUnits, Units } 
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import { Data, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Data, DateTime, Effect, Option, Schema } from "effect"
 import { makeLedgerWriter } from "./LedgerWriter.ts"
 import { affectsRow, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
 import { MinorUnitsColumn, UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
+import * as Repository from "../Repository.ts"
 
 const Booked = Schema.Struct({ id: Schema.String })
 const OwnerRow = Schema.Struct({ userId: Schema.NullOr(UserId) })
@@ -79,8 +80,8 @@ const make = Effect.gen(function* () {
     userId === null
       ? Effect.void
       : sql`
-          update users set credit_units = credit_units + ${units}, reversed_units = reversed_units + ${reversed}
-          where id = ${userId}`
+        update users set credit_units = credit_units + ${units}, reversed_units = reversed_units + ${reversed}
+        where id = ${userId}`
 
   /** Books the difference between the booked and the reported reversals. */
   const settle = (cause: string): Effect.Effect<CreditReversalOutcome, SqlError> =>
@@ -167,17 +168,16 @@ const make = Effect.gen(function* () {
     })
 
   return CreditPurchases.of({
-    book: Effect.fn("CreditPurchases.book")(function* (booking: CreditBooking) {
-      const { amount, credits } = booking
-      const units = convertCreditsToUnits(credits)
-      const isPossible = [amount, units].every((count) => Number.isSafeInteger(count) && count >= 0)
-      if (!isPossible) return yield* Effect.die(new BookingInvalid({ credits, amount }))
-      return yield* sql.withTransaction(book(booking, units)).pipe(Effect.orDie)
-    }),
-    reverse: Effect.fn("CreditPurchases.reverse")((reversal: Reversal) =>
-      sql.withTransaction(reverse(reversal)).pipe(Effect.orDie)
-    )
+    book: (booking) =>
+      Effect.gen(function* () {
+        const { amount, credits } = booking
+        const units = convertCreditsToUnits(credits)
+        const isPossible = [amount, units].every((count) => Number.isSafeInteger(count) && count >= 0)
+        if (!isPossible) return yield* Effect.die(new BookingInvalid({ credits, amount }))
+        return yield* sql.withTransaction(book(booking, units)).pipe(Effect.orDie)
+      }),
+    reverse: (reversal) => sql.withTransaction(reverse(reversal)).pipe(Effect.orDie)
   })
 })
 
-export const layer: Layer.Layer<CreditPurchases, never, SqlClient | IdGenerator> = Layer.effect(CreditPurchases, make)
+export const layer = Repository.layerEffect(CreditPurchases, make)

@@ -1,9 +1,9 @@
 import { type LedgerDiscrepancy, LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
-import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import { DateTime, Effect, Layer, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { decodeRows, decodeSingleRow } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
+import * as Repository from "../Repository.ts"
 
 const Bounds = Schema.Struct({ last: Schema.NullOr(Schema.String), users: Schema.Int })
 const Found = Schema.Struct({
@@ -16,7 +16,7 @@ const Found = Schema.Struct({
 /** Users per statement. */
 const batch = 200
 
-const make = Effect.map(SqlClient, (sql) => {
+export const layer = Repository.layer(LedgerAudit, (sql) => {
   const findBounds = (last: string) =>
     sql`
       select max(id) as last, count(*)::int as users
@@ -92,13 +92,11 @@ const make = Effect.map(SqlClient, (sql) => {
       return next.users < batch ? found : [...found, ...(yield* auditFrom(next.last, until))]
     })
 
-  return LedgerAudit.of({
+  return {
     findDiscrepancies: Effect.gen(function* () {
       // Yesterday stays open, since a transaction that began then may commit later.
       const until = DateTime.subtract(DateTime.startOf(yield* DateTime.now, "day"), { days: 1 })
       return yield* auditFrom("", DateTime.toDate(until))
-    }).pipe(Effect.orDie, Effect.withSpan("LedgerAudit.findDiscrepancies"))
-  })
+    }).pipe(Effect.orDie)
+  }
 })
-
-export const layer: Layer.Layer<LedgerAudit, never, SqlClient> = Layer.effect(LedgerAudit, make)

@@ -1,17 +1,17 @@
 import { CustomerId } from "@berth/domain/billing/checkout/CardProcessor"
 import {
   PurchaseAttemptId,
-  type PurchaseAttemptState,
   type NewPurchaseAttempt,
   PurchaseAttempts,
   type SavedCharge
 } from "@berth/domain/billing/checkout/PurchaseAttempts"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, type Duration, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Effect, Option, Schema } from "effect"
 import { countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { CreditsColumn, MinorUnitsColumn } from "../shared/MoneyColumns.ts"
 import { UserId } from "@berth/domain/shared/UserId"
+import * as Repository from "../Repository.ts"
 
 const chargeFields = {
   customerId: Schema.NullOr(CustomerId),
@@ -95,29 +95,33 @@ const make = Effect.gen(function* () {
     )
 
   return PurchaseAttempts.of({
-    begin: Effect.fn("PurchaseAttempts.begin")((attempt: NewPurchaseAttempt) => begin(attempt), Effect.orDie),
-    settle: Effect.fn("PurchaseAttempts.settle")(
-      (id: PurchaseAttemptId, state: Exclude<PurchaseAttemptState, "open">) =>
-        execute(
-          sql`update purchase_attempts set state = ${state} where id = ${id} and (state = 'open' or ${state} = 'paid')`
-        )
-    ),
-    touch: Effect.fn("PurchaseAttempts.touch")((id: PurchaseAttemptId) => Effect.asVoid(touch(id)), Effect.orDie),
-    listOpenBefore: Effect.fn("PurchaseAttempts.listOpenBefore")(function* (before: DateTime.Utc, limit: number) {
-      const rows = yield* sql`
+    begin: (attempt) => Effect.orDie(begin(attempt)),
+    settle: (id, state) =>
+      execute(
+        sql`update purchase_attempts set state = ${state} where id = ${id} and (state = 'open' or ${state} = 'paid')`
+      ),
+    touch: (id) => Effect.orDie(Effect.asVoid(touch(id))),
+    listOpenBefore: (before, limit) =>
+      sql`
         select id, user_id, tried_at, customer_id, credits, amount, currency from purchase_attempts
         where state = 'open' and customer_id is not null and tried_at < ${DateTime.toDate(before)}
-        order by tried_at limit ${limit}`.pipe(decodeRows(OpenRow))
-      return rows.flatMap(({ id, triedAt, userId, ...rest }) => {
-        const charge = chargeOf(rest)
-        return charge === null ? [] : [{ id, userId, triedAt, ...charge }]
+        order by tried_at limit ${limit}`.pipe(
+        decodeRows(OpenRow),
+        Effect.map((rows) =>
+          rows.flatMap(({ id, triedAt, userId, ...rest }) => {
+            const charge = chargeOf(rest)
+            return charge === null ? [] : [{ id, userId, triedAt, ...charge }]
+          })
+        )
+      ),
+    prune: (age) =>
+      Effect.gen(function* () {
+        const before = DateTime.subtractDuration(yield* DateTime.now, age)
+        return yield* countAffectedRows(
+          sql`delete from purchase_attempts where created_at < ${DateTime.toDate(before)}`
+        )
       })
-    }),
-    prune: Effect.fn("PurchaseAttempts.prune")(function* (age: Duration.Duration) {
-      const before = DateTime.subtractDuration(yield* DateTime.now, age)
-      return yield* countAffectedRows(sql`delete from purchase_attempts where created_at < ${DateTime.toDate(before)}`)
-    })
   })
 })
 
-export const layer: Layer.Layer<PurchaseAttempts, never, SqlClient | IdGenerator> = Layer.effect(PurchaseAttempts, make)
+export const layer = Repository.layerEffect(PurchaseAttempts, make)

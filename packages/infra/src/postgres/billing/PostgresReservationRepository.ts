@@ -2,7 +2,6 @@ import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { type Delivery, ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { noUnits } from "@berth/domain/shared/Money"
-import type { UserId } from "@berth/domain/shared/UserId"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
@@ -15,6 +14,7 @@ import { ReservationHolder, today } from "./DayReservation.ts"
 import { makeExtendReservation } from "./ExtendReservation.ts"
 import { makeReserveUnits } from "./ReserveUnits.ts"
 import { makeSettleUnits } from "./SettleUnits.ts"
+import * as Repository from "../Repository.ts"
 
 const StaleRow = Schema.Struct({ id: ReservationId, deliveredUnits: UnitsColumn })
 const UsedRow = Schema.Struct({ used: UnitsColumn })
@@ -58,27 +58,26 @@ const make = Effect.gen(function* () {
 
   return ReservationRepository.of({
     reserve: flow(reserve, withExportedSpan("ReservationRepository.reserve")),
-    extend: Effect.fn("ReservationRepository.extend")(extend),
+    extend,
     settle: flow(settle, Effect.asVoid, withExportedSpan("ReservationRepository.settle")),
-    release: Effect.fn("ReservationRepository.release")((id: ReservationId) => Effect.asVoid(release(id))),
-    findUsedToday: Effect.fn("ReservationRepository.findUsedToday")(function* (userId: UserId) {
-      const row = yield* sql`select used from unit_days where user_id = ${userId} and day = ${yield* today}::date`.pipe(
-        decodeFirstRow(UsedRow)
-      )
-      return Option.match(row, { onNone: () => noUnits, onSome: ({ used }) => used })
-    }),
-    renewLease: Effect.fn("ReservationRepository.renewLease")((expiresAt: DateTime.Utc) =>
+    release: (id) => Effect.asVoid(release(id)),
+    findUsedToday: (userId) =>
+      Effect.gen(function* () {
+        const row =
+          yield* sql`select used from unit_days where user_id = ${userId} and day = ${yield* today}::date`.pipe(
+            decodeFirstRow(UsedRow)
+          )
+        return Option.match(row, { onNone: () => noUnits, onSome: ({ used }) => used })
+      }),
+    renewLease: (expiresAt) =>
       Effect.flatMap(toDatabaseTime(sql, expiresAt), (at) =>
         execute(sql`
           insert into reservation_holders (id, expires_at) values (${holder}, ${at})
           on conflict (id) do update set expires_at = excluded.expires_at`)
-      )
-    ),
-    recordDeliveries: Effect.fn("ReservationRepository.recordDeliveries")(function* (
-      deliveries: ReadonlyArray<Delivery>
-    ) {
-      // Locked in a fixed order, since another process can record the same reservation.
-      yield* execute(sql`
+      ),
+    // Locked in a fixed order, since another process can record the same reservation.
+    recordDeliveries: (deliveries) =>
+      execute(sql`
         with risen as (
           select reservations.id, least(delivery.units, daily_units + credit_units) as units
           from reservations
@@ -86,10 +85,9 @@ const make = Effect.gen(function* () {
           where state = 'reserved' and delivered_units < least(delivery.units, daily_units + credit_units)
           order by reservations.id for no key update of reservations
         )
-        update reservations set delivered_units = risen.units from risen where reservations.id = risen.id`)
-    }),
-    abandon: Effect.fn("ReservationRepository.abandon")(function* (costs: ReadonlyArray<Delivery>) {
-      yield* execute(sql`
+        update reservations set delivered_units = risen.units from risen where reservations.id = risen.id`),
+    abandon: (costs) =>
+      execute(sql`
         with left_open as (
           select reservations.id, least(delivery.units, daily_units + credit_units) as units
           from reservations
@@ -98,47 +96,49 @@ const make = Effect.gen(function* () {
           order by reservations.id for no key update of reservations
         )
         update reservations set holder = ${abandoned}, delivered_units = left_open.units
-        from left_open where reservations.id = left_open.id`)
-    }),
-    closeAbandoned: Effect.fn("ReservationRepository.closeAbandoned")(function* (now: DateTime.Utc) {
-      const at = yield* toDatabaseTime(sql, now)
-      let total = 0
-      for (let isLast = false; !isLast;) {
-        const batch = yield* closeBatchAt(at)
-        total += batch.closed
-        isLast = batch.isLast
-      }
-      yield* execute(sql`
-        delete from reservation_holders as holders
-        where expires_at < ${at}
-          and not exists (select from reservations where holder = holders.id and state = 'reserved')`)
-      return total
-    }),
-    prune: Effect.fn("ReservationRepository.prune")(function* (before: DateTime.Utc) {
-      const day = DateTime.formatIsoDateUtc(before)
-      const month = DateTime.formatIsoDateUtc(DateTime.startOf(yield* DateTime.now, "month"))
-      const deleted = yield* countAffectedRows(sql`
-        delete from reservations using ledger_checkpoints as closed
-        where closed.user_id = reservations.user_id and state <> 'reserved' and day < ${day}::date
-          and day < (closed.closed_until at time zone 'UTC')::date`)
-      yield* execute(sql`
-        delete from unit_days where day < ${day}::date
-          and not exists (
-            select from reservations where reservations.user_id = unit_days.user_id and reservations.day = unit_days.day
-          )`)
-      // Budgets count whole months, including the month of an open reservation.
-      yield* execute(sql`
-        delete from agent_unit_days as counted where day < ${day}::date and day < ${month}::date
-          and not exists (
-            select from reservations where user_id = counted.user_id and day >= date_trunc('month', counted.day)::date
-              and day < (date_trunc('month', counted.day) + interval '1 month')::date
-          )`)
-      return deleted
-    })
+        from left_open where reservations.id = left_open.id`),
+    closeAbandoned: (now) =>
+      Effect.gen(function* () {
+        const at = yield* toDatabaseTime(sql, now)
+        let total = 0
+        for (let isLast = false; !isLast;) {
+          const batch = yield* closeBatchAt(at)
+          total += batch.closed
+          isLast = batch.isLast
+        }
+        yield* execute(sql`
+          delete from reservation_holders as holders
+          where expires_at < ${at}
+            and not exists (select from reservations where holder = holders.id and state = 'reserved')`)
+        return total
+      }),
+    prune: (before) =>
+      Effect.gen(function* () {
+        const day = DateTime.formatIsoDateUtc(before)
+        const month = DateTime.formatIsoDateUtc(DateTime.startOf(yield* DateTime.now, "month"))
+        const deleted = yield* countAffectedRows(sql`
+          delete from reservations using ledger_checkpoints as closed
+          where closed.user_id = reservations.user_id and state <> 'reserved' and day < ${day}::date
+            and day < (closed.closed_until at time zone 'UTC')::date`)
+        yield* execute(sql`
+          delete from unit_days where day < ${day}::date
+            and not exists (
+              select from reservations where reservations.user_id = unit_days.user_id and reservations.day = unit_days.day
+            )`)
+        // Budgets count whole months, including the month of an open reservation.
+        yield* execute(sql`
+          delete from agent_unit_days as counted where day < ${day}::date and day < ${month}::date
+            and not exists (
+              select from reservations where user_id = counted.user_id and day >= date_trunc('month', counted.day)::date
+                and day < (date_trunc('month', counted.day) + interval '1 month')::date
+            )`)
+        return deleted
+      })
   })
 })
 
-export const layer: Layer.Layer<ReservationRepository, never, SqlClient | IdGenerator> = Layer.effect(
+export const layer: Layer.Layer<ReservationRepository, never, SqlClient | IdGenerator> = Repository.layerEffect(
   ReservationRepository,
-  make
+  make,
+  { untraced: ["reserve", "settle"] }
 ).pipe(Layer.provide(ReservationHolder.layer))

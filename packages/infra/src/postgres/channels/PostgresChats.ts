@@ -3,7 +3,6 @@ import {
   ChatKey,
   InboundId,
   InboundMessage,
-  type OutboundId,
   OutboundMessage,
   type ReceivedMessage
 } from "@berth/domain/channels/ChannelMessage"
@@ -11,20 +10,20 @@ import { Chats, type ChatWork, type FloodLimits, type Reception } from "@berth/d
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { ChatSessionId } from "@berth/domain/interaction/Conversation"
 import { leaseDuration } from "@berth/domain/limits/Lease"
-import type { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Duration, Effect, Option, Schema } from "effect"
 import {
   affectsRow,
   countAffectedRows,
   decodeFirstRow,
-  decodeRows,
   decodeSingleRow,
   execute,
+  mapRows,
   readExists
 } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
+import * as Repository from "../Repository.ts"
 
 const Position = Schema.Struct({ position: Schema.NumberFromString, botStreak: Schema.Int })
 const Known = Schema.Struct({ id: InboundId, isNewer: Schema.Boolean })
@@ -38,7 +37,7 @@ const Stranded = Schema.Struct({ ...ChatKey.fields, ownerId: UserId })
 /** Younger work still has a job. */
 const strandedAfter = Duration.seconds(5)
 
-export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.effect(
+export const layer = Repository.layerEffect(
   Chats,
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -136,88 +135,78 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
       })
 
     return Chats.of({
-      receive: Effect.fn("Chats.receive")((key: ChannelKey, message: ReceivedMessage, limits: FloodLimits) =>
-        Effect.orDie(receive(key, message, limits))
-      ),
-      enqueue: Effect.fn("Chats.enqueue")((chat: ChatKey, text: string) =>
-        Effect.orDie(Effect.zipRight(lockChat(chat), insertOutbound(chat, text, { inboundId: null, replyTo: null })))
-      ),
-      expectOwner: Effect.fn("Chats.expectOwner")((chat: ChatKey) =>
-        execute(sql`update channel_chats set of_owner = 'unverified' where ${isChat(chat)}`)
-      ),
-      verifyOwner: Effect.fn("Chats.verifyOwner")((agentId: AgentId) =>
+      receive: (key, message, limits) => Effect.orDie(receive(key, message, limits)),
+      enqueue: (chat, text) =>
+        Effect.orDie(Effect.zipRight(lockChat(chat), insertOutbound(chat, text, { inboundId: null, replyTo: null }))),
+      expectOwner: (chat) => execute(sql`update channel_chats set of_owner = 'unverified' where ${isChat(chat)}`),
+      verifyOwner: (agentId) =>
         execute(sql`
-          update channel_chats set of_owner = 'verified' where agent_id = ${agentId} and of_owner is not null`)
-      ),
-      claim: Effect.fn("Chats.claim")(function* (chat: ChatKey) {
-        const claimId = yield* ids.next("req")
-        const claimed = yield* sql`
-          update channel_chats set claim_id = ${claimId}, lease_until = ${leased}
-          where ${isChat(chat)} and ${isFree} and ${isDue}
-          returning session_id, of_owner is not distinct from 'verified' as is_of_owner`.pipe(decodeFirstRow(Claimed))
-        return Option.map(claimed, (chat) => ({ claimId, ...chat }))
-      }),
-      renew: Effect.fn("Chats.renew")((chat: ChatKey, claimId: string) =>
+          update channel_chats set of_owner = 'verified' where agent_id = ${agentId} and of_owner is not null`),
+      claim: (chat) =>
+        Effect.gen(function* () {
+          const claimId = yield* ids.next("req")
+          const claimed = yield* sql`
+            update channel_chats set claim_id = ${claimId}, lease_until = ${leased}
+            where ${isChat(chat)} and ${isFree} and ${isDue}
+            returning session_id, of_owner is not distinct from 'verified' as is_of_owner`.pipe(decodeFirstRow(Claimed))
+          return Option.map(claimed, (chat) => ({ claimId, ...chat }))
+        }),
+      renew: (chat, claimId) =>
         affectsRow(sql`
-          update channel_chats set lease_until = ${leased} where ${isChat(chat)} and claim_id = ${claimId}`)
-      ),
-      release: Effect.fn("Chats.release")((chat: ChatKey, claimId: string) =>
+          update channel_chats set lease_until = ${leased} where ${isChat(chat)} and claim_id = ${claimId}`),
+      release: (chat, claimId) =>
         execute(sql`
           update channel_chats set claim_id = null, lease_until = null
-          where ${isChat(chat)} and claim_id = ${claimId}`)
-      ),
-      findWork: Effect.fn("Chats.findWork")(function* (chat: ChatKey) {
-        const { toAnswer, toSend } = yield* sql`
-          select (
-            select jsonb_build_object('id', id, 'agentId', agent_id, 'platform', platform, 'chatId', chat_id,
-              'replyTo', reply_to, 'text', text, 'partsSent', parts_sent, 'startedPart', started_part,
-              'failures', failures)
-            from outbound_messages where ${isChat(chat)} and status = 'pending' order by id limit 1
-          ) as to_send, (
-            select jsonb_build_object('id', id, 'agentId', agent_id, 'platform', platform, 'chatId', chat_id,
-              'content', content, 'failedTurns', failed_turns,
-              'sinceFirstTurn', coalesce(extract(epoch from now() - first_turn_at) * 1000, 0)::float8)
-            from inbound_messages where ${isChat(chat)} and status = 'waiting' order by sequence, position limit 1
-          ) as to_answer`.pipe(decodeSingleRow(Work))
-        if (toSend !== null) return Option.some<ChatWork>({ _tag: "Send", message: toSend })
-        return Option.map(Option.fromNullable(toAnswer), (message): ChatWork => ({ _tag: "Answer", message }))
-      }),
-      hasWork: Effect.fn("Chats.hasWork")((chat: ChatKey) =>
+          where ${isChat(chat)} and claim_id = ${claimId}`),
+      findWork: (chat) =>
+        Effect.gen(function* () {
+          const { toAnswer, toSend } = yield* sql`
+            select (
+              select jsonb_build_object('id', id, 'agentId', agent_id, 'platform', platform, 'chatId', chat_id,
+                'replyTo', reply_to, 'text', text, 'partsSent', parts_sent, 'startedPart', started_part,
+                'failures', failures)
+              from outbound_messages where ${isChat(chat)} and status = 'pending' order by id limit 1
+            ) as to_send, (
+              select jsonb_build_object('id', id, 'agentId', agent_id, 'platform', platform, 'chatId', chat_id,
+                'content', content, 'failedTurns', failed_turns,
+                'sinceFirstTurn', coalesce(extract(epoch from now() - first_turn_at) * 1000, 0)::float8)
+              from inbound_messages where ${isChat(chat)} and status = 'waiting' order by sequence, position limit 1
+            ) as to_answer`.pipe(decodeSingleRow(Work))
+          if (toSend !== null) return Option.some<ChatWork>({ _tag: "Send", message: toSend })
+          return Option.map(Option.fromNullable(toAnswer), (message): ChatWork => ({ _tag: "Answer", message }))
+        }),
+      hasWork: (chat) =>
         readExists(sql`
           select exists (select from channel_chats where ${isChat(chat)} and ${isDue}) and (
             exists (select from outbound_messages where ${isChat(chat)} and status = 'pending')
             or exists (select from inbound_messages where ${isChat(chat)} and status = 'waiting')
-          ) as exists`)
-      ),
-      pause: Effect.fn("Chats.pause")((chat: ChatKey, pause: Duration.Duration) =>
+          ) as exists`),
+      pause: (chat, pause) =>
         execute(sql`
-          update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(chat)}`)
-      ),
-      repeatLater: Effect.fn("Chats.repeatLater")(
-        (message: InboundMessage, pause: Duration.Duration, why: "busy" | "unbegun") =>
-          Effect.gen(function* () {
-            yield* sql`
-              update inbound_messages
-              set failed_turns = failed_turns + ${why === "unbegun" ? 1 : 0}::int, first_turn_at = coalesce(first_turn_at, now())
-              where id = ${message.id} and failed_turns = ${message.failedTurns}`
-            yield* sql`update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(message)}`
-          }).pipe(sql.withTransaction, Effect.orDie)
-      ),
-      findTranscripts: Effect.fn("Chats.findTranscripts")(function* (id: InboundId) {
-        const found = yield* sql`select transcripts from inbound_messages where id = ${id}`.pipe(
-          decodeFirstRow(Transcripts)
-        )
-        return new Map(Object.entries(Option.match(found, { onNone: () => ({}), onSome: (row) => row.transcripts })))
-      }),
-      storeTranscript: Effect.fn("Chats.storeTranscript")((id: InboundId, file: string, text: string) =>
+          update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(chat)}`),
+      repeatLater: (message, pause, why) =>
+        Effect.gen(function* () {
+          yield* sql`
+            update inbound_messages
+            set failed_turns = failed_turns + ${why === "unbegun" ? 1 : 0}::int, first_turn_at = coalesce(first_turn_at, now())
+            where id = ${message.id} and failed_turns = ${message.failedTurns}`
+          yield* sql`update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(message)}`
+        }).pipe(sql.withTransaction, Effect.orDie),
+      findTranscripts: (id) =>
+        sql`select transcripts from inbound_messages where id = ${id}`.pipe(
+          decodeFirstRow(Transcripts),
+          Effect.map(
+            (found) =>
+              new Map(Object.entries(Option.match(found, { onNone: () => ({}), onSome: (row) => row.transcripts })))
+          )
+        ),
+      storeTranscript: (id, file, text) =>
         execute(sql`
           update inbound_messages set transcripts = transcripts || ${toStorableJson({ [file]: text })}::jsonb
-          where id = ${id} and status = 'waiting'`)
-      ),
-      setSession: Effect.fn("Chats.setSession")((chat: ChatKey, sessionId: ChatSessionId | null) =>
-        execute(sql`update channel_chats set session_id = ${sessionId} where ${isChat(chat)}`)
-      ),
-      answer: Effect.fn("Chats.answer")((message, claimId, { reply, status }) =>
+          where id = ${id} and status = 'waiting'`),
+      setSession: (chat, sessionId) =>
+        execute(sql`update channel_chats set session_id = ${sessionId} where ${isChat(chat)}`),
+      answer: (message, claimId, { reply, status }) =>
         Effect.gen(function* () {
           const hasEnded = yield* affectsRow(sql`
             update inbound_messages set status = ${status}, content = null, transcripts = '{}'
@@ -225,60 +214,46 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
           if (hasEnded && reply !== undefined)
             yield* insertOutbound(message, reply.text, { inboundId: message.id, replyTo: reply.replyTo })
           return hasEnded
-        }).pipe(sql.withTransaction, Effect.orDie)
-      ),
-      beginPart: Effect.fn("Chats.beginPart")(function* (message: OutboundMessage, claimId: string, part: number) {
-        const begun = yield* sql`
-          update outbound_messages as message
-          set started_part = ${part}, repeats = message.repeats + (before.started_part is not distinct from ${part})::int
-          from (
-            select id, started_part from outbound_messages
-            where id = ${message.id} and status = 'pending' and parts_sent = ${part} for update
-          ) as before
-          where message.id = before.id and ${isClaimed(message, claimId)}
-          returning before.started_part is not distinct from ${part} as is_repeated`.pipe(decodeFirstRow(Begun))
-        if (Option.isNone(begun)) return "lost"
-        return begun.value.isRepeated ? "repeated" : "begun"
-      }),
-      completePart: Effect.fn("Chats.completePart")(
-        (
-          id: OutboundId,
-          part: number,
-          { externalId, isLast }: { readonly externalId: string; readonly isLast: boolean }
-        ) =>
-          execute(sql`
+        }).pipe(sql.withTransaction, Effect.orDie),
+      beginPart: (message, claimId, part) =>
+        Effect.gen(function* () {
+          const begun = yield* sql`
+            update outbound_messages as message
+            set started_part = ${part}, repeats = message.repeats + (before.started_part is not distinct from ${part})::int
+            from (
+              select id, started_part from outbound_messages
+              where id = ${message.id} and status = 'pending' and parts_sent = ${part} for update
+            ) as before
+            where message.id = before.id and ${isClaimed(message, claimId)}
+            returning before.started_part is not distinct from ${part} as is_repeated`.pipe(decodeFirstRow(Begun))
+          if (Option.isNone(begun)) return "lost"
+          return begun.value.isRepeated ? "repeated" : "begun"
+        }),
+      completePart: (id, part, { externalId, isLast }) =>
+        execute(sql`
           update outbound_messages
           set parts_sent = ${part + 1}, started_part = null, failures = 0, status = ${isLast ? "sent" : "pending"},
             text = case when ${isLast}::boolean then '' else text end,
             external_ids = external_ids || ${toStorableText(externalId)}::text
-          where id = ${id} and parts_sent = ${part}`)
-      ),
-      postpone: Effect.fn("Chats.postpone")(
-        (
-          message: OutboundMessage,
-          pause: Duration.Duration,
-          { mayHaveArrived }: { readonly mayHaveArrived: boolean }
-        ) =>
-          Effect.gen(function* () {
-            const started = mayHaveArrived ? sql`started_part` : sql`null`
-            yield* sql`
-              update outbound_messages set failures = failures + 1, started_part = ${started} where id = ${message.id}`
-            yield* sql`update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(message)}`
-          }).pipe(sql.withTransaction, Effect.orDie)
-      ),
-      fail: Effect.fn("Chats.fail")((id: OutboundId, reason: string) =>
+          where id = ${id} and parts_sent = ${part}`),
+      postpone: (message, pause, { mayHaveArrived }) =>
+        Effect.gen(function* () {
+          const started = mayHaveArrived ? sql`started_part` : sql`null`
+          yield* sql`
+            update outbound_messages set failures = failures + 1, started_part = ${started} where id = ${message.id}`
+          yield* sql`update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(message)}`
+        }).pipe(sql.withTransaction, Effect.orDie),
+      fail: (id, reason) =>
         execute(sql`
           update outbound_messages
           set status = case when inbound_id is null and parts_sent = 0 then 'waiting' else 'failed' end,
             started_part = null, reason = ${toStorableText(reason)}
-          where id = ${id}`)
-      ),
-      mayNotify: Effect.fn("Chats.mayNotify")((chat: ChatKey, interval: Duration.Duration) =>
+          where id = ${id}`),
+      mayNotify: (chat, interval) =>
         affectsRow(sql`
           update channel_chats set notified_at = now()
-          where ${isChat(chat)} and (notified_at is null or notified_at <= now() - ${seconds(interval)})`)
-      ),
-      listStranded: Effect.fn("Chats.listStranded")((limit: number) =>
+          where ${isChat(chat)} and (notified_at is null or notified_at <= now() - ${seconds(interval)})`),
+      listStranded: (limit) =>
         sql`
           select chat.agent_id, chat.platform, chat.chat_id, agents.owner_id
           from (
@@ -296,27 +271,21 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
           where connection.state in ('connected', 'unreachable') and connection.bot is not null
             and (chat.lease_until is null or chat.lease_until <= now())
             and (chat.paused_until is null or chat.paused_until <= now())
-          order by work.since limit ${limit}`.pipe(
-          decodeRows(Stranded),
-          Effect.map((rows) => rows.map(({ ownerId, ...chat }) => ({ chat, ownerId })))
-        )
-      ),
-      prune: Effect.fn("Chats.prune")(function* (before: {
-        readonly messages: DateTime.Utc
-        readonly chats: DateTime.Utc
-      }) {
-        const until = DateTime.toDate(before.messages)
-        const inbound = yield* countAffectedRows(
-          sql`delete from inbound_messages where status <> 'waiting' and received_at < ${until}`
-        )
-        const outbound = yield* countAffectedRows(
-          sql`delete from outbound_messages where status in ('sent', 'failed') and created_at < ${until}`
-        )
-        // Every message updates `used_at`, so that a chat in use is kept. An owner is recognized only once.
-        const chats = yield* countAffectedRows(sql`
-          delete from channel_chats where used_at < ${DateTime.toDate(before.chats)} and ${isFree} and of_owner is null`)
-        return inbound + outbound + chats
-      })
+          order by work.since limit ${limit}`.pipe(mapRows(Stranded, ({ ownerId, ...chat }) => ({ chat, ownerId }))),
+      prune: (before) =>
+        Effect.gen(function* () {
+          const until = DateTime.toDate(before.messages)
+          const inbound = yield* countAffectedRows(
+            sql`delete from inbound_messages where status <> 'waiting' and received_at < ${until}`
+          )
+          const outbound = yield* countAffectedRows(
+            sql`delete from outbound_messages where status in ('sent', 'failed') and created_at < ${until}`
+          )
+          // Every message updates `used_at`, so that a chat in use is kept. An owner is recognized only once.
+          const chats = yield* countAffectedRows(sql`
+            delete from channel_chats where used_at < ${DateTime.toDate(before.chats)} and ${isFree} and of_owner is null`)
+          return inbound + outbound + chats
+        })
     })
   })
 )

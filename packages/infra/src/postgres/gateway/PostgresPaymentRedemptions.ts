@@ -1,4 +1,3 @@
-import type { ChallengeId } from "@berth/domain/gateway/payments/Challenge"
 import { PaidAnswer } from "@berth/domain/gateway/payments/PaidAnswer"
 import {
   maximumPaidRuns,
@@ -18,7 +17,8 @@ import { Duration, Effect, Layer, Option, Schema } from "effect"
 import { promisify } from "node:util"
 import { gunzip, gzip } from "node:zlib"
 import { makeLeaseTable, wakeupsLayer } from "../LeaseTable.ts"
-import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, mapFirstRow } from "../Rows.ts"
+import * as Repository from "../Repository.ts"
 
 const Settled = Schema.OptionFromNullOr(Schema.DateTimeUtcFromDate)
 const Claimed = Schema.Struct({ settledAt: Settled })
@@ -117,37 +117,33 @@ const make = Effect.gen(function* () {
     })
 
   return PaymentRedemptions.of({
-    findTransaction: Effect.fn("PaymentRedemptions.findTransaction")(function* (challengeId: ChallengeId) {
-      const row = yield* sql`
+    findTransaction: (challengeId) =>
+      sql`
         select transaction_hash from payment_redemptions where challenge_id = ${challengeId}`.pipe(
-        decodeFirstRow(HashRow)
-      )
-      return Option.map(row, ({ transactionHash }) => transactionHash)
-    }),
-    claim: Effect.fn("PaymentRedemptions.claim")((payment: Payment) => Effect.orDie(claim(payment))),
+        mapFirstRow(HashRow, ({ transactionHash }) => transactionHash)
+      ),
+    claim: (payment) => Effect.orDie(claim(payment)),
     subscribe: leases.subscribe,
-    renew: Effect.fn("PaymentRedemptions.renew")((claim: RedemptionClaim) => leases.renew(leaseOf(claim))),
-    settle: Effect.fn("PaymentRedemptions.settle")(function* (claim: RedemptionClaim) {
-      const row = yield* sql`
+    renew: (claim) => leases.renew(leaseOf(claim)),
+    settle: (claim) =>
+      sql`
         update payment_redemptions set settled_at = coalesce(settled_at, now()), lease_until = ${leased}
         where ${isHeld(claim)}
-        returning settled_at`.pipe(decodeFirstRow(SettledRow))
-      return Option.map(row, ({ settledAt }) => settledAt)
-    }),
-    beginRun: Effect.fn("PaymentRedemptions.beginRun")((claim: RedemptionClaim) =>
-      affectsRow(sql`update payment_redemptions set runs = runs + 1, lease_until = ${leased} where ${isHeld(claim)}`)
-    ),
-    complete: Effect.fn("PaymentRedemptions.complete")(function* (claim: RedemptionClaim, answer: PaidAnswer) {
-      const packed = yield* packAnswer(answer)
-      const complete = sql`
-        update payment_redemptions set answered_at = now(), answer = ${packed}
-        where ${isHeld(claim)} and settled_at is not null`
-      return yield* leases.end(leaseOf(claim), complete)
-    }),
-    release: Effect.fn("PaymentRedemptions.release")((claim: RedemptionClaim) => {
+        returning settled_at`.pipe(mapFirstRow(SettledRow, ({ settledAt }) => settledAt)),
+    beginRun: (claim) =>
+      affectsRow(sql`update payment_redemptions set runs = runs + 1, lease_until = ${leased} where ${isHeld(claim)}`),
+    complete: (claim, answer) =>
+      Effect.gen(function* () {
+        const packed = yield* packAnswer(answer)
+        const complete = sql`
+          update payment_redemptions set answered_at = now(), answer = ${packed}
+          where ${isHeld(claim)} and settled_at is not null`
+        return yield* leases.end(leaseOf(claim), complete)
+      }),
+    release: (claim) => {
       const release = sql`update payment_redemptions set lease_until = now() where ${isHeld(claim)}`
       return Effect.asVoid(leases.end(leaseOf(claim), release))
-    }),
+    },
     prune: sql`
       update payment_redemptions set answer = null
       where answer is not null and answered_at <= now() - ${seconds(paidAnswerLifetime)}`.pipe(
@@ -156,13 +152,13 @@ const make = Effect.gen(function* () {
           delete from payment_redemptions
           where claimed_at <= now() - ${seconds(redemptionLifetime)} and lease_until <= now()`)
       ),
-      Effect.orDie,
-      Effect.withSpan("PaymentRedemptions.prune")
+      Effect.orDie
     )
   })
 })
 
-export const layer: Layer.Layer<PaymentRedemptions, never, PgClient | SqlClient | IdGenerator> = Layer.effect(
+export const layer: Layer.Layer<PaymentRedemptions, never, PgClient | SqlClient | IdGenerator> = Repository.layerEffect(
   PaymentRedemptions,
-  make
+  make,
+  { untraced: ["subscribe"] }
 ).pipe(Layer.provide(wakeupsLayer))

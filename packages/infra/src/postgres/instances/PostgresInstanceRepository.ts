@@ -1,5 +1,5 @@
-import { type DesiredState, Instance } from "@berth/domain/instances/Instance"
-import { type InstanceChanges, InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { Instance } from "@berth/domain/instances/Instance"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { Tokens } from "@berth/domain/secrets/Tokens"
@@ -9,10 +9,20 @@ import { Array, DateTime, Effect, Layer, Option, type Redacted, Schema } from "e
 import * as AdvisoryLocks from "../AdvisoryLocks.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { affectsRow, decodeFirstRow, decodeRows, decodeSingleRow, execute, readCount } from "../Rows.ts"
+import {
+  affectsRow,
+  decodeFirstRow,
+  decodeRows,
+  decodeSingleRow,
+  execute,
+  mapFirstRow,
+  mapRows,
+  readCount
+} from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
+import * as Repository from "../Repository.ts"
 
 const InstanceRow = Schema.Struct({
   ...Instance.fields,
@@ -73,86 +83,75 @@ const make = Effect.gen(function* () {
     })
 
   return InstanceRepository.of({
-    ensure: Effect.fn("InstanceRepository.ensure")(function* (userId: UserId, subdomain: string) {
-      const now = yield* DateTime.now
-      yield* execute(sql`
-        insert into instances ${sql.insert({
-          ownerId: userId,
-          subdomain,
-          desired: "down",
-          status: "provisioning",
-          lastUsedAt: DateTime.toDate(now),
-          createdAt: DateTime.toDate(now)
-        })}
-        on conflict (owner_id) do nothing`)
-      return toInstance(yield* read(userId).pipe(decodeSingleRow(InstanceRow)))
-    }),
-    find: Effect.fn("InstanceRepository.find")(function* (userId: UserId) {
-      return Option.map(yield* read(userId).pipe(decodeFirstRow(InstanceRow)), toInstance)
-    }),
-    findOwnerBySubdomain: Effect.fn("InstanceRepository.findOwnerBySubdomain")(function* (subdomain: string) {
-      const owner = yield* sql`select owner_id from instances where subdomain = ${subdomain}`.pipe(
-        decodeFirstRow(Owner)
-      )
-      return Option.map(owner, ({ ownerId }) => ownerId)
-    }),
-    update: Effect.fn("InstanceRepository.update")(function* (userId: UserId, changes: InstanceChanges) {
-      const { startedAt, ...rest } = changes
-      const values = {
-        ...rest,
-        ...(startedAt === undefined ? {} : { startedAt: startedAt === null ? null : DateTime.toDate(startedAt) }),
-        ...(rest.desired === "up" ? { lastUsedAt: DateTime.toDate(yield* DateTime.now) } : {})
-      }
-      if (Object.keys(values).length === 0) return
-      yield* execute(sql`update instances set ${sql.update(values)} where owner_id = ${userId}`)
-    }),
-    list: Effect.fn("InstanceRepository.list")(function* ({
-      limit,
-      offset
-    }: {
-      readonly limit: number
-      readonly offset: number
-    }) {
-      const rows = yield* sql`
-        select ${columns}, (select email from users where id = owner_id) as owner_email,
-          (select name from users where id = owner_id) as owner_name
-        from instances order by created_at desc, owner_id desc limit ${limit} offset ${offset}`.pipe(
-        decodeRows(ListedRow)
-      )
-      const total = yield* readCount(sql`select count(*)::int from instances`)
-      return {
-        instances: Array.map(rows, ({ ownerEmail, ownerName, ...row }) => ({
-          instance: toInstance(row),
-          ownerEmail,
-          ownerName
-        })),
-        total
-      }
-    }),
-    listDesired: Effect.fn("InstanceRepository.listDesired")(function* (desired: DesiredState) {
-      const rows = yield* sql`select ${columns} from instances where desired = ${desired} order by created_at`.pipe(
-        decodeRows(InstanceRow)
-      )
-      return Array.map(rows, toInstance)
-    }),
-    recordUse: Effect.fn("InstanceRepository.recordUse")(function* (userIds: ReadonlyArray<UserId>) {
-      if (userIds.length === 0) return new Set()
-      const rows = yield* sql`
-        update instances set last_used_at = ${DateTime.toDate(yield* DateTime.now)}
-        where ${sql.in("owner_id", userIds)} and desired = 'up' returning owner_id`.pipe(decodeRows(Owner))
-      return new Set(Array.map(rows, ({ ownerId }) => ownerId))
-    }),
-    listUnused: Effect.fn("InstanceRepository.listUnused")(function* (since: DateTime.Utc) {
-      const rows = yield* sql`
+    ensure: (userId, subdomain) =>
+      Effect.gen(function* () {
+        const now = yield* DateTime.now
+        yield* execute(sql`
+          insert into instances ${sql.insert({
+            ownerId: userId,
+            subdomain,
+            desired: "down",
+            status: "provisioning",
+            lastUsedAt: DateTime.toDate(now),
+            createdAt: DateTime.toDate(now)
+          })}
+          on conflict (owner_id) do nothing`)
+        return toInstance(yield* read(userId).pipe(decodeSingleRow(InstanceRow)))
+      }),
+    find: (userId) => read(userId).pipe(mapFirstRow(InstanceRow, toInstance)),
+    findOwnerBySubdomain: (subdomain) =>
+      sql`select owner_id from instances where subdomain = ${subdomain}`.pipe(
+        mapFirstRow(Owner, ({ ownerId }) => ownerId)
+      ),
+    update: (userId, changes) =>
+      Effect.gen(function* () {
+        const { startedAt, ...rest } = changes
+        const values = {
+          ...rest,
+          ...(startedAt === undefined ? {} : { startedAt: startedAt === null ? null : DateTime.toDate(startedAt) }),
+          ...(rest.desired === "up" ? { lastUsedAt: DateTime.toDate(yield* DateTime.now) } : {})
+        }
+        if (Object.keys(values).length === 0) return
+        yield* execute(sql`update instances set ${sql.update(values)} where owner_id = ${userId}`)
+      }),
+    list: ({ limit, offset }) =>
+      Effect.gen(function* () {
+        const rows = yield* sql`
+          select ${columns}, (select email from users where id = owner_id) as owner_email,
+            (select name from users where id = owner_id) as owner_name
+          from instances order by created_at desc, owner_id desc limit ${limit} offset ${offset}`.pipe(
+          decodeRows(ListedRow)
+        )
+        const total = yield* readCount(sql`select count(*)::int from instances`)
+        return {
+          instances: Array.map(rows, ({ ownerEmail, ownerName, ...row }) => ({
+            instance: toInstance(row),
+            ownerEmail,
+            ownerName
+          })),
+          total
+        }
+      }),
+    listDesired: (desired) =>
+      sql`select ${columns} from instances where desired = ${desired} order by created_at`.pipe(
+        mapRows(InstanceRow, toInstance)
+      ),
+    recordUse: (userIds) =>
+      Effect.gen(function* () {
+        if (userIds.length === 0) return new Set()
+        const rows = yield* sql`
+          update instances set last_used_at = ${DateTime.toDate(yield* DateTime.now)}
+          where ${sql.in("owner_id", userIds)} and desired = 'up' returning owner_id`.pipe(decodeRows(Owner))
+        return new Set(Array.map(rows, ({ ownerId }) => ownerId))
+      }),
+    listUnused: (since) =>
+      sql`
         select owner_id from instances
-        where ${isUnused(since)} order by last_used_at`.pipe(decodeRows(Owner))
-      return Array.map(rows, ({ ownerId }) => ownerId)
-    }),
-    markAsleep: Effect.fn("InstanceRepository.markAsleep")((userId: UserId, since: DateTime.Utc) =>
+        where ${isUnused(since)} order by last_used_at`.pipe(mapRows(Owner, ({ ownerId }) => ownerId)),
+    markAsleep: (userId, since) =>
       affectsRow(sql`
         update instances set desired = 'asleep', started_at = null
-        where owner_id = ${userId} and ${isUnused(since)}`)
-    ),
+        where owner_id = ${userId} and ${isUnused(since)}`),
     // Hot path: a runtime token lives as long as its row, which is never recreated for the same user.
     ensureRuntimeToken: (userId: UserId) =>
       Effect.suspend(() => {
@@ -168,27 +167,25 @@ const make = Effect.gen(function* () {
         where runtime_token_hash = ${hashSecret(digests, shown)} and suspended_at is null`)
       return Option.map(yield* decodeOwner(owner), (row) => row.ownerId)
     }, withExportedSpan("InstanceRepository.findByRuntimeToken")),
-    ensureGatewayToken: Effect.fn("InstanceRepository.ensureGatewayToken")((userId: UserId) =>
-      token("gateway_token_sealed", userId)
-    ),
-    revokeGatewayToken: Effect.fn("InstanceRepository.revokeGatewayToken")((userId: UserId) =>
-      execute(sql`update instances set gateway_token_sealed = null where owner_id = ${toStorableText(userId)}`)
-    ),
-    listGatewayTokenVersions: Effect.fn("InstanceRepository.listGatewayTokenVersions")(function* (
-      userIds: ReadonlyArray<UserId>
-    ) {
-      if (userIds.length === 0) return new Map<UserId, string>()
-      // Sealing is randomized, so the digest of the sealed text identifies a token. The digest is not secret.
-      const rows = yield* sql`
-        select owner_id, md5(gateway_token_sealed) as mark from instances join users on users.id = owner_id
-        where ${sql.in("owner_id", userIds)} and gateway_token_sealed is not null and suspended_at is null`.pipe(
-        decodeRows(Mark)
-      )
-      return new Map(rows.map(({ mark, ownerId }) => [ownerId, mark]))
-    }),
+    ensureGatewayToken: (userId) => token("gateway_token_sealed", userId),
+    revokeGatewayToken: (userId) =>
+      execute(sql`update instances set gateway_token_sealed = null where owner_id = ${toStorableText(userId)}`),
+    listGatewayTokenVersions: (userIds) =>
+      Effect.gen(function* () {
+        if (userIds.length === 0) return new Map<UserId, string>()
+        // Sealing is randomized, so the digest of the sealed text identifies a token. The digest is not secret.
+        const rows = yield* sql`
+          select owner_id, md5(gateway_token_sealed) as mark from instances join users on users.id = owner_id
+          where ${sql.in("owner_id", userIds)} and gateway_token_sealed is not null and suspended_at is null`.pipe(
+          decodeRows(Mark)
+        )
+        return new Map(rows.map(({ mark, ownerId }) => [ownerId, mark]))
+      }),
     serialized: (userId, effect) => locks.withLock(`instance of ${userId}`, effect)
   })
 })
 
 export const layer: Layer.Layer<InstanceRepository, never, PgClient | SqlClient | SecretBox | Digests | Tokens> =
-  Layer.effect(InstanceRepository, make).pipe(Layer.provide(AdvisoryLocks.layer))
+  Repository.layerEffect(InstanceRepository, make, {
+    untraced: ["ensureRuntimeToken", "findByRuntimeToken", "serialized"]
+  }).pipe(Layer.provide(AdvisoryLocks.layer))

@@ -18,6 +18,7 @@ import { Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { makeLeaseTable, wakeupsLayer } from "../LeaseTable.ts"
 import { countAffectedRows, decodeFirstRow, RowUnreadable } from "../Rows.ts"
+import * as Repository from "../Repository.ts"
 
 const Claimed = Schema.Struct({ claimId: IdempotencyClaimId })
 const Known = Schema.Struct({
@@ -121,35 +122,25 @@ const make = Effect.gen(function* () {
     })
 
   return IdempotencyKeys.of({
-    claim: Effect.fn("IdempotencyKeys.claim")((key: IdempotencyKey, requestHash: string) =>
-      Effect.orDie(claim(key, requestHash))
-    ),
-    claimWithin: Effect.fn("IdempotencyKeys.claimWithin")((key, requestHash, atMost) =>
+    claim: (key, requestHash) => Effect.orDie(claim(key, requestHash)),
+    claimWithin: (key, requestHash, atMost) =>
       Effect.orDie(
         awaitClaim(claim(key, requestHash), {
           subscribe: () => leases.subscribe(digestIdempotencyKey(key)),
           atMost
         })
-      )
-    ),
-    renew: Effect.fn("IdempotencyKeys.renew")((key: IdempotencyKey, claim: IdempotencyClaimId) =>
-      leases.renew(leaseOf(key, claim))
-    ),
-    hasRoom: Effect.fn("IdempotencyKeys.hasRoom")((key: IdempotencyKey, bytes: number) =>
-      bytes > countedResponseBytes ? hasRoom(key, bytes) : Effect.succeed(true)
-    ),
-    complete: Effect.fn("IdempotencyKeys.complete")(function* (
-      key: IdempotencyKey,
-      claim: IdempotencyClaimId,
-      response: StoredResponse
-    ) {
-      const lease = leaseOf(key, claim)
-      const text = yield* Effect.orDie(Schema.encode(Response)(response))
-      const sealed = yield* box.seal(Redacted.make(text), sealContext(lease.key))
-      const isHeld = leases.isHeld(lease)
-      return yield* leases.end(lease, sql`update idempotency_keys set response_sealed = ${sealed} where ${isHeld}`)
-    }),
-    release: Effect.fn("IdempotencyKeys.release")((key: IdempotencyKey, claim: IdempotencyClaimId) => {
+      ),
+    renew: (key, claim) => leases.renew(leaseOf(key, claim)),
+    hasRoom: (key, bytes) => (bytes > countedResponseBytes ? hasRoom(key, bytes) : Effect.succeed(true)),
+    complete: (key, claim, response) =>
+      Effect.gen(function* () {
+        const lease = leaseOf(key, claim)
+        const text = yield* Effect.orDie(Schema.encode(Response)(response))
+        const sealed = yield* box.seal(Redacted.make(text), sealContext(lease.key))
+        const isHeld = leases.isHeld(lease)
+        return yield* leases.end(lease, sql`update idempotency_keys set response_sealed = ${sealed} where ${isHeld}`)
+      }),
+    release: (key, claim) => {
       const lease = leaseOf(key, claim)
       const isHeld = leases.isHeld(lease)
       const release = sql`
@@ -158,14 +149,10 @@ const make = Effect.gen(function* () {
         )
         delete from idempotency_keys where ${isHeld} and outcome_sealed is null`
       return Effect.asVoid(leases.end(lease, release))
-    }),
-    prune: countAffectedRows(sql`delete from idempotency_keys where expires_at <= now()`).pipe(
-      Effect.withSpan("IdempotencyKeys.prune")
-    )
+    },
+    prune: countAffectedRows(sql`delete from idempotency_keys where expires_at <= now()`)
   })
 })
 
-export const layer: Layer.Layer<IdempotencyKeys, never, PgClient | SqlClient | SecretBox | IdGenerator> = Layer.effect(
-  IdempotencyKeys,
-  make
-).pipe(Layer.provide(wakeupsLayer))
+export const layer: Layer.Layer<IdempotencyKeys, never, PgClient | SqlClient | SecretBox | IdGenerator> =
+  Repository.layerEffect(IdempotencyKeys, make).pipe(Layer.provide(wakeupsLayer))

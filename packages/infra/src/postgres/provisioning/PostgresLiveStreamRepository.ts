@@ -1,4 +1,3 @@
-import type { LiveFileName } from "@berth/domain/provisioning/live-streams/LiveFile"
 import {
   broadcastIdleTimeout,
   LiveStream,
@@ -6,17 +5,14 @@ import {
   liveLimits
 } from "@berth/domain/provisioning/live-streams/LiveStream"
 import { LiveLimitReached, LiveStreamNotFound } from "@berth/domain/provisioning/live-streams/LiveStreamErrors"
-import {
-  LiveStreamRepository,
-  type LiveUpload,
-  type NewLiveStream
-} from "@berth/domain/provisioning/live-streams/LiveStreamRepository"
+import { LiveStreamRepository, type LiveUpload } from "@berth/domain/provisioning/live-streams/LiveStreamRepository"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Array, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
-import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
+import { Array, DateTime, Duration, Effect, Option, Schema } from "effect"
+import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, execute, mapFirstRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
+import * as Repository from "../Repository.ts"
 
 const StreamRow = Schema.Struct({
   ...LiveStream.fields,
@@ -46,10 +42,7 @@ const make = Effect.gen(function* () {
   const findBy = (column: "id" | "agent_id" | "key_hash", value: string) =>
     sql`
       select ${columns} from live_streams as stream join agents on agents.id = stream.agent_id
-      where stream.${sql(column)} = ${toStorableText(value)}`.pipe(
-      decodeFirstRow(StreamRow),
-      Effect.map(Option.map((row) => new LiveStream(row)))
-    )
+      where stream.${sql(column)} = ${toStorableText(value)}`.pipe(mapFirstRow(StreamRow, (row) => new LiveStream(row)))
 
   /** Counts an upload in the stream's window and records the broadcast. None for a wrong key or an exhausted window. */
   const countUpload = (keyHash: string, { content, endsBroadcast, receivedAt }: LiveUpload) =>
@@ -93,111 +86,103 @@ const make = Effect.gen(function* () {
       )`
 
   return LiveStreamRepository.of({
-    insert: Effect.fn("LiveStreamRepository.insert")(function* ({ keyHash, ...stream }: NewLiveStream) {
-      const values = {
-        ...stream,
-        keyHash: Option.getOrNull(keyHash),
-        createdAt: DateTime.toDate(yield* DateTime.now)
-      }
-      yield* execute(sql`insert into live_streams ${sql.insert(values)}`)
-    }),
-    find: Effect.fn("LiveStreamRepository.find")((id: LiveStreamId) => findBy("id", id)),
-    findByAgent: Effect.fn("LiveStreamRepository.findByAgent")((agentId: AgentId) => findBy("agent_id", agentId)),
-    findByKeyHash: Effect.fn("LiveStreamRepository.findByKeyHash")((hash: string) => findBy("key_hash", hash)),
-    expireKey: Effect.fn("LiveStreamRepository.expireKey")((agentId: AgentId, dueIn: Duration.Duration) =>
+    insert: ({ keyHash, ...stream }) =>
+      Effect.gen(function* () {
+        const values = {
+          ...stream,
+          keyHash: Option.getOrNull(keyHash),
+          createdAt: DateTime.toDate(yield* DateTime.now)
+        }
+        yield* execute(sql`insert into live_streams ${sql.insert(values)}`)
+      }),
+    find: (id) => findBy("id", id),
+    findByAgent: (agentId) => findBy("agent_id", agentId),
+    findByKeyHash: (hash) => findBy("key_hash", hash),
+    expireKey: (agentId, dueIn) =>
       affectsRow(sql`
         update live_streams set key_hash = null, key_due_at = ${after(dueIn)}
-        where agent_id = ${agentId} and (key_due_at is null or key_due_at <= now())`)
-    ),
-    claimDueKeys: Effect.fn("LiveStreamRepository.claimDueKeys")((retryIn: Duration.Duration) =>
+        where agent_id = ${agentId} and (key_due_at is null or key_due_at <= now())`),
+    claimDueKeys: (retryIn) =>
       sql`
         update live_streams set key_due_at = ${after(retryIn)}
         where key_due_at <= now() and agent_id is not null returning agent_id`.pipe(
         decodeRows(Agent),
         Effect.map(Array.map(({ agentId }) => agentId))
-      )
-    ),
-    setKeyHash: Effect.fn("LiveStreamRepository.setKeyHash")((id: LiveStreamId, keyHash: Option.Option<string>) =>
+      ),
+    setKeyHash: (id, keyHash) =>
       execute(sql`
-        update live_streams set key_hash = ${Option.getOrNull(keyHash)}, key_due_at = null where id = ${id}`)
-    ),
-    store: Effect.fn("LiveStreamRepository.store")(function* (keyHash: string, upload: LiveUpload) {
-      const { content, endsBroadcast, listed, name, receivedAt } = upload
-      const counted = yield* countUpload(keyHash, upload)
-      if (Option.isNone(counted))
-        return yield* Option.isNone(yield* findBy("key_hash", keyHash))
-          ? new LiveStreamNotFound()
-          : new LiveLimitReached({ limit: "bandwidth", retryAfter: liveLimits.window })
-      const { id, isLate, wasActive } = counted.value
-      // With different clocks, a process could be ignored for longer than uploads overlap.
-      yield* execute(sql`
-        insert into live_files (stream_id, name, content, byte_length, uploaded_at, listed_at)
-        values (${id}, ${name}, ${content}, ${content.length}, ${toTime(receivedAt)}, now())
-        on conflict (stream_id, name) do update set
-          content = excluded.content, byte_length = excluded.byte_length,
-          uploaded_at = excluded.uploaded_at, listed_at = excluded.listed_at
-        where live_files.uploaded_at not between excluded.uploaded_at and excluded.uploaded_at + interval '10 seconds'`)
-      if (listed.length > 0)
-        yield* execute(
-          sql`update live_files set listed_at = now() where stream_id = ${id} and ${sql.in("name", listed)}`
-        )
-      yield* Effect.orDie(evict(id, upload.maximumBytes))
-      return { hasStarted: !wasActive && !endsBroadcast && !isLate, hasEnded: wasActive && endsBroadcast }
-    }),
-    removeFile: Effect.fn("LiveStreamRepository.removeFile")((id: LiveStreamId, name: LiveFileName) =>
-      execute(sql`delete from live_files where stream_id = ${id} and name = ${name}`)
-    ),
-    readFile: Effect.fn("LiveStreamRepository.readFile")((id: LiveStreamId, name: LiveFileName) =>
+        update live_streams set key_hash = ${Option.getOrNull(keyHash)}, key_due_at = null where id = ${id}`),
+    store: (keyHash, upload) =>
+      Effect.gen(function* () {
+        const { content, endsBroadcast, listed, name, receivedAt } = upload
+        const counted = yield* countUpload(keyHash, upload)
+        if (Option.isNone(counted))
+          return yield* Option.isNone(yield* findBy("key_hash", keyHash))
+            ? new LiveStreamNotFound()
+            : new LiveLimitReached({ limit: "bandwidth", retryAfter: liveLimits.window })
+        const { id, isLate, wasActive } = counted.value
+        // With different clocks, a process could be ignored for longer than uploads overlap.
+        yield* execute(sql`
+          insert into live_files (stream_id, name, content, byte_length, uploaded_at, listed_at)
+          values (${id}, ${name}, ${content}, ${content.length}, ${toTime(receivedAt)}, now())
+          on conflict (stream_id, name) do update set
+            content = excluded.content, byte_length = excluded.byte_length,
+            uploaded_at = excluded.uploaded_at, listed_at = excluded.listed_at
+          where live_files.uploaded_at not between excluded.uploaded_at and excluded.uploaded_at + interval '10 seconds'`)
+        if (listed.length > 0)
+          yield* execute(
+            sql`update live_files set listed_at = now() where stream_id = ${id} and ${sql.in("name", listed)}`
+          )
+        yield* Effect.orDie(evict(id, upload.maximumBytes))
+        return { hasStarted: !wasActive && !endsBroadcast && !isLate, hasEnded: wasActive && endsBroadcast }
+      }),
+    removeFile: (id, name) => execute(sql`delete from live_files where stream_id = ${id} and name = ${name}`),
+    readFile: (id, name) =>
       sql`
         select content, uploaded_at from live_files
-        where stream_id = ${toStorableText(id)} and name = ${name}`.pipe(decodeFirstRow(FileRow))
-    ),
-    listFileNames: Effect.fn("LiveStreamRepository.listFileNames")((id: LiveStreamId) =>
+        where stream_id = ${toStorableText(id)} and name = ${name}`.pipe(decodeFirstRow(FileRow)),
+    listFileNames: (id) =>
       sql`select name from live_files where stream_id = ${toStorableText(id)}`.pipe(
         decodeRows(Name),
         Effect.map((rows) => new Set(Array.map(rows, ({ name }) => name)))
-      )
-    ),
+      ),
     listStorage: sql`
       select owner_id, count(distinct stream_id)::int as streams, sum(byte_length)::text as bytes
       from live_files join live_streams on live_streams.id = stream_id join agents on agents.id = agent_id
       group by owner_id`.pipe(decodeRows(Storage)),
-    recordActive: Effect.fn("LiveStreamRepository.recordActive")(function* (active: ReadonlySet<LiveStreamId>) {
-      const ids = JSON.stringify([...active])
-      const isActive = sql`id in (select jsonb_array_elements_text(${ids}::jsonb))`
-      const started = yield* sql`
-        update live_streams set started_at = now(), ended_at = null
-        where key_hash is null and agent_id is not null and (started_at is null or ended_at is not null) and ${isActive}
-        returning agent_id`.pipe(decodeRows(Agent))
-      const ended = yield* sql`
-        update live_streams set ended_at = now()
-        where key_hash is null and agent_id is not null and started_at is not null and ended_at is null and not (${isActive})
-        returning agent_id`.pipe(decodeRows(Agent))
-      const agentsOf = Array.map(({ agentId }: typeof Agent.Type) => agentId)
-      return { started: agentsOf(started), ended: agentsOf(ended) }
-    }),
-    endIdle: Effect.fn("LiveStreamRepository.endIdle")((idle: Duration.Duration) =>
+    recordActive: (active) =>
+      Effect.gen(function* () {
+        const ids = JSON.stringify([...active])
+        const isActive = sql`id in (select jsonb_array_elements_text(${ids}::jsonb))`
+        const started = yield* sql`
+          update live_streams set started_at = now(), ended_at = null
+          where key_hash is null and agent_id is not null and (started_at is null or ended_at is not null) and ${isActive}
+          returning agent_id`.pipe(decodeRows(Agent))
+        const ended = yield* sql`
+          update live_streams set ended_at = now()
+          where key_hash is null and agent_id is not null and started_at is not null and ended_at is null and not (${isActive})
+          returning agent_id`.pipe(decodeRows(Agent))
+        const agentsOf = Array.map(({ agentId }: typeof Agent.Type) => agentId)
+        return { started: agentsOf(started), ended: agentsOf(ended) }
+      }),
+    endIdle: (idle) =>
       sql`
         update live_streams set ended_at = now()
         where agent_id is not null and ended_at is null and last_upload_at < ${ago(idle)} returning agent_id`.pipe(
         decodeRows(Agent),
         Effect.map(Array.map(({ agentId }) => agentId))
-      )
-    ),
-    pruneFiles: Effect.fn("LiveStreamRepository.pruneFiles")((retention: Duration.Duration) =>
+      ),
+    pruneFiles: (retention) =>
       countAffectedRows(sql`
         delete from live_files using live_streams
         where live_streams.id = stream_id and listed_at < ${ago(retention)}
-          and (name not like '%.m3u8' or last_upload_at < ${ago(retention)})`)
-    ),
+          and (name not like '%.m3u8' or last_upload_at < ${ago(retention)})`),
     listAbandoned: sql`select id from live_streams where agent_id is null limit 100`.pipe(
       decodeRows(Id),
       Effect.map(Array.map(({ id }) => id))
     ),
-    remove: Effect.fn("LiveStreamRepository.remove")((id: LiveStreamId) =>
-      execute(sql`delete from live_streams where id = ${id}`)
-    )
+    remove: (id) => execute(sql`delete from live_streams where id = ${id}`)
   })
 })
 
-export const layer = Layer.effect(LiveStreamRepository, make)
+export const layer = Repository.layerEffect(LiveStreamRepository, make, { untraced: ["listStorage", "listAbandoned"] })

@@ -3,13 +3,22 @@ import { maximumSessionsPerUser, Session, SessionId } from "@berth/domain/sessio
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Effect, Option, Schema } from "effect"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows, execute, listColumns, readExists } from "../Rows.ts"
+import {
+  affectsRow,
+  countAffectedRows,
+  decodeFirstRow,
+  decodeRows,
+  execute,
+  listColumns,
+  mapFirstRow,
+  readExists
+} from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { toUser, UserRow } from "../shared/UserRow.ts"
-import type { UserId } from "@berth/domain/shared/UserId"
+import * as Repository from "../Repository.ts"
 
 const SessionWithUser = Schema.Struct({
   ...UserRow.fields,
@@ -48,32 +57,33 @@ const withUser = (found: typeof SessionWithUser.Type): { readonly session: Sessi
 const decodeSession = decodeFirstRow(SessionWithUser)
 const Open = Schema.Struct({ id: SessionId })
 
-export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.effect(
+export const layer = Repository.layerEffect(
   SessionRepository,
   Effect.map(Effect.all([SqlClient, makeDirectly]), ([sql, directly]) =>
     SessionRepository.of({
-      insert: Effect.fn("SessionRepository.insert")(function* (session: Session, tokenHash: string) {
-        // The delete does not see the insert of the same statement, hence the `- 1`.
-        const isSuspended = yield* readExists(sql`
-          with suspended as (
-            select from users where id = ${session.userId} and suspended_at is not null
-          ), added as (
-            insert into sessions
-              (id, user_id, token_hash, created_at, authenticated_at, last_seen_at, expires_at, user_agent, address)
-            select ${session.id}, ${session.userId}, ${tokenHash}, ${DateTime.toDate(session.createdAt)},
-              ${DateTime.toDate(session.authenticatedAt)}, ${DateTime.toDate(session.lastSeenAt)},
-              ${DateTime.toDate(session.expiresAt)},
-              ${session.userAgent === null ? null : toStorableText(session.userAgent)}, ${session.address}
-            where not exists (select from suspended)
-          ), removed as (
-            delete from sessions where not exists (select from suspended) and id in (
-              select id from sessions where user_id = ${session.userId}
-              order by created_at desc, id desc offset ${maximumSessionsPerUser - 1}
+      // The delete does not see the insert of the same statement, hence the `- 1`.
+      insert: (session, tokenHash) =>
+        Effect.map(
+          readExists(sql`
+            with suspended as (
+              select from users where id = ${session.userId} and suspended_at is not null
+            ), added as (
+              insert into sessions
+                (id, user_id, token_hash, created_at, authenticated_at, last_seen_at, expires_at, user_agent, address)
+              select ${session.id}, ${session.userId}, ${tokenHash}, ${DateTime.toDate(session.createdAt)},
+                ${DateTime.toDate(session.authenticatedAt)}, ${DateTime.toDate(session.lastSeenAt)},
+                ${DateTime.toDate(session.expiresAt)},
+                ${session.userAgent === null ? null : toStorableText(session.userAgent)}, ${session.address}
+              where not exists (select from suspended)
+            ), removed as (
+              delete from sessions where not exists (select from suspended) and id in (
+                select id from sessions where user_id = ${session.userId}
+                order by created_at desc, id desc offset ${maximumSessionsPerUser - 1}
+              )
             )
-          )
-          select exists (select from suspended)`)
-        return !isSuspended
-      }),
+            select exists (select from suspended)`),
+          (isSuspended) => !isSuspended
+        ),
       findByTokenHash: Effect.fnUntraced(function* (tokenHash: string, now: DateTime.Utc) {
         // Hot path: runs for every authenticated request.
         const statement = sql`${sql.literal(preparedMark)}
@@ -84,71 +94,51 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
         const row = yield* decodeSession(directly(statement))
         return Option.map(row, withUser)
       }, withExportedSpan("SessionRepository.findByTokenHash")),
-      find: Effect.fn("SessionRepository.find")(function* (id: SessionId, now: DateTime.Utc) {
-        const row = yield* sql`
+      find: (id, now) =>
+        sql`
           select ${sql.literal(columns)}
           from sessions join users on users.id = sessions.user_id
           where sessions.id = ${toStorableText(id)} and sessions.expires_at > ${DateTime.toDate(now)}
-            and users.suspended_at is null`.pipe(decodeFirstRow(SessionWithUser))
-        return Option.map(row, withUser)
-      }),
-      findActiveIds: Effect.fn("SessionRepository.findActiveIds")(function* (
-        ids: ReadonlyArray<SessionId>,
-        now: DateTime.Utc
-      ) {
-        if (ids.length === 0) return new Set<SessionId>()
-        const rows = yield* sql`
-          select id from sessions where ${sql.in("id", ids)} and expires_at > ${DateTime.toDate(now)}`.pipe(
-          decodeRows(Open)
-        )
-        return new Set(rows.map(({ id }) => id))
-      }),
-      listByUser: Effect.fn("SessionRepository.listByUser")((userId: UserId, now: DateTime.Utc) =>
+            and users.suspended_at is null`.pipe(mapFirstRow(SessionWithUser, withUser)),
+      findActiveIds: (ids, now) =>
+        Effect.gen(function* () {
+          if (ids.length === 0) return new Set<SessionId>()
+          const rows = yield* sql`
+            select id from sessions where ${sql.in("id", ids)} and expires_at > ${DateTime.toDate(now)}`.pipe(
+            decodeRows(Open)
+          )
+          return new Set(rows.map(({ id }) => id))
+        }),
+      listByUser: (userId, now) =>
         sql`
           select id, user_id, created_at, authenticated_at, last_seen_at, expires_at, user_agent, address from sessions
           where user_id = ${userId} and expires_at > ${DateTime.toDate(now)}
-          order by created_at desc, id desc`.pipe(decodeRows(SessionRow))
-      ),
-      renew: Effect.fn("SessionRepository.renew")(
-        (
-          id: SessionId,
-          { expiresAt, lastSeenAt }: { readonly lastSeenAt: DateTime.Utc; readonly expiresAt: DateTime.Utc }
-        ) =>
-          execute(sql`
+          order by created_at desc, id desc`.pipe(decodeRows(SessionRow)),
+      renew: (id, { expiresAt, lastSeenAt }) =>
+        execute(sql`
           update sessions
           set expires_at = ${DateTime.toDate(expiresAt)}, last_seen_at = ${DateTime.toDate(lastSeenAt)}
-          where id = ${id}`)
-      ),
-      setAuthenticatedAt: Effect.fn("SessionRepository.setAuthenticatedAt")((id: SessionId, at: DateTime.Utc) =>
-        execute(sql`update sessions set authenticated_at = ${DateTime.toDate(at)} where id = ${id}`)
-      ),
-      extend: Effect.fn("SessionRepository.extend")((id: SessionId, expiresAt: DateTime.Utc) =>
-        affectsRow(sql`update sessions set expires_at = ${DateTime.toDate(expiresAt)} where id = ${id}`)
-      ),
-      lock: Effect.fn("SessionRepository.lock")(function* (id: SessionId, now: DateTime.Utc) {
-        const row = yield* sql`
+          where id = ${id}`),
+      setAuthenticatedAt: (id, at) =>
+        execute(sql`update sessions set authenticated_at = ${DateTime.toDate(at)} where id = ${id}`),
+      extend: (id, expiresAt) =>
+        affectsRow(sql`update sessions set expires_at = ${DateTime.toDate(expiresAt)} where id = ${id}`),
+      lock: (id, now) =>
+        sql`
           select id from sessions where id = ${toStorableText(id)} and expires_at > ${DateTime.toDate(now)} for share`.pipe(
-          decodeFirstRow(Open)
-        )
-        return Option.isSome(row)
-      }),
-      remove: Effect.fn("SessionRepository.remove")((id: SessionId) =>
-        execute(sql`delete from sessions where id = ${toStorableText(id)}`)
-      ),
-      removeOwned: Effect.fn("SessionRepository.removeOwned")((userId: UserId, id: SessionId) =>
-        affectsRow(sql`delete from sessions where id = ${toStorableText(id)} and user_id = ${userId}`)
-      ),
-      removeByTokenHash: Effect.fn("SessionRepository.removeByTokenHash")((tokenHash: string) =>
-        execute(sql`delete from sessions where token_hash = ${tokenHash}`)
-      ),
-      removeByUser: Effect.fn("SessionRepository.removeByUser")((userId: UserId, except?: SessionId) =>
+          decodeFirstRow(Open),
+          Effect.map((row) => Option.isSome(row))
+        ),
+      remove: (id) => execute(sql`delete from sessions where id = ${toStorableText(id)}`),
+      removeOwned: (userId, id) =>
+        affectsRow(sql`delete from sessions where id = ${toStorableText(id)} and user_id = ${userId}`),
+      removeByTokenHash: (tokenHash) => execute(sql`delete from sessions where token_hash = ${tokenHash}`),
+      removeByUser: (userId, except) =>
         countAffectedRows(sql`
           delete from sessions
-          where user_id = ${userId} and id is distinct from ${except ?? null}`)
-      ),
-      removeExpired: Effect.fn("SessionRepository.removeExpired")((now: DateTime.Utc) =>
-        countAffectedRows(sql`delete from sessions where expires_at <= ${DateTime.toDate(now)}`)
-      )
+          where user_id = ${userId} and id is distinct from ${except ?? null}`),
+      removeExpired: (now) => countAffectedRows(sql`delete from sessions where expires_at <= ${DateTime.toDate(now)}`)
     })
-  )
+  ),
+  { untraced: ["findByTokenHash"] }
 )

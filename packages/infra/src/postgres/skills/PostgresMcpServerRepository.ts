@@ -1,11 +1,10 @@
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { AgentId } from "@berth/domain/shared/AgentId"
-import type { UserId } from "@berth/domain/shared/UserId"
-import type { McpServer } from "@berth/domain/skills/mcp/McpServer"
 import { McpServerRepository } from "@berth/domain/skills/mcp/McpServerRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, Redacted, Schema } from "effect"
+import { DateTime, Effect, Redacted, Schema } from "effect"
 import { countAffectedRows, decodeRows } from "../Rows.ts"
+import * as Repository from "../Repository.ts"
 
 const Row = Schema.Struct({
   name: Schema.String,
@@ -21,57 +20,64 @@ const encodeHeaders = Schema.encode(HeadersText)
 
 const sealContext = (agentId: AgentId, name: string) => `mcp_servers.headers_sealed:${agentId}:${name}`
 
-export const layer: Layer.Layer<McpServerRepository, never, SqlClient | SecretBox> = Layer.effect(
+export const layer = Repository.layerEffect(
   McpServerRepository,
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const box = yield* SecretBox
 
     return McpServerRepository.of({
-      list: Effect.fn("McpServerRepository.list")(function* (agentId: AgentId) {
-        const rows = yield* sql`
-          select name, url, headers_sealed, updated_at from mcp_servers where agent_id = ${agentId} order by name`.pipe(
-          decodeRows(Row)
-        )
-        return yield* Effect.forEach(rows, ({ headersSealed, ...server }) =>
+      list: (agentId) =>
+        Effect.orDie(
           Effect.gen(function* () {
-            const text = yield* box.open(headersSealed, sealContext(agentId, server.name))
-            return { ...server, headers: yield* decodeHeaders(Redacted.value(text)) }
+            const rows = yield* sql`
+              select name, url, headers_sealed, updated_at from mcp_servers where agent_id = ${agentId} order by name`.pipe(
+              decodeRows(Row)
+            )
+            return yield* Effect.forEach(rows, ({ headersSealed, ...server }) =>
+              Effect.gen(function* () {
+                const text = yield* box.open(headersSealed, sealContext(agentId, server.name))
+                return { ...server, headers: yield* decodeHeaders(Redacted.value(text)) }
+              })
+            )
           })
-        )
-      }, Effect.orDie),
-      replace: Effect.fn("McpServerRepository.replace")(function* (
-        agentId: AgentId,
-        servers: ReadonlyArray<McpServer>
-      ) {
-        // Serializes concurrent changes of an agent.
-        const agents = yield* sql`select from agents where id = ${agentId} for no key update`
-        if (agents.length === 0) return false
-        const updatedAt = DateTime.toDate(yield* DateTime.now)
-        const rows = yield* Effect.forEach(servers, ({ headers, name, url }) =>
+        ),
+      replace: (agentId, servers) =>
+        Effect.orDie(
           Effect.gen(function* () {
-            const text = Redacted.make(yield* encodeHeaders(headers))
-            return { agentId, name, url, headersSealed: yield* box.seal(text, sealContext(agentId, name)), updatedAt }
+            // Serializes concurrent changes of an agent.
+            const agents = yield* sql`select from agents where id = ${agentId} for no key update`
+            if (agents.length === 0) return false
+            const updatedAt = DateTime.toDate(yield* DateTime.now)
+            const rows = yield* Effect.forEach(servers, ({ headers, name, url }) =>
+              Effect.gen(function* () {
+                const text = Redacted.make(yield* encodeHeaders(headers))
+                return {
+                  agentId,
+                  name,
+                  url,
+                  headersSealed: yield* box.seal(text, sealContext(agentId, name)),
+                  updatedAt
+                }
+              })
+            )
+            yield* sql`delete from mcp_servers where agent_id = ${agentId}`
+            if (rows.length > 0) yield* sql`insert into mcp_servers ${sql.insert(rows)}`
+            return true
           })
-        )
-        yield* sql`delete from mcp_servers where agent_id = ${agentId}`
-        if (rows.length > 0) yield* sql`insert into mcp_servers ${sql.insert(rows)}`
-        return true
-      }, Effect.orDie),
-      listAgents: Effect.fn("McpServerRepository.listAgents")(function* (ownerId: UserId) {
-        const rows = yield* sql`
+        ),
+      listAgents: (ownerId) =>
+        sql`
           select id as agent_id from agents
           where owner_id = ${ownerId} and exists (select from mcp_servers where agent_id = agents.id)`.pipe(
-          decodeRows(AgentRow)
-        )
-        return new Set(rows.map(({ agentId }) => agentId))
-      }),
-      removeSince: Effect.fn("McpServerRepository.removeSince")((ownerId: UserId, since: DateTime.Utc) =>
+          decodeRows(AgentRow),
+          Effect.map((rows) => new Set(rows.map(({ agentId }) => agentId)))
+        ),
+      removeSince: (ownerId, since) =>
         countAffectedRows(sql`
           delete from mcp_servers using agents
           where agents.id = mcp_servers.agent_id and owner_id = ${ownerId}
             and mcp_servers.updated_at >= ${DateTime.toDate(since)}`)
-      )
     })
   })
 )

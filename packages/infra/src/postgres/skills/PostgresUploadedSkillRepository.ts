@@ -1,12 +1,10 @@
 import type { AgentId } from "@berth/domain/shared/AgentId"
-import type { UserId } from "@berth/domain/shared/UserId"
 import { SkillCode, SkillTool } from "@berth/domain/skills/SkillCode"
-import type { UploadedSkill } from "@berth/domain/skills/uploads/SkillPackage"
 import { type StoredSkill, UploadedSkillRepository } from "@berth/domain/skills/uploads/UploadedSkillRepository"
-import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, Schema } from "effect"
-import { affectsRow, countAffectedRows, decodeRows, decodeSingleRow, execute } from "../Rows.ts"
+import { DateTime, Effect, Schema } from "effect"
+import { affectsRow, countAffectedRows, decodeSingleRow, execute, mapRows } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
+import * as Repository from "../Repository.ts"
 
 const Row = Schema.Struct({
   id: Schema.String,
@@ -28,24 +26,16 @@ const toSkill = ({ files, tools, ...row }: typeof Row.Type): StoredSkill => ({
   code: { tools, files }
 })
 
-export const layer: Layer.Layer<UploadedSkillRepository, never, SqlClient> = Layer.effect(
-  UploadedSkillRepository,
-  Effect.map(SqlClient, (sql) => {
-    const select = (agentId: AgentId, files = sql`files`) =>
-      sql`
-        select id, name, description, instructions, tools, ${files} as files, size, created_at, updated_at
-        from uploaded_skills where agent_id = ${agentId} order by id`.pipe(
-        decodeRows(Row),
-        Effect.map((rows) => rows.map(toSkill))
-      )
-    return UploadedSkillRepository.of({
-      list: Effect.fn("UploadedSkillRepository.list")((agentId: AgentId) => select(agentId, sql`'{}'::jsonb`)),
-      read: Effect.fn("UploadedSkillRepository.read")((agentId: AgentId) => select(agentId)),
-      sumOthers: Effect.fn("UploadedSkillRepository.sumOthers")(function* (
-        ownerId: UserId,
-        agentId: AgentId,
-        id: string
-      ) {
+export const layer = Repository.layer(UploadedSkillRepository, (sql) => {
+  const select = (agentId: AgentId, files = sql`files`) =>
+    sql`
+      select id, name, description, instructions, tools, ${files} as files, size, created_at, updated_at
+      from uploaded_skills where agent_id = ${agentId} order by id`.pipe(mapRows(Row, toSkill))
+  return {
+    list: (agentId) => select(agentId, sql`'{}'::jsonb`),
+    read: (agentId) => select(agentId),
+    sumOthers: (ownerId, agentId, id) =>
+      Effect.gen(function* () {
         yield* execute(sql`select pg_advisory_xact_lock(hashtextextended(${`skills of ${ownerId}`}, 0))`)
         const { bytes } = yield* sql`
           select coalesce(sum(size), 0)::int as bytes
@@ -55,7 +45,8 @@ export const layer: Layer.Layer<UploadedSkillRepository, never, SqlClient> = Lay
         )
         return bytes
       }),
-      save: Effect.fn("UploadedSkillRepository.save")(function* (agentId: AgentId, skill: UploadedSkill) {
+    save: (agentId, skill) =>
+      Effect.gen(function* () {
         const now = DateTime.toDate(yield* DateTime.now)
         const row = yield* sql`
           insert into uploaded_skills ${sql.insert({
@@ -76,15 +67,12 @@ export const layer: Layer.Layer<UploadedSkillRepository, never, SqlClient> = Lay
           returning *`.pipe(decodeSingleRow(Row))
         return toSkill(row)
       }),
-      remove: Effect.fn("UploadedSkillRepository.remove")((agentId: AgentId, id: string) =>
-        affectsRow(sql`delete from uploaded_skills where agent_id = ${agentId} and id = ${toStorableText(id)}`)
-      ),
-      removeSince: Effect.fn("UploadedSkillRepository.removeSince")((ownerId: UserId, since: DateTime.Utc) =>
-        countAffectedRows(sql`
-          delete from uploaded_skills using agents
-          where agents.id = uploaded_skills.agent_id and owner_id = ${ownerId}
-            and uploaded_skills.updated_at >= ${DateTime.toDate(since)}`)
-      )
-    })
-  })
-)
+    remove: (agentId, id) =>
+      affectsRow(sql`delete from uploaded_skills where agent_id = ${agentId} and id = ${toStorableText(id)}`),
+    removeSince: (ownerId, since) =>
+      countAffectedRows(sql`
+        delete from uploaded_skills using agents
+        where agents.id = uploaded_skills.agent_id and owner_id = ${ownerId}
+          and uploaded_skills.updated_at >= ${DateTime.toDate(since)}`)
+  }
+})

@@ -4,10 +4,10 @@ import { UserId } from "@berth/domain/shared/UserId"
 import { type UserWallet, UserWalletKind } from "@berth/domain/wallets/UserWallet"
 import { UserWalletExists, WalletKeyUnavailable } from "@berth/domain/wallets/UserWalletErrors"
 import { UserWalletRepository } from "@berth/domain/wallets/UserWalletRepository"
-import type { WalletKey } from "@berth/domain/wallets/WalletKeys"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { decodeFirstRow, decodeSingleRow, execute, listColumns } from "../Rows.ts"
+import * as Repository from "../Repository.ts"
 
 const WalletRow = Schema.Struct({
   userId: UserId,
@@ -23,53 +23,48 @@ const columns = listColumns("user_wallets", WalletRow)
 const contextOf = ({ address, kind, userId }: Pick<UserWallet, "userId" | "kind" | "address">) =>
   `user_wallets.key_sealed:${userId}:${kind}:${address}`
 
-export const layer: Layer.Layer<UserWalletRepository, never, SqlClient | SecretBox> = Layer.effect(
+export const layer = Repository.layerEffect(
   UserWalletRepository,
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const box = yield* SecretBox
 
     return UserWalletRepository.of({
-      insert: Effect.fn("UserWalletRepository.insert")(function* (
-        userId: UserId,
-        kind: UserWalletKind,
-        { address, isGiven, privateKey }: WalletKey & { readonly isGiven: boolean }
-      ) {
-        const createdAt = DateTime.toDate(yield* DateTime.now)
-        const keySealed = yield* box.seal(privateKey, contextOf({ userId, kind, address }))
-        const inserted = yield* sql`
-          insert into user_wallets ${sql.insert({ userId, kind, address, keySealed, keyGiven: isGiven, createdAt })}
-          on conflict (user_id, kind) do nothing returning ${sql.literal(columns)}`.pipe(decodeFirstRow(WalletRow))
-        return yield* Effect.mapError(inserted, () => new UserWalletExists())
-      }),
-      find: Effect.fn("UserWalletRepository.find")((userId: UserId, kind: UserWalletKind) =>
+      insert: (userId, kind, { address, isGiven, privateKey }) =>
+        Effect.gen(function* () {
+          const createdAt = DateTime.toDate(yield* DateTime.now)
+          const keySealed = yield* box.seal(privateKey, contextOf({ userId, kind, address }))
+          const inserted = yield* sql`
+            insert into user_wallets ${sql.insert({ userId, kind, address, keySealed, keyGiven: isGiven, createdAt })}
+            on conflict (user_id, kind) do nothing returning ${sql.literal(columns)}`.pipe(decodeFirstRow(WalletRow))
+          return yield* Effect.mapError(inserted, () => new UserWalletExists())
+        }),
+      find: (userId, kind) =>
         sql`
           select ${sql.literal(columns)} from user_wallets where user_id = ${userId} and kind = ${kind}`.pipe(
           decodeFirstRow(WalletRow)
-        )
-      ),
-      openKey: Effect.fn("UserWalletRepository.openKey")(function* (wallet: UserWallet) {
-        const { keySealed } = yield* sql`
-          select key_sealed from user_wallets where user_id = ${wallet.userId} and kind = ${wallet.kind}`.pipe(
-          decodeSingleRow(SealedRow)
-        )
-        return yield* box.open(keySealed, contextOf(wallet)).pipe(
-          Effect.tapError(({ reason }) =>
-            Effect.logError("Wallet key does not open").pipe(Effect.annotateLogs({ userId: wallet.userId, reason }))
-          ),
-          Effect.mapError(() => new WalletKeyUnavailable())
-        )
-      }),
-      recordBalance: Effect.fn("UserWalletRepository.recordBalance")((wallet: UserWallet, wei: bigint) =>
+        ),
+      openKey: (wallet) =>
+        Effect.gen(function* () {
+          const { keySealed } = yield* sql`
+            select key_sealed from user_wallets where user_id = ${wallet.userId} and kind = ${wallet.kind}`.pipe(
+            decodeSingleRow(SealedRow)
+          )
+          return yield* box.open(keySealed, contextOf(wallet)).pipe(
+            Effect.tapError(({ reason }) =>
+              Effect.logError("Wallet key does not open").pipe(Effect.annotateLogs({ userId: wallet.userId, reason }))
+            ),
+            Effect.mapError(() => new WalletKeyUnavailable())
+          )
+        }),
+      recordBalance: (wallet, wei) =>
         execute(sql`
           update user_wallets set balance = ${String(wei)}
-          where user_id = ${wallet.userId} and kind = ${wallet.kind}`)
-      ),
-      removeGivenSince: Effect.fn("UserWalletRepository.removeGivenSince")((userId: UserId, since: DateTime.Utc) =>
+          where user_id = ${wallet.userId} and kind = ${wallet.kind}`),
+      removeGivenSince: (userId, since) =>
         execute(sql`
           delete from user_wallets
           where user_id = ${userId} and key_given and created_at >= ${DateTime.toDate(since)}`)
-      )
     })
   })
 )

@@ -7,16 +7,16 @@ import {
   maximumAttemptsPerOwner,
   WebhookDelivery
 } from "@berth/domain/webhooks/WebhookDelivery"
-import { type EventRange, WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
-import { WebhookDeliveryId, type WebhookEndpoint, type WebhookEndpointId } from "@berth/domain/webhooks/WebhookEndpoint"
-import type { PgClient } from "@effect/sql-pg/PgClient"
+import { WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
+import { WebhookDeliveryId } from "@berth/domain/webhooks/WebhookEndpoint"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Duration, Effect, Layer, Schema, Scope } from "effect"
+import { DateTime, Duration, Effect, Schema, Scope } from "effect"
 import { deliveriesChannel } from "../events/PostgresDomainEvents.ts"
-import { affectsRow, countAffectedRows, decodeRows, readCount } from "../Rows.ts"
+import { affectsRow, countAffectedRows, decodeRows, execute, mapRows, readCount } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { makeWakeups } from "../Wakeups.ts"
 import { EndpointRow } from "./PostgresWebhookEndpointRepository.ts"
+import * as Repository from "../Repository.ts"
 
 const pollInterval = Duration.seconds(1)
 
@@ -35,7 +35,7 @@ const DeliveryRow = Schema.Struct({
   createdAt: Schema.DateTimeUtcFromDate
 })
 
-export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | SqlClient> = Layer.scoped(
+export const layer = Repository.layerEffect(
   WebhookDeliveryRepository,
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -105,105 +105,81 @@ export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | Sql
       order by events.position`
 
     return WebhookDeliveryRepository.of({
-      claim: Effect.fn("WebhookDeliveryRepository.claim")(function* (limit: number, now: DateTime.Utc) {
-        const rows = yield* claim(limit, DateTime.toDate(now)).pipe(decodeRows(ClaimedRow))
-        return rows.map(({ attempt, deliveryId, event, occurredAt, trace, ...endpoint }): ClaimedDelivery => ({
-          id: deliveryId,
-          attempt,
-          endpoint,
-          event,
-          occurredAt,
-          trace
-        }))
-      }),
-      recordDelivered: Effect.fn("WebhookDeliveryRepository.recordDelivered")(function* (
-        claimed: ClaimedDelivery,
-        { now, status }: { readonly status: number; readonly now: DateTime.Utc }
-      ) {
-        yield* sql`
-            with recorded as (
-              update webhook_deliveries set status = 'delivered', claimed_until = null, failure = null,
-                response_status = ${status}, attempted_at = ${DateTime.toDate(now)}
-              where ${isHeld(claimed)}
-            )
-            update webhook_endpoints set failing_since = null
-            where id = ${claimed.endpoint.id} and failing_since is not null`
-      }, Effect.orDie),
-      recordFailed: Effect.fn("WebhookDeliveryRepository.recordFailed")(function* (
-        claimed: ClaimedDelivery,
-        {
-          failure,
-          now,
-          retryAt,
-          status
-        }: {
-          readonly status: number | null
-          readonly failure: string
-          readonly retryAt: DateTime.Utc | null
-          readonly now: DateTime.Utc
-        }
-      ) {
-        const at = DateTime.toDate(now)
-        const next =
-          retryAt === null ? sql`status = 'failed'` : sql`due_at = ${DateTime.toDate(retryAt)}, status = 'pending'`
-        yield* sql`
-            with recorded as (
-              update webhook_deliveries set ${next}, claimed_until = null, failure = ${toStorableText(failure)},
-                response_status = ${status}, attempted_at = ${at}
-              where ${isHeld(claimed)} returning 1
-            )
-            update webhook_endpoints set failing_since = ${at}
-            where id = ${claimed.endpoint.id} and failing_since is null and exists (select from recorded)`
-      }, Effect.orDie),
-      list: Effect.fn("WebhookDeliveryRepository.list")(function* (
-        endpointId: WebhookEndpointId,
-        { limit, offset }: { readonly limit: number; readonly offset: number }
-      ) {
-        const deliveries = yield* sql`
-          select d.id, d.event_id, events.kind, d.status, d.attempts, d.due_at, d.attempted_at, d.response_status,
-            d.failure, d.created_at
-          from webhook_deliveries d join events on events.id = d.event_id
-          where d.endpoint_id = ${endpointId} order by d.position desc limit ${limit} offset ${offset}`.pipe(
-          decodeRows(DeliveryRow)
-        )
-        const count = yield* readCount(sql`
-          select count(*)::int from webhook_deliveries where endpoint_id = ${endpointId}`)
-        return { deliveries, total: count }
-      }),
-      replay: Effect.fn("WebhookDeliveryRepository.replay")(function* (
-        endpointId: WebhookEndpointId,
-        id: WebhookDeliveryId,
-        now: DateTime.Utc
-      ) {
-        const isReplayed = yield* affectsRow(sql`
-          update webhook_deliveries set status = 'pending', attempts = 0, due_at = ${DateTime.toDate(now)},
-            claimed_until = null
-          where id = ${toStorableText(id)} and endpoint_id = ${endpointId}`)
-        if (isReplayed) yield* Effect.orDie(notify)
-        return isReplayed
-      }),
-      replayRange: Effect.fn("WebhookDeliveryRepository.replayRange")(function* (
-        { id, kinds, userId }: WebhookEndpoint,
-        { failedOnly, since, until }: EventRange,
-        now: DateTime.Utc
-      ) {
-        const at = DateTime.toDate(now)
-        const accountKinds = kinds.filter(isForAdministrators)
-        const ownKinds = kinds.filter((kind) => !isForAdministrators(kind))
-        const replayed = yield* countAffectedRows(sql`
-          insert into webhook_deliveries as d (id, endpoint_id, event_id, position, status, due_at, created_at)
-          select 'dlv_' || md5(id || ${id}), ${id}, id, position, 'pending', ${at}, ${at} from events
-          where created_at >= ${DateTime.toDate(since)} and created_at < ${DateTime.toDate(until)}
-            and (kind = any(${accountKinds}) or (kind = any(${ownKinds}) and user_id = ${userId}))
-          on conflict (id) do update set status = 'pending', attempts = 0, due_at = excluded.due_at, claimed_until = null
-            where ${failedOnly ? sql`d.status = 'failed'` : sql`d.status <> 'pending'`}`)
-        if (replayed > 0) yield* Effect.orDie(notify)
-        return replayed
-      }),
-      awaitDue: Effect.flatten(added).pipe(Effect.withSpan("WebhookDeliveryRepository.awaitDue")),
-      prune: Effect.fn("WebhookDeliveryRepository.prune")((before: DateTime.Utc) =>
-        countAffectedRows(sql`delete from events where created_at < ${DateTime.toDate(before)}`)
-      )
+      claim: (limit, now) =>
+        claim(limit, DateTime.toDate(now)).pipe(
+          mapRows(ClaimedRow, ({ attempt, deliveryId, event, occurredAt, trace, ...endpoint }): ClaimedDelivery => ({
+            id: deliveryId,
+            attempt,
+            endpoint,
+            event,
+            occurredAt,
+            trace
+          }))
+        ),
+      recordDelivered: (claimed, { now, status }) =>
+        execute(sql`
+          with recorded as (
+            update webhook_deliveries set status = 'delivered', claimed_until = null, failure = null,
+              response_status = ${status}, attempted_at = ${DateTime.toDate(now)}
+            where ${isHeld(claimed)}
+          )
+          update webhook_endpoints set failing_since = null
+          where id = ${claimed.endpoint.id} and failing_since is not null`),
+      recordFailed: (claimed, { failure, now, retryAt, status }) =>
+        Effect.orDie(
+          Effect.gen(function* () {
+            const at = DateTime.toDate(now)
+            const next =
+              retryAt === null ? sql`status = 'failed'` : sql`due_at = ${DateTime.toDate(retryAt)}, status = 'pending'`
+            yield* sql`
+              with recorded as (
+                update webhook_deliveries set ${next}, claimed_until = null, failure = ${toStorableText(failure)},
+                  response_status = ${status}, attempted_at = ${at}
+                where ${isHeld(claimed)} returning 1
+              )
+              update webhook_endpoints set failing_since = ${at}
+              where id = ${claimed.endpoint.id} and failing_since is null and exists (select from recorded)`
+          })
+        ),
+      list: (endpointId, { limit, offset }) =>
+        Effect.gen(function* () {
+          const deliveries = yield* sql`
+            select d.id, d.event_id, events.kind, d.status, d.attempts, d.due_at, d.attempted_at, d.response_status,
+              d.failure, d.created_at
+            from webhook_deliveries d join events on events.id = d.event_id
+            where d.endpoint_id = ${endpointId} order by d.position desc limit ${limit} offset ${offset}`.pipe(
+            decodeRows(DeliveryRow)
+          )
+          const count = yield* readCount(sql`
+            select count(*)::int from webhook_deliveries where endpoint_id = ${endpointId}`)
+          return { deliveries, total: count }
+        }),
+      replay: (endpointId, id, now) =>
+        Effect.gen(function* () {
+          const isReplayed = yield* affectsRow(sql`
+            update webhook_deliveries set status = 'pending', attempts = 0, due_at = ${DateTime.toDate(now)},
+              claimed_until = null
+            where id = ${toStorableText(id)} and endpoint_id = ${endpointId}`)
+          if (isReplayed) yield* Effect.orDie(notify)
+          return isReplayed
+        }),
+      replayRange: ({ id, kinds, userId }, { failedOnly, since, until }, now) =>
+        Effect.gen(function* () {
+          const at = DateTime.toDate(now)
+          const accountKinds = kinds.filter(isForAdministrators)
+          const ownKinds = kinds.filter((kind) => !isForAdministrators(kind))
+          const replayed = yield* countAffectedRows(sql`
+            insert into webhook_deliveries as d (id, endpoint_id, event_id, position, status, due_at, created_at)
+            select 'dlv_' || md5(id || ${id}), ${id}, id, position, 'pending', ${at}, ${at} from events
+            where created_at >= ${DateTime.toDate(since)} and created_at < ${DateTime.toDate(until)}
+              and (kind = any(${accountKinds}) or (kind = any(${ownKinds}) and user_id = ${userId}))
+            on conflict (id) do update set status = 'pending', attempts = 0, due_at = excluded.due_at, claimed_until = null
+              where ${failedOnly ? sql`d.status = 'failed'` : sql`d.status <> 'pending'`}`)
+          if (replayed > 0) yield* Effect.orDie(notify)
+          return replayed
+        }),
+      awaitDue: Effect.flatten(added),
+      prune: (before) => countAffectedRows(sql`delete from events where created_at < ${DateTime.toDate(before)}`)
     })
   })
 )

@@ -1,11 +1,11 @@
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
-import type { UserId } from "@berth/domain/shared/UserId"
-import { type DisabledReason, WebhookEndpoint, type WebhookEndpointId } from "@berth/domain/webhooks/WebhookEndpoint"
+import { WebhookEndpoint, type WebhookEndpointId } from "@berth/domain/webhooks/WebhookEndpoint"
 import { WebhookEndpointRepository } from "@berth/domain/webhooks/WebhookEndpointRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, type Redacted, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { affectsRow, decodeFirstRow, decodeRows, execute, listColumns } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
+import * as Repository from "../Repository.ts"
 
 export const EndpointRow = Schema.Struct({
   ...WebhookEndpoint.fields,
@@ -24,7 +24,7 @@ const SecretsRow = Schema.Struct({
 const currentContext = (id: WebhookEndpointId) => `webhook_endpoints.secret_sealed:${id}`
 const previousContext = (id: WebhookEndpointId) => `webhook_endpoints.previous_secret_sealed:${id}`
 
-export const layer: Layer.Layer<WebhookEndpointRepository, never, SqlClient | SecretBox> = Layer.effect(
+export const layer = Repository.layerEffect(
   WebhookEndpointRepository,
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -36,8 +36,8 @@ export const layer: Layer.Layer<WebhookEndpointRepository, never, SqlClient | Se
         where id = ${toStorableText(id)} ${lock}`.pipe(decodeFirstRow(SecretsRow), Effect.flatten)
 
     return WebhookEndpointRepository.of({
-      insert: Effect.fn("WebhookEndpointRepository.insert")(
-        function* (endpoint: WebhookEndpoint, secret: Redacted.Redacted, limit: number) {
+      insert: (endpoint, secret, limit) =>
+        Effect.gen(function* () {
           const row = {
             id: endpoint.id,
             userId: endpoint.userId,
@@ -54,42 +54,34 @@ export const layer: Layer.Layer<WebhookEndpointRepository, never, SqlClient | Se
           if (count !== undefined) return false
           yield* sql`insert into webhook_endpoints ${sql.insert(row)}`
           return true
-        },
-        sql.withTransaction,
-        Effect.orDie
-      ),
-      listOwned: Effect.fn("WebhookEndpointRepository.listOwned")((userId: UserId) =>
+        }).pipe(sql.withTransaction, Effect.orDie),
+      listOwned: (userId) =>
         sql`
           select ${sql.literal(columns)} from webhook_endpoints where user_id = ${userId}
-          order by created_at desc, id desc`.pipe(decodeRows(EndpointRow))
-      ),
-      findOwned: Effect.fn("WebhookEndpointRepository.findOwned")((userId: UserId, id: WebhookEndpointId) =>
+          order by created_at desc, id desc`.pipe(decodeRows(EndpointRow)),
+      findOwned: (userId, id) =>
         sql`
           select ${sql.literal(columns)} from webhook_endpoints
-          where id = ${toStorableText(id)} and user_id = ${userId}`.pipe(decodeFirstRow(EndpointRow))
-      ),
-      removeOwned: Effect.fn("WebhookEndpointRepository.removeOwned")((userId: UserId, id: WebhookEndpointId) =>
-        affectsRow(sql`delete from webhook_endpoints where id = ${toStorableText(id)} and user_id = ${userId}`)
-      ),
-      removeSince: Effect.fn("WebhookEndpointRepository.removeSince")((userId: UserId, since: DateTime.Utc) =>
+          where id = ${toStorableText(id)} and user_id = ${userId}`.pipe(decodeFirstRow(EndpointRow)),
+      removeOwned: (userId, id) =>
+        affectsRow(sql`delete from webhook_endpoints where id = ${toStorableText(id)} and user_id = ${userId}`),
+      removeSince: (userId, since) =>
         execute(sql`
           delete from webhook_endpoints
-          where user_id = ${userId} and created_at >= ${DateTime.toDate(since)}`)
-      ),
-      readSecrets: Effect.fn("WebhookEndpointRepository.readSecrets")(
-        function* (id: WebhookEndpointId, now: DateTime.Utc) {
+          where user_id = ${userId} and created_at >= ${DateTime.toDate(since)}`),
+      readSecrets: (id, now) =>
+        Effect.gen(function* () {
           const { previousSecretSealed, previousSecretUntil, secretSealed } = yield* findSecrets(id)
           const current = yield* box.open(secretSealed, currentContext(id))
           const isOver = previousSecretUntil === null || DateTime.lessThanOrEqualTo(previousSecretUntil, now)
           if (isOver || previousSecretSealed === null) return [current]
           return [current, yield* box.open(previousSecretSealed, previousContext(id))]
-        },
-        // An endpoint removed concurrently has no secrets.
-        Effect.catchTag("NoSuchElementException", () => Effect.succeed([])),
-        Effect.orDie
-      ),
-      replaceSecret: Effect.fn("WebhookEndpointRepository.replaceSecret")(
-        function* (id: WebhookEndpointId, secret: Redacted.Redacted, overlapUntil: DateTime.Utc) {
+        }).pipe(
+          Effect.catchTag("NoSuchElementException", () => Effect.succeed([])),
+          Effect.orDie
+        ),
+      replaceSecret: (id, secret, overlapUntil) =>
+        Effect.gen(function* () {
           const { secretSealed } = yield* findSecrets(id, sql`for no key update`)
           const previous = yield* box.open(secretSealed, currentContext(id))
           yield* sql`
@@ -97,28 +89,24 @@ export const layer: Layer.Layer<WebhookEndpointRepository, never, SqlClient | Se
               previous_secret_sealed = ${yield* box.seal(previous, previousContext(id))},
               previous_secret_until = ${DateTime.toDate(overlapUntil)}
             where id = ${id}`
-        },
-        Effect.catchTag("NoSuchElementException", () => Effect.void),
-        Effect.orDie
-      ),
-      enable: Effect.fn("WebhookEndpointRepository.enable")((id: WebhookEndpointId) =>
+        }).pipe(
+          Effect.catchTag("NoSuchElementException", () => Effect.void),
+          Effect.orDie
+        ),
+      enable: (id) =>
         execute(sql`
           update webhook_endpoints set disabled_at = null, disabled_reason = null, failing_since = null
-          where id = ${id}`)
-      ),
-      disable: Effect.fn("WebhookEndpointRepository.disable")(function* (
-        id: WebhookEndpointId,
-        reason: DisabledReason,
-        now: DateTime.Utc
-      ) {
-        const isDisabled = yield* affectsRow(sql`
-          update webhook_endpoints set disabled_at = ${DateTime.toDate(now)}, disabled_reason = ${reason}
-          where id = ${id} and disabled_at is null`)
-        yield* execute(sql`
-          update webhook_deliveries set status = 'failed', claimed_until = null, failure = 'endpoint disabled'
-          where endpoint_id = ${id} and status = 'pending'`)
-        return isDisabled
-      })
+          where id = ${id}`),
+      disable: (id, reason, now) =>
+        Effect.gen(function* () {
+          const isDisabled = yield* affectsRow(sql`
+            update webhook_endpoints set disabled_at = ${DateTime.toDate(now)}, disabled_reason = ${reason}
+            where id = ${id} and disabled_at is null`)
+          yield* execute(sql`
+            update webhook_deliveries set status = 'failed', claimed_until = null, failure = 'endpoint disabled'
+            where endpoint_id = ${id} and status = 'pending'`)
+          return isDisabled
+        })
     })
   })
 )
