@@ -1,3 +1,4 @@
+import { oncePerObject } from "../../shared/ObjectMemo.ts"
 import type { Model, ProviderName } from "./Model.ts"
 
 /** Returns the vendor of `<vendor>/<name>`; empty without a vendor. */
@@ -38,6 +39,12 @@ export const listModelProviders = (modelId: string): ReadonlyArray<ProviderName>
 /** Returns the nominal provider of a model that no configured provider runs: its vendor, else OpenRouter. */
 export const findHomeProvider = (modelId: string): ProviderName => listModelProviders(modelId).at(-1) ?? "openrouter"
 
-/** Lists the configured providers of a model, the catalog's first. */
+const routesOf = oncePerObject((model: Model) =>
+  oncePerObject((configured: ReadonlySet<ProviderName>): ReadonlyArray<ProviderName> =>
+    [...new Set([model.provider, ...listModelProviders(model.id)])].filter((provider) => configured.has(provider))
+  )
+)
+
+/** Lists the configured providers of a model, the catalog's first. Memoized: called several times per model call. */
 export const findModelRoutes = (model: Model, configured: ReadonlySet<ProviderName>): ReadonlyArray<ProviderName> =>
-  [...new Set([model.provider, ...listModelProviders(model.id)])].filter((provider) => configured.has(provider))
+  routesOf(model)(configured)

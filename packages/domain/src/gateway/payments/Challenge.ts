@@ -80,8 +80,6 @@ export const parseChallengeId = (id: string): Option.Option<ParsedChallengeId> =
 }
 
 const timestamp = (moment: DateTime.Utc) => DateTime.formatIso(moment).replace(".000Z", "Z")
-const encoded = (value: Parameters<typeof encodeCanonicalJson>[0]) =>
-  Encoding.encodeBase64Url(encodeCanonicalJson(value))
 
 /** Memoized requests by price; cleared when callers cause too many. */
 const maximumKnownRequests = 1_000
@@ -92,7 +90,9 @@ const encodeRequest = (terms: PaymentTerms, amount: bigint): string => {
   const found = known.get(amount)
   if (found !== undefined) return found
   const { chainId, currency, recipient } = terms
-  const made = encoded({ amount: String(amount), currency, recipient, methodDetails: { chainId } })
+  const made = Encoding.encodeBase64Url(
+    encodeCanonicalJson({ amount: String(amount), currency, recipient, methodDetails: { chainId } })
+  )
   if (known.size === maximumKnownRequests) known.clear()
   known.set(amount, made)
   return made
@@ -117,7 +117,10 @@ export const makeChallenge = (
     request: encodeRequest(terms, amount),
     expires: timestamp(expiresAt),
     digest: `sha-256=:${digests.sha256(body)}:`,
-    opaque: encoded({ plugin, route, seed })
+    // Members in canonical order; the seed needs no escapes.
+    opaque: Encoding.encodeBase64Url(
+      `{"plugin":${JSON.stringify(plugin)},"route":${JSON.stringify(route)},"seed":"${seed}"}`
+    )
   }
   const id = ChallengeId.make(`${bindChallenge(digests, parts)}.${expires}.${amount}.${seed}`)
   return { ...parts, id, expiresAt, amount, currency, recipient, description }
