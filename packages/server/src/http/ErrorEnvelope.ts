@@ -32,10 +32,8 @@ export const wrapErrorBody = (
     onSome: (members) => {
       countRefusal(codeOf(members))
       const { body: shaped, status } = reshape(response.status, { ...groupMembers, ...members, ...trace })
-      return HttpServerResponse.setBody(
-        HttpServerResponse.setStatus(response, status),
-        HttpServerResponse.unsafeJson(shaped).body
-      )
+      const { cookies, headers } = response
+      return HttpServerResponse.unsafeJson(shaped, { status, headers, cookies, contentType: "application/json" })
     }
   })
 }

@@ -17,6 +17,7 @@ import { RequiredScope } from "@berth/api/sessions/RequiredScope"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
 import { Caller, type CallerContext } from "@berth/domain/sessions/Caller"
+import { oncePerObject } from "@berth/domain/shared/ObjectMemo"
 import { HttpApp, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Context, Effect, Either, Exit, FiberRef, HashMap, Option, Scope, Tracer } from "effect"
 import type { ResolveCaller } from "./RequestCaller.ts"
@@ -41,7 +42,7 @@ import { type MinimumRate, readBody } from "./BodyReader.ts"
 import type { BodyFailure, ListenerRequest } from "./ListenerRequest.ts"
 import { acceptRequestId } from "./RequestId.ts"
 import { RequestRouter } from "./RequestRouter.ts"
-import { addServices, requestSpans } from "./RequestSpan.ts"
+import { addServices, requestSpans, type SentHead } from "./RequestSpan.ts"
 import { recordRequest } from "./RequestTelemetry.ts"
 import { writeFailure, writeResponse } from "./ResponseWriter.ts"
 import { findErrorMembers, type KnownRoute, listMethods, findRoute } from "./RouteTable.ts"
@@ -74,10 +75,18 @@ const hasOneHost = ({ source }: ListenerRequest) => {
   return hosts === 1 && hostCharacters.test(source.headers.host ?? "")
 }
 
-const pathOf = (url: string) => url.split("?", 1)[0] ?? "/"
+const pathOf = (url: string) => {
+  const queryStart = url.indexOf("?")
+  return queryStart === -1 ? url : url.slice(0, queryStart)
+}
 
 type Response = HttpServerResponse.HttpServerResponse
 type Route = Option.Option<KnownRoute>
+type FoundHandler = NonNullable<ReturnType<RequestRouter["Type"]["find"]>>
+
+const plainRouteOf = oncePerObject(({ handler, method, path }: FoundHandler["handler"]) =>
+  HttpRouter.makeRoute(method, path, handler)
+)
 
 /** Services of a handler: the request, its route's data, and the scope of its response. */
 const makeServices = ({
@@ -95,7 +104,7 @@ const makeServices = ({
   readonly caller: CallerContext
   readonly route: Route
   readonly site: Option.Option<InstanceSite>
-  readonly found: ReturnType<RequestRouter["Type"]["find"]>
+  readonly found: FoundHandler | undefined
 }) => {
   // One map, since `Context.add` and `Context.mergeAll` copy all services.
   const services = new Map<string, unknown>()
@@ -111,7 +120,7 @@ const makeServices = ({
     add(HttpServerRequest.ParsedSearchParams, searchParams)
     add(HttpRouter.RouteContext, {
       [HttpRouter.RouteContextTypeId]: HttpRouter.RouteContextTypeId,
-      route: HttpRouter.makeRoute(handler.method, handler.path, handler.handler),
+      route: plainRouteOf(handler),
       params
     })
   }
@@ -181,6 +190,12 @@ export const makeHttpPipeline = <R, P = never>(
       ...securityHeaders,
       ...(options.sameOrigin && appUrl.protocol === "https:" ? { "strict-transport-security": "max-age=31536000" } : {})
     }
+
+    const handledHeadersOf = oncePerObject((route: KnownRoute): Readonly<Record<string, string>> => ({
+      ...ownHeaders,
+      ...route.headers,
+      ...makeCrossOriginHeaders(route)
+    }))
 
     const spans = requestSpans(options.sendsSpans)
     const webApi: Site = { routes: table, origin: appUrl }
@@ -294,7 +309,7 @@ export const makeHttpPipeline = <R, P = never>(
       request: ListenerRequest,
       scope: Scope.Scope,
       span: Tracer.Span
-    ): Effect.Effect<Response, unknown, unknown> =>
+    ): Effect.Effect<SentHead, unknown, unknown> =>
       Effect.gen(function* () {
         const clock = yield* Effect.clock
         const startedAt = clock.unsafeCurrentTimeNanos()
@@ -324,22 +339,27 @@ export const makeHttpPipeline = <R, P = never>(
           requestId,
           user: yield* caller.user
         })
-        const own = HttpServerResponse.setHeaders(presented, {
-          ...ownHeaders,
-          ...Option.match(route, { onNone: () => ({}), onSome: ({ headers }) => headers }),
-          ...(Option.isNone(early) && Option.isSome(route) ? makeCrossOriginHeaders(route.value) : {}),
+        const headers: Record<string, string> = {
+          ...(Option.isNone(route)
+            ? ownHeaders
+            : Option.isSome(early)
+              ? { ...ownHeaders, ...route.value.headers }
+              : handledHeadersOf(route.value)),
           // The response's own headers replace the defaults.
           ...presented.headers,
-          ...makeCredentialHeaders(request, presented, cookie, Option.isSome(site)),
-          // RFC 9110, section 15.5.16.
-          ...(presented.status === 415 && isCoded(request) ? { "accept-encoding": "identity" } : {}),
-          ...(hasLongUnreadBody(request) ? { connection: "close" } : {}),
-          "x-request-id": requestId
-        })
+          ...makeCredentialHeaders(request, presented, cookie, Option.isSome(site))
+        }
+        // RFC 9110, section 15.5.16.
+        if (presented.status === 415 && isCoded(request)) headers["accept-encoding"] = "identity"
+        if (hasLongUnreadBody(request)) headers["connection"] = "close"
+        headers["x-request-id"] = requestId
         const changes = yield* FiberRef.get(HttpApp.currentPreResponseHandlers)
-        const response = Option.isSome(changes) ? yield* changes.value(request, own) : own
-        yield* writeResponse(request, response)
-        return response
+        const changed = Option.isSome(changes)
+          ? yield* changes.value(request, HttpServerResponse.setHeaders(presented, headers))
+          : presented
+        const sent = Option.isSome(changes) ? changed.headers : headers
+        yield* writeResponse(request, changed, sent)
+        return { status: changed.status, headers: sent }
       })
 
     const pipeline: Pipeline = (request) =>

@@ -8,7 +8,7 @@ type Message = HttpServerRequest.HttpServerRequest
 export type BodyFailure = BodyTooLarge | BodyMalformed | MediaTypeUnsupported | RequestTimeout
 
 export interface ParsedBody {
-  readonly bytes: Uint8Array
+  readonly bytes: Buffer
   /** Parsed JSON; undefined for a form. */
   readonly value: unknown
 }
@@ -20,7 +20,7 @@ export interface RequestContent extends Pick<Message, "json" | "text" | "arrayBu
 }
 
 const unread: RequestContent = {
-  parsed: Effect.succeed(Either.right({ bytes: new Uint8Array(), value: null })),
+  parsed: Effect.succeed(Either.right({ bytes: Buffer.alloc(0), value: null })),
   json: Effect.succeed(null),
   text: Effect.succeed(""),
   arrayBuffer: Effect.sync(() => new ArrayBuffer(0)),
@@ -37,7 +37,7 @@ export class ListenerRequest extends Inspectable.Class implements Message {
   readonly method: HttpMethod.HttpMethod
   readonly url: string
   headers: Headers.Headers
-  content = unread
+  content: RequestContent = unread
   #cookies: Message["cookies"] | undefined
 
   constructor(

@@ -77,7 +77,7 @@ const findJsonFault = (whole: unknown): string | undefined => {
     if (typeof value === "string") return isStorable(value) ? undefined : "holds U+0000 or a lone surrogate"
     if (typeof value !== "object" || value === null) return undefined
     if (depth === maximumDepth) return `is nested deeper than ${maximumDepth} levels`
-    const parts: ReadonlyArray<unknown> = Array.isArray(value) ? value : Object.entries(value).flat()
+    const parts: ReadonlyArray<unknown> = Array.isArray(value) ? value : Object.keys(value).concat(Object.values(value))
     for (const part of parts) {
       const found = fault(part, depth + 1)
       if (found !== undefined) return found
@@ -124,18 +124,14 @@ const findFormFault = (bytes: Buffer): string | undefined => {
   return bytes.includes("%00") || bytes.includes(0) ? "holds U+0000" : undefined
 }
 
-type ReadBody<A> = Effect.Effect<Either.Either<A, BodyFailure>>
-
-/** Dies with a rejection of the body, which the pipeline converts to its response. */
-const orRefuse = <A>(content: ReadBody<A>): Effect.Effect<A> =>
-  Effect.flatMap(content, (read) => (Either.isLeft(read) ? Effect.die(read.left) : Effect.succeed(read.right)))
+type ParsedContent = Effect.Effect<Either.Either<ParsedBody, BodyFailure>>
 
 /** Parses the body of a request once, at its first use by the route, after the checks of headers. */
-const parseOnce = <A>(
+const parseOnce = (
   read: Effect.Effect<Buffer, BodyFailure>,
-  parse: (body: Buffer) => Either.Either<A, BodyFailure>
-): ReadBody<A> => {
-  let known: ReadBody<A> | undefined
+  parse: (body: Buffer) => Either.Either<ParsedBody, BodyFailure>
+): ParsedContent => {
+  let known: ParsedContent | undefined
   const first = Effect.matchCauseEffect(read, {
     onFailure: (cause) =>
       (known = Either.match(Cause.failureOrCause(cause), {
@@ -148,8 +144,15 @@ const parseOnce = <A>(
 }
 
 /** Returns the body of a request, or its rejection. */
-export const readParsedBody = (request: HttpServerRequest.HttpServerRequest): ReadBody<ParsedBody> =>
+export const readParsedBody = (request: HttpServerRequest.HttpServerRequest): ParsedContent =>
   request instanceof ListenerRequest ? request.content.parsed : Effect.dieMessage("A request of no listener")
+
+const keepBytes = (bytes: Buffer) => Either.right({ bytes, value: undefined })
+
+const checkForm = (bytes: Buffer) => {
+  const reason = findFormFault(bytes)
+  return reason === undefined ? keepBytes(bytes) : Either.left(new BodyMalformed({ reason }))
+}
 
 /** Sets the content of a request: on reading, the media type is checked and the body parsed. */
 export const setLazyContent = (
@@ -157,53 +160,37 @@ export const setLazyContent = (
   route: Option.Option<KnownRoute>,
   read: Effect.Effect<Buffer, BodyFailure>
 ): void => {
-  const accepted = Option.match(route, {
-    onNone: (): ReadonlyArray<string> => [],
-    onSome: ({ bodyTypes }) => bodyTypes
-  })
+  const accepted = Option.isSome(route) ? route.value.bodyTypes : []
   const type = mediaTypeOf(request.headers["content-type"] ?? "")
   if (accepted.length === 0) {
-    request.content = makeContent(request, parseOnce(read, Either.right))
+    request.content = new UndeclaredContent(request, parseOnce(read, keepBytes))
+    return
+  }
+  if (type === formType && accepted.includes(formType)) {
+    request.content = new UndeclaredContent(request, parseOnce(read, checkForm))
     return
   }
   // Lazy, since an error captures a stack trace.
   const unsupported = () => new MediaTypeUnsupported({ supported: accepted })
-  if (type === formType && accepted.includes(formType)) {
-    const form = parseOnce(read, (body) => {
-      const reason = findFormFault(body)
-      return reason === undefined ? Either.right(body) : Either.left(new BodyMalformed({ reason }))
-    })
-    request.content = makeContent(request, form)
-    return
-  }
   if (type === multipartType && accepted.includes(multipartType)) {
     const refused = Effect.dieSync(unsupported)
-    const parsed = parseOnce(read, (bytes) => Either.right({ bytes, value: undefined }))
-    request.content = {
-      parsed,
-      json: refused,
-      text: refused,
-      urlParamsBody: refused,
-      arrayBuffer: Effect.map(orRefuse(parsed), ({ bytes }) => toArrayBuffer(bytes))
-    }
+    const parsed = parseOnce(read, keepBytes)
+    const { arrayBuffer } = new UndeclaredContent(request, parsed)
+    request.content = { parsed, json: refused, text: refused, urlParamsBody: refused, arrayBuffer }
     return
   }
   const isSupported = isAccepted(type, accepted) && isPlain(request)
-  const parsed = parseOnce(read, (bytes) =>
-    bytes.length === 0 || isSupported
-      ? Either.map(parseJsonBody(bytes), (value) => ({ bytes, value }))
-      : Either.left(unsupported())
+  request.content = new JsonContent(
+    request,
+    parseOnce(read, (bytes) =>
+      bytes.length === 0 || isSupported
+        ? Either.map(parseJsonBody(bytes), (value) => ({ bytes, value }))
+        : Either.left(unsupported())
+    )
   )
-  request.content = {
-    ...makeContent(
-      request,
-      Effect.map(parsed, (body) => Either.map(body, ({ bytes }) => bytes))
-    ),
-    parsed,
-    json: Effect.map(orRefuse(parsed), ({ value }) => value)
-  }
   // Any JSON subtype is accepted.
-  request.headers = Headers.set(request.headers, "content-type", jsonType)
+  if (request.headers["content-type"] !== jsonType)
+    request.headers = Headers.set(request.headers, "content-type", jsonType)
 }
 
 /** Copies only if the body does not fill its buffer. */
@@ -212,17 +199,42 @@ const toArrayBuffer = (body: Buffer): ArrayBuffer =>
     ? body.buffer
     : new Uint8Array(body).buffer
 
-const makeContent = (request: ListenerRequest, body: ReadBody<Buffer>): RequestContent => {
-  const bytes = orRefuse(body)
-  const text = Effect.map(bytes, (read) => read.toString("utf8"))
-  return {
-    parsed: Effect.map(body, (read) => Either.map(read, (form) => ({ bytes: form, value: undefined }))),
-    json: Effect.mapError(
-      Effect.flatMap(bytes, parseJsonBody),
-      (cause) => new HttpServerError.RequestError({ request, reason: "Decode", cause })
-    ),
-    text,
-    arrayBuffer: Effect.map(bytes, toArrayBuffer),
-    urlParamsBody: Effect.map(text, (read) => UrlParams.fromInput(new URLSearchParams(read)))
+/** Content without a declared schema. Its effects are made on use: most requests use one of them, or none. */
+class UndeclaredContent implements RequestContent {
+  constructor(
+    private readonly request: ListenerRequest,
+    readonly parsed: ParsedContent
+  ) {}
+
+  /** Dies with a rejection of the body, which the pipeline converts to its response. */
+  protected get accepted(): Effect.Effect<ParsedBody> {
+    return Effect.flatMap(this.parsed, (read) =>
+      Either.isLeft(read) ? Effect.die(read.left) : Effect.succeed(read.right)
+    )
+  }
+
+  get json(): RequestContent["json"] {
+    return Effect.mapError(
+      Effect.flatMap(this.accepted, ({ bytes }) => parseJsonBody(bytes)),
+      (cause) => new HttpServerError.RequestError({ request: this.request, reason: "Decode", cause })
+    )
+  }
+
+  get text() {
+    return Effect.map(this.accepted, ({ bytes }) => bytes.toString("utf8"))
+  }
+
+  get arrayBuffer() {
+    return Effect.map(this.accepted, ({ bytes }) => toArrayBuffer(bytes))
+  }
+
+  get urlParamsBody() {
+    return Effect.map(this.text, (read) => UrlParams.fromInput(new URLSearchParams(read)))
+  }
+}
+
+class JsonContent extends UndeclaredContent {
+  override get json() {
+    return Effect.map(this.accepted, ({ value }) => value)
   }
 }

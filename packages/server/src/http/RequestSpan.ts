@@ -1,11 +1,16 @@
-import { Headers, HttpServerError, HttpServerRequest, type HttpServerResponse } from "@effect/platform"
+import { Headers, HttpServerError, HttpServerRequest } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
 import { parseTraceParent } from "@opentelemetry/core"
-import { Clock, Context, Effect, type Exit, FiberRef, Option, Redacted, Tracer } from "effect"
+import { Clock, Context, Effect, Exit, FiberRef, Option, Redacted, Tracer } from "effect"
 import { withoutValues } from "./SpanRedaction.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
-type Response = HttpServerResponse.HttpServerResponse
+
+/** Head of a response as sent. */
+export interface SentHead {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+}
 
 const redactedValue = "<redacted>"
 
@@ -41,12 +46,29 @@ const describeRequest = (span: Tracer.Span, request: Request) => {
 const readParent = ({ traceparent }: Headers.Headers) => {
   const caller = traceparent === undefined ? null : parseTraceParent(traceparent)
   return caller === null
-    ? { root: true }
+    ? { root: true, parent: undefined }
     : { parent: Tracer.externalSpan({ ...caller, sampled: (caller.traceFlags & 1) === 1 }) }
 }
 
-const makeSpan = ({ headers, method }: Request) =>
-  Effect.makeSpan(`http.server ${method}`, { kind: "server", captureStackTrace: false, ...readParent(headers) })
+const nameSpan = ({ method }: Request) => `http.server ${method}`
+
+const makeSpan = (request: Request) =>
+  Effect.makeSpan(nameSpan(request), { kind: "server", captureStackTrace: false, ...readParent(request.headers) })
+
+/** Hot path: `Effect.makeSpan` reads services and the time for members without a reader. */
+const makePlainSpan = (request: Request) =>
+  Effect.withFiberRuntime<Tracer.Span>(({ currentTracer }) =>
+    Effect.succeed(
+      currentTracer.span(
+        nameSpan(request),
+        Option.fromNullable(readParent(request.headers).parent),
+        Context.empty(),
+        [],
+        0n,
+        "server"
+      )
+    )
+  )
 
 /** Opens the spans of requests. Without an exporter they have no attributes and are never ended. */
 export const requestSpans = (sendsSpans: boolean) => ({
@@ -59,13 +81,15 @@ export const requestSpans = (sendsSpans: boolean) => ({
             return span
           })
         )
-      : makeSpan(request),
-  close: (span: Tracer.Span, exit: Exit.Exit<Response, unknown>): Effect.Effect<void> =>
+      : makePlainSpan(request),
+  close: (span: Tracer.Span, exit: Exit.Exit<SentHead, unknown>): Effect.Effect<void> =>
     sendsSpans
       ? Effect.zipWith(FiberRef.get(Headers.currentRedactedNames), Clock.currentTimeNanos, (redacted, now) => {
-          const { headers, status } = HttpServerError.exitResponse(exit)
+          const { headers, status } = Exit.isSuccess(exit)
+            ? exit.value
+            : HttpServerError.exitResponse(Exit.failCause(exit.cause))
           span.attribute("http.response.status_code", status)
-          addHeaders(span, "response", headers, redacted)
+          addHeaders(span, "response", Headers.fromInput(headers), redacted)
           span.end(now, exit)
         })
       : Effect.void

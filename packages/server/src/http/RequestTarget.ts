@@ -20,9 +20,13 @@ const toOriginForm = (target: string): string => {
 
 const absoluteForm = /^https?:\/\/[^/?#]*/i
 
+/** Matches nearly all targets, which are in normal form. */
+const isNormal = /^\/[^%;#]*$/
+
 /** Rewrites an absolute target; its authority replaces the `Host` header (RFC 9112 3.2.2). */
 export const normalizeTarget = (request: IncomingMessage): void => {
   const target = request.url ?? "/"
+  if (isNormal.test(target)) return
   const origin = absoluteForm.exec(target)?.[0]
   if (origin !== undefined && request.headers.host !== undefined)
     request.headers.host = origin.slice(origin.indexOf("//") + 2)

@@ -33,15 +33,14 @@ export const makeCredentialHeaders = (
   session: SecretCookie,
   isOfInstance: boolean
 ): Readonly<Record<string, string>> => {
-  // The payment draft requires `private` for responses with a payment receipt.
-  const hasPolicy = /^(public|private)/.test(response.headers["cache-control"] ?? "")
   const dependsOnCredential =
     isOfInstance ||
     request.headers["authorization"] !== undefined ||
     Option.isSome(session.read(request)) ||
     !Cookies.isEmpty(response.cookies)
   return {
-    ...(dependsOnCredential && !hasPolicy ? privately : {}),
+    // The payment draft requires `private` for responses with a payment receipt.
+    ...(dependsOnCredential && !/^(public|private)/.test(response.headers["cache-control"] ?? "") ? privately : {}),
     ...(response.status === 401 && response.headers["www-authenticate"] === undefined
       ? { "www-authenticate": bearerChallenge }
       : {})

@@ -15,7 +15,10 @@ export const makeSelfWritingStream = (write: Effect.Effect<void>): Stream.Stream
   return stream
 }
 
-const toHeaders = ({ cookies, headers }: Response): Record<string, string | Array<string>> =>
+const toHeaders = (
+  { cookies }: Response,
+  headers: Readonly<Record<string, string>>
+): Record<string, string | Array<string>> =>
   Cookies.isEmpty(cookies)
     ? headers
     : {
@@ -58,11 +61,16 @@ const untilEnd = (target: ServerResponse, write: Effect.Effect<void>) =>
       )
   })
 
-export const writeResponse = ({ method, response: target }: ListenerRequest, response: Response): Effect.Effect<void> =>
+/** Writes a response with these headers, by default its own. */
+export const writeResponse = (
+  { method, response: target }: ListenerRequest,
+  response: Response,
+  headers: Readonly<Record<string, string>> = response.headers
+): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (target.writableEnded) return Effect.void
     const { body } = response
-    target.writeHead(response.status, toHeaders(response))
+    target.writeHead(response.status, toHeaders(response, headers))
     if (method === "HEAD") return endWith(target)
     switch (body._tag) {
       case "Uint8Array":
