@@ -211,6 +211,7 @@ layer(App.shared, { excludeTestServices: true })("What is no request", (it) => {
         assert.match(String(headers["x-request-id"]), /^req_/)
         assert.deepInclude(headers, { connection: "close", "x-content-type-options": "nosniff" })
         assert.strictEqual(headers["content-length"], String(Buffer.byteLength(body, "latin1")))
+        assert.isFalse(Number.isNaN(Date.parse(String(headers["date"]))), text)
         // One response, without data of later requests.
         assert.strictEqual(text.split("HTTP/1.1 ").length, 2)
       })

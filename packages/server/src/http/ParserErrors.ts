@@ -10,7 +10,7 @@ import {
 } from "@berth/api/http/TransportErrors"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { HttpServerResponse } from "@effect/platform"
-import { Effect, Option, Predicate, Runtime } from "effect"
+import { Clock, Effect, Option, Predicate, Runtime } from "effect"
 import { type IncomingMessage, type Server, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { wrapErrorBody } from "./ErrorEnvelope.ts"
@@ -59,10 +59,11 @@ export const handleParserErrors = (server: Server): Effect.Effect<void, never, I
       Runtime.runFork(runtime)(
         Effect.gen(function* () {
           const requestId = yield* (yield* IdGenerator).next("req")
+          const date = new Date(yield* Clock.currentTimeMillis).toUTCString()
           const { traceId } = yield* Effect.orDie(Effect.currentSpan)
           const response = wrapErrorBody(refusal, {}, Option.some(traceId))
           yield* Effect.logInfo("Request").pipe(Effect.annotateLogs({ status: response.status, reason, requestId }))
-          send({ ...response, headers: { ...response.headers, ...securityHeaders, "x-request-id": requestId } })
+          send({ ...response, headers: { ...response.headers, ...securityHeaders, date, "x-request-id": requestId } })
         }).pipe(Effect.withSpan("http.server refused", { kind: "server", root: true }))
       )
     }
