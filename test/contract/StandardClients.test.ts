@@ -708,7 +708,9 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     Effect.gen(function* () {
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const client = yield* connectMcp(owner, "chat")
-      assert.strictEqual(client.getServerVersion()?.name, "berth")
+      const { body } = yield* App.web({ method: "GET", path: "/api/agent", as: owner })
+      assert.deepStrictEqual(client.getServerVersion(), { name: "berth", version: String(body["serviceVersion"]) })
+      assert.deepStrictEqual(client.getServerCapabilities(), { tools: { listChanged: false } })
       const { tools } = yield* call(() => client.listTools())
       const name = nameOf("chat", owner)
       assertMatches(tools, [{ name, title: `Chat with ${owner.agent.name}`, inputSchema: { required: ["message"] } }])

@@ -10,6 +10,7 @@ import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { withoutCanceled } from "./CanceledRequests.ts"
 import { respondFrames } from "../http/SseResponse.ts"
+import { WebSettings } from "../http/WebSettings.ts"
 import { makeAgentTools, type OfferedTool, type ReportProgress } from "./AgentTools.ts"
 import { readTextStream, toWebRequest } from "./WebMessages.ts"
 
@@ -37,6 +38,7 @@ export const layer = group(WebApi, "mcp", (handlers) =>
     const limiter = yield* RateLimiter
     const tools = yield* makeAgentTools
     const sdk = yield* Effect.cached(loadSdk)
+    const { serviceVersion } = yield* WebSettings
 
     /** Stateless: every request has a separate server, so any process can answer it. */
     const openServer = Effect.gen(function* () {
@@ -45,9 +47,11 @@ export const layer = group(WebApi, "mcp", (handlers) =>
       const run = Runtime.runPromise(yield* Effect.runtime<never>())
       // The high-level API does not accept JSON Schemas.
       const { server } = new McpServer(
-        { name: "berth", version: "1" },
-        { capabilities: { tools: { listChanged: false } }, instructions, jsonSchemaValidator: validator }
+        { name: "berth", version: serviceVersion },
+        { instructions, jsonSchemaValidator: validator }
       )
+      // Registered here, since the high-level API announces notifications, which a stateless server cannot send.
+      server.registerCapabilities({ tools: { listChanged: false } })
       // Evaluated once for all messages of a batch.
       const offered = yield* Effect.cached(tools.list(principal))
       server.setRequestHandler(schemas.ListToolsRequestSchema, () =>
