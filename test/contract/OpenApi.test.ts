@@ -359,6 +359,24 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
     })
   )
 
+  it.effect("The documentation opens error bodies, to which a group adds members", () =>
+    Effect.gen(function* () {
+      for (const listener of ["web", "backend"] as const) {
+        const { schemas } = (yield* documentOf(listener)).document.components
+        const isErrorBody = Schema.is(
+          Schema.Struct({ properties: Schema.Struct({ code: Schema.Unknown, traceId: Schema.Unknown }) })
+        )
+        const errors = Object.entries(schemas).filter(([, schema]) => isErrorBody(schema))
+        assert.isAbove(errors.length, 20)
+        const closed = errors.filter(([, schema]) => JSON.stringify(schema).includes(`"additionalProperties":false`))
+        assert.deepStrictEqual(
+          closed.map(([name]) => name),
+          []
+        )
+      }
+    })
+  )
+
   it.effect("The documentation gives the formats and ranges that requests are checked for", () =>
     Effect.gen(function* () {
       const { document } = yield* documentOf("web")

@@ -6,7 +6,7 @@ import { errorShape } from "./OpenApiErrorShape.ts"
 import { itemsOf, mapRecord, recordOf } from "./OpenApiExamples.ts"
 import { healthDocument } from "./HealthDocument.ts"
 import { describeOperations } from "./OpenApiTexts.ts"
-import { openRequestBodies } from "./OpenRequestBodies.ts"
+import { openSchemas } from "./OpenSchemas.ts"
 import {
   BodyTooLargeBody,
   HeadersTooLargeBody,
@@ -124,7 +124,7 @@ const complete = (
   const components = recordOf(document["components"])
   const declared = recordOf(components["securitySchemes"])
   const securitySchemes = { ...declared, ...added }
-  const { paths, schemas } = openRequestBodies(described, { ...definitions, ...recordOf(components["schemas"]) })
+  const { paths, schemas } = openSchemas(described, { ...definitions, ...recordOf(components["schemas"]) })
   return { ...document, ...outbound, paths, components: { ...components, securitySchemes, schemas } }
 }
 

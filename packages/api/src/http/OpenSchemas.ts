@@ -24,11 +24,16 @@ const openMembers = (value: unknown): unknown => {
   return additionalProperties === false ? open : members
 }
 
+const isErrorBody = (schema: unknown) => {
+  const members = recordOf(recordOf(schema)["properties"])
+  return ["error", "message", "code", "traceId"].every((name) => members[name] !== undefined)
+}
+
 /**
  * Opens the schemas of request bodies, in which the service ignores unknown members, including components shared with
- * responses.
+ * responses, and of error bodies, to which groups of operations add members.
  */
-export const openRequestBodies = (paths: Document, schemas: Document) => {
+export const openSchemas = (paths: Document, schemas: Document) => {
   const opened = mapRecord(paths, (item) =>
     mapRecord(item, (operation) => {
       const { requestBody } = recordOf(operation)
@@ -41,6 +46,8 @@ export const openRequestBodies = (paths: Document, schemas: Document) => {
   const names = findReferred(bodies, schemas)
   return {
     paths: opened,
-    schemas: mapRecord(schemas, (schema, name) => (names.has(name) ? openMembers(schema) : schema))
+    schemas: mapRecord(schemas, (schema, name) =>
+      names.has(name) || isErrorBody(schema) ? openMembers(schema) : schema
+    )
   }
 }
