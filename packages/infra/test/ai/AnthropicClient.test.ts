@@ -119,7 +119,7 @@ describe("an answer", () => {
       stop_sequence: "stop",
       max_tokens: "length",
       model_context_window_exceeded: "length",
-      pause_turn: "pause_turn"
+      pause_turn: "stop"
     }
     for (const [reason, word] of Object.entries(reasons)) assertMatches(reasonOf(reason), { finishReason: word })
   })

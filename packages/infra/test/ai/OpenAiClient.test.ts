@@ -1,6 +1,6 @@
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { fromOpenRouterModelId, toOpenAiModelName, toOpenRouterModelId } from "@berth/infra/ai/openai/OpenAiModelName"
-import { OpenAiStreamEvent } from "@berth/infra/ai/openai/OpenAiBodies"
+import { OpenAiStreamEvent, readOpenAiDelta } from "@berth/infra/ai/openai/OpenAiBodies"
 import { makeOpenAiRequest } from "@berth/infra/ai/openai/OpenAiRequest"
 import { classifyOpenAiFailure, readOpenAiError, readOpenAiErrorBody } from "@berth/infra/ai/openai/OpenAiErrors"
 import { addOpenAiChunk, finishOpenAiAnswer, emptyOpenAiAnswer } from "@berth/infra/ai/openai/OpenAiAnswer"
@@ -90,6 +90,24 @@ describe("an answer", () => {
     )
     assert.isTrue(Either.isLeft(finishOpenAiAnswer(begun)))
     assert.isTrue(Either.isLeft(finishOpenAiAnswer(emptyOpenAiAnswer)))
+  })
+
+  it("OpenAiAnswer contains the text of a refusal", () => {
+    const refusals = ["I can", "not do that."].map((refusal) => ({ choices: [{ delta: { content: "", refusal } }] }))
+    assert.isTrue(refusals.every((chunk) => readOpenAiDelta(chunk) === null))
+    const texts = refusals.map((chunk) => {
+      const event = Schema.decodeUnknownSync(OpenAiStreamEvent)(chunk)
+      return "error" in event ? null : addOpenAiChunk(emptyOpenAiAnswer, event)[1]
+    })
+    assert.deepStrictEqual(texts, ["I can", "not do that."])
+  })
+
+  it("finishOpenAiAnswer ends with a finish reason of the protocol", () => {
+    const reasonOf = (reason: string) =>
+      finishOpenAiAnswer(addOpenAiChunk(emptyOpenAiAnswer, { choices: [{ finish_reason: reason }] })[0])
+    const reasons = { stop: "stop", length: "length", content_filter: "content_filter", eos: "stop", end_turn: "stop" }
+    for (const [reason, finishReason] of Object.entries(reasons))
+      assert.deepInclude(Either.getOrThrow(reasonOf(reason)), { finishReason })
   })
 
   it("OpenAiAnswer leaves out details of the usage that are no counts", () => {

@@ -101,19 +101,16 @@ export const addAnthropicEvent = (
   }
 }
 
-/** Maps a stop reason to OpenAI's finish reason. */
+/** Maps a stop reason to OpenAI's finish reason, which has no equivalent of `pause_turn`. */
 const finishReasonOf = (stopReason: string): string => {
   switch (stopReason) {
-    case "end_turn":
-    case "stop_sequence":
-      return "stop"
     case "max_tokens":
     case "model_context_window_exceeded":
       return "length"
     case "tool_use":
       return toolCallsFinishReason
     default:
-      return stopReason
+      return "stop"
   }
 }
 

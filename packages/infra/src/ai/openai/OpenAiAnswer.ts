@@ -64,7 +64,7 @@ export const addOpenAiChunk = (answer: OpenAiAnswer, chunk: OpenAiAnswerChunk): 
         ? answer.reasoning
         : [...answer.reasoning, ...readEncryptedReasoning(choice?.delta?.reasoning_details ?? [])]
     },
-    choice?.delta?.content ?? ""
+    `${choice?.delta?.content ?? ""}${choice?.delta?.refusal ?? ""}`
   ]
 }
 
@@ -73,6 +73,8 @@ const readOpenAiToolCalls = ({ calls, finishReason, reasoning }: OpenAiAnswer): 
   const whole = finishReason === "length" ? dropTruncatedCall(calls) : calls
   return whole.map((call, index) => (index === 0 ? { ...call, signature: encodeReasoningSignature(reasoning) } : call))
 }
+
+const cutReasons: ReadonlySet<string> = new Set(["length", "content_filter"])
 
 /** Fails without a choice or a finish reason. */
 export const finishOpenAiAnswer = (
@@ -83,9 +85,9 @@ export const finishOpenAiAnswer = (
   // OpenRouter's finish reason for malformed model output.
   if (answer.finishReason === "error")
     return Either.left(new VendorAnswerMalformed({ reason: "malformed model output" }))
-  // Some servers end tool calls with `stop`.
-  const finishReason =
-    answer.finishReason === "stop" && answer.calls.length > 0 ? toolCallsFinishReason : answer.finishReason
+  // Other servers send further reasons, and some end tool calls with `stop`.
+  const known = cutReasons.has(answer.finishReason) ? answer.finishReason : "stop"
+  const finishReason = known === "stop" && answer.calls.length > 0 ? toolCallsFinishReason : known
   return Either.right({ type: "done", usage: answer.usage, finishReason })
 }
 

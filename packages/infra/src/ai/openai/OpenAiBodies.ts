@@ -102,6 +102,8 @@ export type ReasoningDetail = typeof ReasoningDetail.Type
 
 const messageFields = {
   content: optionalNullable(Schema.String),
+  // The text of an answer that the model declines.
+  refusal: optionalNullable(Schema.String),
   tool_calls: optionalNullable(Schema.Array(OpenAiToolCall)),
   reasoning_details: optionalNullable(Schema.Array(Schema.Unknown))
 }
@@ -130,8 +132,8 @@ export const readOpenAiDelta = (json: unknown): OpenAiAnswerChunk | null => {
   const choice: unknown = Array.isArray(json["choices"]) && json["choices"].length === 1 ? json["choices"][0] : null
   if (!Predicate.isRecord(choice) || !isAbsent(choice["finish_reason"]) || !Predicate.isRecord(choice["delta"]))
     return null
-  const { content, reasoning_details, tool_calls } = choice["delta"]
-  return Predicate.isString(content) && isAbsent(tool_calls) && isAbsent(reasoning_details)
+  const { content, reasoning_details, refusal, tool_calls } = choice["delta"]
+  return Predicate.isString(content) && isAbsent(refusal) && isAbsent(tool_calls) && isAbsent(reasoning_details)
     ? { choices: [{ delta: { content } }] }
     : null
 }
