@@ -1,6 +1,6 @@
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { fromOpenRouterModelId, toOpenAiModelName, toOpenRouterModelId } from "@berth/infra/ai/openai/OpenAiModelName"
-import { OpenAiStreamEvent, readOpenAiDelta } from "@berth/infra/ai/openai/OpenAiBodies"
+import { OpenAiStreamEvent, readOpenAiText } from "@berth/infra/ai/openai/OpenAiBodies"
 import { makeOpenAiRequest } from "@berth/infra/ai/openai/OpenAiRequest"
 import { classifyOpenAiFailure, readOpenAiError, readOpenAiErrorBody } from "@berth/infra/ai/openai/OpenAiErrors"
 import { addOpenAiChunk, finishOpenAiAnswer, emptyOpenAiAnswer } from "@berth/infra/ai/openai/OpenAiAnswer"
@@ -94,7 +94,7 @@ describe("an answer", () => {
 
   it("OpenAiAnswer contains the text of a refusal", () => {
     const refusals = ["I can", "not do that."].map((refusal) => ({ choices: [{ delta: { content: "", refusal } }] }))
-    assert.isTrue(refusals.every((chunk) => readOpenAiDelta(chunk) === null))
+    assert.isTrue(refusals.every((chunk) => readOpenAiText(chunk) === null))
     const texts = refusals.map((chunk) => {
       const event = Schema.decodeUnknownSync(OpenAiStreamEvent)(chunk)
       return "error" in event ? null : addOpenAiChunk(emptyOpenAiAnswer, event)[1]

@@ -1,6 +1,6 @@
 import { AnthropicStreamEvent, readAnthropicDelta } from "@berth/infra/ai/anthropic/AnthropicBodies"
 import { GoogleStreamEvent, readGoogleDelta } from "@berth/infra/ai/google/GoogleBodies"
-import { OpenAiStreamEvent, readOpenAiDelta } from "@berth/infra/ai/openai/OpenAiBodies"
+import { OpenAiStreamEvent, readOpenAiText } from "@berth/infra/ai/openai/OpenAiBodies"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, FastCheck, Schema } from "effect"
 
@@ -64,32 +64,48 @@ const wires: ReadonlyArray<
     read: (json: unknown) => unknown,
     decode: (json: unknown) => unknown,
     arbitrary: FastCheck.Arbitrary<unknown>,
-    usual: unknown
+    usual: ReadonlyArray<unknown>
   ]
 > = [
   [
-    "readOpenAiDelta",
-    readOpenAiDelta,
+    "readOpenAiText",
+    readOpenAiText,
     Schema.decodeUnknownSync(OpenAiStreamEvent),
     FastCheck.oneof(openAiEvent, Arbitrary.make(Schema.encodedSchema(OpenAiStreamEvent))),
-    { id: "x", choices: [{ index: 0, delta: { content: "Hi" }, logprobs: null, finish_reason: null }], usage: null }
+    [
+      { id: "x", choices: [{ index: 0, delta: { content: "Hi" }, logprobs: null, finish_reason: null }], usage: null },
+      { id: "x", choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage: null },
+      {
+        id: "x",
+        choices: [],
+        usage: {
+          prompt_tokens: 4,
+          completion_tokens: 1,
+          total_tokens: 5,
+          cost: 0.1,
+          prompt_tokens_details: { cached_tokens: 2 }
+        }
+      }
+    ]
   ],
   [
     "readAnthropicDelta",
     readAnthropicDelta,
     Schema.decodeUnknownSync(AnthropicStreamEvent),
     FastCheck.oneof(anthropicEvent, Arbitrary.make(Schema.encodedSchema(AnthropicStreamEvent))),
-    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Hi" } }
+    [{ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Hi" } }]
   ],
   [
     "readGoogleDelta",
     readGoogleDelta,
     Schema.decodeUnknownSync(GoogleStreamEvent),
     FastCheck.oneof(googleEvent, Arbitrary.make(Schema.encodedSchema(GoogleStreamEvent))),
-    {
-      candidates: [{ content: { parts: [{ text: "Hi" }], role: "model" }, index: 0 }],
-      usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 1, totalTokenCount: 5 }
-    }
+    [
+      {
+        candidates: [{ content: { parts: [{ text: "Hi" }], role: "model" }, index: 0 }],
+        usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 1, totalTokenCount: 5 }
+      }
+    ]
   ]
 ]
 
@@ -97,8 +113,11 @@ const withoutAbsent = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, member: unknown) => (member === null ? undefined : member)))
 
 describe.each(wires)("%s", (name, read, decode, arbitrary, usual) => {
-  it(`${name} reads the usual text delta`, () => {
-    assert.deepStrictEqual(read(usual), withoutAbsent(decode(usual)))
+  it(`${name} reads the usual events of a text`, () => {
+    for (const event of usual) {
+      assert.isNotNull(read(event))
+      assert.deepStrictEqual(withoutAbsent(read(event)), withoutAbsent(decode(event)))
+    }
   })
 
   it.prop(`${name} returns what the schema decodes, or null`, [arbitrary], ([event]) => {

@@ -124,18 +124,34 @@ export type OpenAiAnswerChunk = typeof OpenAiAnswerChunk.Type
 
 export const OpenAiStreamEvent = Schema.Union(Schema.Struct({ error: OpenAiErrorObject }), OpenAiAnswerChunk)
 
-const isAbsent = (value: unknown) => value === undefined || value === null
+const isAbsent = (value: unknown): value is null | undefined => value === undefined || value === null
 
-/** Hot path: reads a text delta without a schema; null for any other event. */
-export const readOpenAiDelta = (json: unknown): OpenAiAnswerChunk | null => {
-  if (!Predicate.isRecord(json) || "error" in json || !isAbsent(json["usage"]) || !isAbsent(json["x_groq"])) return null
-  const choice: unknown = Array.isArray(json["choices"]) && json["choices"].length === 1 ? json["choices"][0] : null
-  if (!Predicate.isRecord(choice) || !isAbsent(choice["finish_reason"]) || !Predicate.isRecord(choice["delta"]))
-    return null
-  const { content, reasoning_details, refusal, tool_calls } = choice["delta"]
-  return Predicate.isString(content) && isAbsent(refusal) && isAbsent(tool_calls) && isAbsent(reasoning_details)
-    ? { choices: [{ delta: { content } }] }
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
+
+const readUsage = (usage: unknown): OpenAiUsage | null => {
+  if (!Predicate.isRecord(usage)) return null
+  const { completion_tokens, completion_tokens_details, prompt_tokens, prompt_tokens_details, total_tokens } = usage
+  return isCount(prompt_tokens) && isCount(completion_tokens) && (isAbsent(total_tokens) || isCount(total_tokens))
+    ? { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details, completion_tokens_details }
     : null
+}
+
+/** Hot path: reads text, the end of a text and its usage without a schema; null for any other event. */
+export const readOpenAiText = (json: unknown): OpenAiAnswerChunk | null => {
+  if (!Predicate.isRecord(json) || "error" in json || !isAbsent(json["x_groq"])) return null
+  const { choices } = json
+  const usage = isAbsent(json["usage"]) ? undefined : readUsage(json["usage"])
+  if (usage === null || !Array.isArray(choices) || choices.length > 1) return null
+  if (choices.length === 0) return usage === undefined ? null : { choices: [], usage }
+  const choice: unknown = choices[0]
+  if (!Predicate.isRecord(choice) || !Predicate.isRecord(choice["delta"])) return null
+  const { finish_reason } = choice
+  const { content, reasoning_details, refusal, tool_calls } = choice["delta"]
+  if (!isAbsent(refusal) || !isAbsent(tool_calls) || !isAbsent(reasoning_details)) return null
+  if (isAbsent(finish_reason))
+    return Predicate.isString(content) ? { choices: [{ delta: { content } }], ...(usage && { usage }) } : null
+  if (!Predicate.isString(finish_reason) || !(isAbsent(content) || Predicate.isString(content))) return null
+  return { choices: [{ delta: { content }, finish_reason }], ...(usage && { usage }) }
 }
 
 /** A complete answer, from a server without streaming. */

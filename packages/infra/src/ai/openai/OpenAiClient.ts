@@ -1,13 +1,7 @@
 import type { EmbeddingVectors } from "@berth/domain/ai/models/ModelProviders"
 import { type HttpClient, HttpClientRequest } from "@effect/platform"
 import { Effect, Either, Option, Schema } from "effect"
-import {
-  makeEventReader,
-  readAnswerStream,
-  readReported,
-  type VendorAnswer,
-  type VendorEvent
-} from "../vendor/AnswerStream.ts"
+import { makeEventReader, readAnswerStream, type VendorAnswer, type VendorEvent } from "../vendor/AnswerStream.ts"
 import type { StageOutput } from "../vendor/ChunkStage.ts"
 import type { HttpExchange } from "../vendor/HttpExchange.ts"
 import { readModelList } from "../vendor/VendorBodies.ts"
@@ -21,7 +15,7 @@ import {
 import { VendorAnswerMalformed, type VendorFailure } from "../vendor/VendorErrors.ts"
 import type { VendorModelClient } from "../vendor/VendorModelProvider.ts"
 import { readOpenAiAnswer } from "./OpenAiAnswer.ts"
-import { type OpenAiAnswerChunk, OpenAiCompletionAnswer, OpenAiStreamEvent, readOpenAiDelta } from "./OpenAiBodies.ts"
+import { type OpenAiAnswerChunk, OpenAiCompletionAnswer, OpenAiStreamEvent, readOpenAiText } from "./OpenAiBodies.ts"
 import { classifyOpenAiFailure, readOpenAiError, readOpenAiErrorBody } from "./OpenAiErrors.ts"
 import { type OpenAiCompatibleProvider, toOpenAiModelName } from "./OpenAiModelName.ts"
 import { makeOpenAiRequest } from "./OpenAiRequest.ts"
@@ -34,7 +28,7 @@ const readChunk = makeEventReader(
     "error" in event
       ? Either.left(readOpenAiError(event.error, null, undefined))
       : Either.right({ type: "chunk", chunk: event }),
-  readOpenAiDelta
+  readOpenAiText
 )
 
 const readStream = readAnswerStream<OpenAiAnswerChunk>({
@@ -60,7 +54,7 @@ const readCompletion = (body: string): StageOutput<OpenAiEvent, VendorFailure> =
     })),
     usage
   }
-  return { values: [{ type: "chunk", chunk, reported: readReported({ id, model }) }, { type: "done" }] }
+  return { values: [{ type: "chunk", chunk, received: { id, model } }, { type: "done" }] }
 }
 
 const readAnswer = (response: HttpExchange): VendorAnswer<OpenAiAnswerChunk> =>

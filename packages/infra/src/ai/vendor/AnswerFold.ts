@@ -1,11 +1,34 @@
 import type { CallSignature, ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
-import { Either } from "effect"
-import type { ReportedAnswer, VendorEvent } from "./AnswerStream.ts"
+import { Either, Predicate } from "effect"
+import type { VendorEvent } from "./AnswerStream.ts"
 import { applyStage, type ChunkSource, type StageOutput } from "./ChunkStage.ts"
 import type { PartialToolCall } from "./PartialToolCall.ts"
 import { countToolCalls, makeToolCallId } from "./VendorConversation.ts"
 import { VendorAnswerMalformed } from "./VendorErrors.ts"
+
+/** Provider's identifiers of an answer. */
+type ReportedAnswer = Pick<ProviderEnding, "responseId" | "responseModel">
+
+const maximumReportedLength = 256
+
+const textIn = (...values: ReadonlyArray<unknown>): string | undefined =>
+  values
+    .filter(Predicate.isString)
+    .find((value) => value !== "")
+    ?.slice(0, maximumReportedLength)
+
+/** Reads the id and the model of an answer from an event of any vendor. */
+const readReported = (json: unknown): ReportedAnswer => {
+  if (!Predicate.isRecord(json)) return {}
+  const message = Predicate.isRecord(json["message"]) ? json["message"] : {}
+  const responseId = textIn(json["id"], json["responseId"], message["id"])
+  const responseModel = textIn(json["model"], json["modelVersion"], message["model"])
+  return {
+    ...(responseId === undefined ? {} : { responseId }),
+    ...(responseModel === undefined ? {} : { responseModel })
+  }
+}
 
 interface AnswerFold<Answer, Chunk, Failure> {
   readonly initial: Answer
@@ -51,7 +74,8 @@ export const foldAnswer =
     let reported: ReportedAnswer = {}
     const toModelEvent = (event: VendorEvent<Chunk>): ModelEvent<ProviderEnding> => {
       if (event.type !== "chunk") return keepAlive
-      if (event.reported !== undefined) reported = { ...event.reported, ...reported }
+      if (reported.responseId === undefined || reported.responseModel === undefined)
+        reported = { ...readReported(event.received), ...reported }
       const [next, text] = add(answer, event.chunk)
       answer = next
       return { type: "delta", text }

@@ -1,6 +1,5 @@
 import { makeSseParser } from "@berth/api/http/Sse"
-import type { ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
-import { Clock, Duration, Effect, Either, Option, Predicate, Schema } from "effect"
+import { Clock, Duration, Effect, Either, Option, Schema } from "effect"
 import { applyStage, type ChunkSource, makeSingleChunkSource, makeStage, type StageOutput } from "./ChunkStage.ts"
 import type { HttpExchange } from "./HttpExchange.ts"
 import { readMediaType, toUnexpectedMediaType } from "./VendorClient.ts"
@@ -9,55 +8,30 @@ import { VendorAnswerMalformed, type VendorFailure } from "./VendorErrors.ts"
 /** Event of a streamed answer; its chunk has the vendor's format. `keep-alive`: bytes without a chunk. */
 export type VendorEvent<Chunk> =
   | { readonly type: "keep-alive" }
-  | { readonly type: "chunk"; readonly chunk: Chunk; readonly reported?: ReportedAnswer }
+  /** `received`: the event before it was read, which can identify the answer. */
+  | { readonly type: "chunk"; readonly chunk: Chunk; readonly received?: unknown }
   | { readonly type: "done" }
-
-/** Provider's identifiers of an answer. */
-export type ReportedAnswer = Pick<ProviderEnding, "responseId" | "responseModel">
-
-const maximumReportedLength = 256
-
-const textIn = (...values: ReadonlyArray<unknown>): string | undefined =>
-  values
-    .filter(Predicate.isString)
-    .find((value) => value !== "")
-    ?.slice(0, maximumReportedLength)
-
-/** Reads the id and the model of an answer from an event of any vendor. */
-export const readReported = (json: unknown): ReportedAnswer => {
-  if (!Predicate.isRecord(json)) return {}
-  const message = Predicate.isRecord(json["message"]) ? json["message"] : {}
-  const responseId = textIn(json["id"], json["responseId"], message["id"])
-  const responseModel = textIn(json["model"], json["modelVersion"], message["model"])
-  return {
-    ...(responseId === undefined ? {} : { responseId }),
-    ...(responseModel === undefined ? {} : { responseModel })
-  }
-}
 
 /** Streamed answer of a vendor. */
 export type VendorAnswer<Chunk> = ChunkSource<VendorEvent<Chunk>, VendorFailure>
 
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
-/**
- * Reads an event's data by its schema. Hot path: a text delta is read without a schema, in a fifth of the time (2 of 9
- * µs).
- */
+/** Reads an event's data by its schema. Hot path: text is read without a schema, in a fifth of the time (2 of 9 µs). */
 export const makeEventReader = <A, I, Chunk>(
   schema: Schema.Schema<A, I>,
   toEvent: (event: A) => Either.Either<VendorEvent<Chunk>, VendorFailure>,
-  readTextDelta: (json: unknown) => Chunk | null
+  readText: (json: unknown) => Chunk | null
 ) => {
   const decode = Schema.decodeUnknownOption(schema)
   return (data: string): Either.Either<VendorEvent<Chunk>, VendorFailure> => {
     const json = Option.getOrUndefined(parseJson(data))
-    const delta = readTextDelta(json)
-    if (delta !== null) return Either.right({ type: "chunk", chunk: delta })
+    const text = readText(json)
+    if (text !== null) return Either.right({ type: "chunk", chunk: text, received: json })
     return Option.match(decode(json), {
       onNone: () => Either.left(new VendorAnswerMalformed({ reason: "malformed event" })),
       onSome: (event) =>
-        Either.map(toEvent(event), (read) => (read.type === "chunk" ? { ...read, reported: readReported(json) } : read))
+        Either.map(toEvent(event), (read) => (read.type === "chunk" ? { ...read, received: json } : read))
     })
   }
 }
