@@ -46,7 +46,8 @@ export interface PageContent {
   readonly title: string
   readonly main: Html
   readonly script?: AssetName
-  readonly isSignedIn: boolean
+  /** Undefined if unknown. */
+  readonly isSignedIn: boolean | undefined
   /** Path of the current link. */
   readonly path?: string
   /** Address of the web API; set on pages of an instance's subdomain. */
@@ -59,11 +60,11 @@ const signedInLinks = [
   ["/pricing", "Pricing"],
   ["/docs", "API"]
 ] as const
-const signedOutLinks = [
+const publicLinks = [
   ["/pricing", "Pricing"],
-  ["/docs", "API"],
-  ["/login", "Sign in"]
+  ["/docs", "API"]
 ] as const
+const signedOutLinks = [...publicLinks, ["/login", "Sign in"]] as const
 
 const link = (here: string | undefined, [path, name]: readonly [string, string]): Html =>
   html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${name}</a></li>`
@@ -73,13 +74,26 @@ export const renderSignOutForm = html`<form method="post" action="/api/auth/sign
   <button class="link">Sign out</button>
 </form>`
 
-const navigation = (isSignedIn: boolean, path: string | undefined): Html => html`
+const navigation = (isSignedIn: boolean | undefined, path: string | undefined): Html => html`
   <nav aria-label="Main">
     <ul>
-      ${(isSignedIn ? signedInLinks : signedOutLinks).map((it) => link(path, it))}
-      ${isSignedIn && html`<li>${renderSignOutForm}</li>`}
+      ${(isSignedIn === undefined ? publicLinks : isSignedIn ? signedInLinks : signedOutLinks).map((it) => link(path, it))}
+      ${isSignedIn === true && html`<li>${renderSignOutForm}</li>`}
     </ul>
   </nav>
+`
+
+const footer = html`
+  <footer class="bottom">
+    <p>Berth hosts AI agents.</p>
+    <nav aria-label="More">
+      <ul>
+        <li><a href="/pricing#enterprise">Enterprise</a></li>
+        <li><a href="/docs">API reference</a></li>
+        <li><a href="/openapi.json">OpenAPI</a></li>
+      </ul>
+    </nav>
+  </footer>
 `
 
 const document = (assets: Assets, { appUrl, isSignedIn, main, path, script, title }: PageContent): Html =>
@@ -101,6 +115,7 @@ const document = (assets: Assets, { appUrl, isSignedIn, main, path, script, titl
           ${appUrl === undefined && navigation(isSignedIn, path)}
         </header>
         <main id="main" tabindex="-1">${main}</main>
+        ${appUrl === undefined && footer}
       </body>
     </html> `
 

@@ -58,7 +58,7 @@ const asPage = (assets: Assets, appUrl: URL, { response, site }: AnsweredRequest
     {
       title: findErrorTitle(response.status),
       main,
-      isSignedIn: false,
+      isSignedIn: undefined,
       appUrl: Option.isSome(site) ? appUrl : undefined
     },
     {
