@@ -28,8 +28,10 @@ const ProfileForm = ({ account: { email, name } }: { readonly account: AccountJs
 
 const PasswordForm = ({ email }: { readonly email: string }) => {
   const form = useForm(
-    { currentPassword: "", newPassword: "" },
-    (body) => call("POST", "/api/settings/password", { body }),
+    // Problems of the new password are reported as those of `password`.
+    { currentPassword: "", password: "" },
+    ({ currentPassword, password }) =>
+      call("POST", "/api/settings/password", { body: { currentPassword, newPassword: password } }),
     { done: texts.account.passwordChanged }
   )
   return (
@@ -42,7 +44,7 @@ const PasswordForm = ({ email }: { readonly email: string }) => {
         autoComplete="current-password"
       />
       <PasswordField
-        field={form.field("newPassword")}
+        field={form.field("password")}
         label={texts.account.newPassword}
         required
         autoComplete="new-password"
