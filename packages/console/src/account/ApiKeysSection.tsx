@@ -54,7 +54,11 @@ const NewKey = ({ onClose }: { readonly onClose: () => void }) => {
         </Stack>
       </Checkbox.Group>
       <SelectField field={form.field("days")} label={texts.keys.lifetime} data={texts.keys.lifetimes} />
-      {isOldSignIn && <Anchor href="/login?error=recent_sign_in_required">{texts.keys.signInAgain}</Anchor>}
+      {isOldSignIn && (
+        <Anchor href="/login?error=recent_sign_in_required&callbackUrl=/dashboard/settings/keys">
+          {texts.keys.signInAgain}
+        </Anchor>
+      )}
     </Form>
   )
 }

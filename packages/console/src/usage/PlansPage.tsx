@@ -25,8 +25,8 @@ const SubscribeLabel = ({ name }: { readonly name: string }) => (
 
 const Choose = ({ plan: { id, isByLink, name } }: { readonly plan: Plan }) => {
   const take = useAction(() => call("POST", "/api/development/plan", { body: { plan: id } }), {
-    // The document contains the limits of the plan.
-    onDone: () => location.assign("/dashboard/plans")
+    // The document contains the limits of the plan. A first plan leads on to the first agent.
+    onDone: () => location.assign(settings.mayProvision ? "/dashboard/plans" : "/onboarding")
   })
   if (settings.pricing.isWithoutPayment)
     return (
