@@ -1,10 +1,11 @@
 import { Spotlight, type SpotlightActionData } from "@mantine/spotlight"
 import { useQuery } from "@tanstack/react-query"
-import { useNavigate } from "@tanstack/react-router"
+import { useNavigate, useParams } from "@tanstack/react-router"
 import {
   AgentsIcon,
   DocsIcon,
   PlansIcon,
+  PlusIcon,
   SearchIcon,
   SettingsIcon,
   ShieldIcon,
@@ -33,6 +34,7 @@ export const Palette = () => {
         | "/dashboard/plans"
         | "/dashboard/settings"
         | "/dashboard/administration"
+        | "/onboarding"
     ) =>
     () =>
       void navigate({ to })
@@ -64,7 +66,19 @@ export const Palette = () => {
     leftSection: <AgentsIcon />,
     onClick: () => void navigate({ to: "/dashboard/agents/$agentId/$tab", params: { agentId: id, tab: "chat" } })
   }))
+  const { agentId } = useParams({ strict: false })
+  const opened = data?.agents.find(({ id }) => id === agentId)
+  const tabs: Array<SpotlightActionData> =
+    opened === undefined
+      ? []
+      : Object.entries(texts.agent.tabs).map(([tab, label]) => ({
+          id: tab,
+          label,
+          leftSection: <AgentsIcon />,
+          onClick: () => void navigate({ to: "/dashboard/agents/$agentId/$tab", params: { agentId: opened.id, tab } })
+        }))
   const commands: Array<SpotlightActionData> = [
+    { id: "new-agent", label: texts.agents.create, onClick: go("/onboarding"), leftSection: <PlusIcon /> },
     { id: "theme", label: texts.shell.switchTheme, onClick: toggle, leftSection: <SunIcon /> },
     { id: "docs", label: texts.shell.docs, onClick: () => location.assign("/docs"), leftSection: <DocsIcon /> },
     { id: "sign-out", label: texts.shell.signOut, onClick: signOut, leftSection: <SignOutIcon /> }
@@ -73,8 +87,10 @@ export const Palette = () => {
     <Spotlight
       shortcut={["mod + K"]}
       tagsToIgnore={[]}
-      limit={24}
+      limit={40}
       scrollable
+      centered={false}
+      yOffset="12dvh"
       attributes={{ content: { "aria-label": texts.shell.search } }}
       maxHeight={420}
       nothingFound={texts.shell.nothingFound}
@@ -84,6 +100,7 @@ export const Palette = () => {
         "aria-label": texts.shell.search
       }}
       actions={[
+        ...(opened === undefined ? [] : [{ group: opened.name, actions: tabs }]),
         { group: texts.shell.pages, actions: pages },
         ...(chats.length > 0 ? [{ group: texts.shell.agents, actions: chats }] : []),
         { group: texts.shell.commands, actions: commands }
