@@ -10,10 +10,12 @@ export const ReasonButton = ({
   isDestructive = false,
   label,
   onConfirm,
+  submitLabel = label,
   title
 }: {
   readonly isDestructive?: boolean
   readonly label: string
+  readonly submitLabel?: string
   readonly title: string
   readonly children?: ReactNode
   readonly onConfirm: (reason: string, key: string) => Promise<unknown>
@@ -29,7 +31,7 @@ export const ReasonButton = ({
         {label}
       </Button>
       <Modal opened={isOpen} onClose={close} title={title}>
-        <Form form={form} label={label} tone={isDestructive ? "danger" : undefined} onCancel={close}>
+        <Form form={form} label={submitLabel} tone={isDestructive ? "danger" : undefined} onCancel={close}>
           {children}
           <TextField
             field={form.field("reason")}

@@ -32,6 +32,7 @@ const Actions = ({ user }: { readonly user: User }) => {
     <Group gap={6} wrap="nowrap">
       <ReasonButton
         label={texts.administration.plan}
+        submitLabel={texts.administration.setPlan}
         title={texts.administration.planOf(user.email)}
         onConfirm={(reason, key) => act("PUT", "/plan", key, { plan, reason })}
       >
@@ -45,6 +46,7 @@ const Actions = ({ user }: { readonly user: User }) => {
       </ReasonButton>
       <ReasonButton
         label={texts.administration.credits}
+        submitLabel={texts.administration.adjustCredits}
         title={texts.administration.creditsOf(user.email)}
         onConfirm={(reason, key) => act("POST", "/credits", key, { amount, reason })}
       >
