@@ -1,6 +1,7 @@
 import { Code, Group, MultiSelect, Stack, TagsInput, Text } from "@mantine/core"
 import { queryOptions, useQuery } from "@tanstack/react-query"
 import { call } from "../api.ts"
+import { toPlainText } from "../excerpt.ts"
 import { Form, useForm } from "../Form.tsx"
 import { Copy, Empty, Loaded, Moment, offerUndo, Rows, Section, StatusTag } from "../parts.tsx"
 import { agentPath, agentsQuery, useRefresh } from "../queries.ts"
@@ -96,7 +97,7 @@ const A2aTab = ({ agent: { id } }: AgentTab) => {
                   </Text>
                   {(reply ?? reason) !== null && (
                     <Text fz="sm" c="dimmed" lineClamp={3}>
-                      {reply ?? reason}
+                      {reply === null ? reason : toPlainText(reply)}
                     </Text>
                   )}
                 </Stack>

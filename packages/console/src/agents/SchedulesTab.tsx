@@ -4,6 +4,7 @@ import { queryOptions, useQuery } from "@tanstack/react-query"
 import { toString } from "cronstrue"
 import { call, segment } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
+import { toPlainText } from "../excerpt.ts"
 import { Form, SelectField, TextareaField, TextField, useForm } from "../Form.tsx"
 import { formatDateTimeIn, timezones } from "../format.ts"
 import { PlusIcon } from "../icons.tsx"
@@ -58,7 +59,7 @@ const History = ({ agentId, schedule: { id } }: { readonly agentId: string; read
           </div>
           <DateTime at={dueAt ?? createdAt} />
           <Text fz="sm" c="dimmed" lineClamp={3}>
-            {reason ?? result ?? ""}
+            {reason ?? toPlainText(result ?? "")}
           </Text>
           {units !== null && <Text fz="xs">{texts.usage.units(units)}</Text>}
         </li>
