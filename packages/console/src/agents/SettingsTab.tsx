@@ -53,6 +53,18 @@ const ConfigForm = ({ agentId, config }: { readonly agentId: string; readonly co
       }
     >
       <div>
+        <Section title={texts.agents.prompt} lead={texts.agentSettings.promptLead}>
+          <Textarea
+            aria-label={texts.agents.prompt}
+            autosize
+            minRows={6}
+            maxRows={24}
+            maxLength={20_000}
+            error={field("systemPrompt").error}
+            value={draft.systemPrompt ?? ""}
+            onChange={({ currentTarget: { value } }) => change({ systemPrompt: value === "" ? null : value })}
+          />
+        </Section>
         <Section title={texts.agentSettings.model} lead={texts.agentSettings.modelLead}>
           <Stack gap="md" maw={620}>
             <SelectField field={field("model")} label={texts.agents.model} data={modelChoices} />
@@ -104,18 +116,6 @@ const ConfigForm = ({ agentId, config }: { readonly agentId: string; readonly co
             />
           </Stack>
         </Section>
-        <Section title={texts.agents.prompt} lead={texts.agentSettings.promptLead}>
-          <Textarea
-            aria-label={texts.agents.prompt}
-            autosize
-            minRows={6}
-            maxRows={24}
-            maxLength={20_000}
-            error={field("systemPrompt").error}
-            value={draft.systemPrompt ?? ""}
-            onChange={({ currentTarget: { value } }) => change({ systemPrompt: value === "" ? null : value })}
-          />
-        </Section>
         <Section title={texts.agentSettings.time} lead={texts.agentSettings.timeLead}>
           <Stack gap="md" maw={620}>
             <SelectField
@@ -140,7 +140,7 @@ const ConfigForm = ({ agentId, config }: { readonly agentId: string; readonly co
   )
 }
 
-/** Model, instructions and schedule of an agent. */
+/** Instructions, model and heartbeat of an agent. */
 const SettingsTab = ({ agent: { id } }: AgentTab) => {
   const query = useQuery(agentConfigQuery(id))
   return (
