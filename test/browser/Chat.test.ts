@@ -421,6 +421,8 @@ describeWithTool(browserTool, "The chat of the console", () => {
           const dialog = page.getByRole("dialog")
           const choose = async (name: string) => {
             await more.press("Enter")
+            await page.getByRole("menu").waitFor()
+            assert.deepStrictEqual(await findAccessibilityViolations(page), [])
             await page.getByRole("menuitem", { name }).press("Enter")
             await dialog.getByText("Answers in progress end").waitFor()
           }
@@ -456,6 +458,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
             await page.keyboard.press("Control+k")
             await page.getByPlaceholder("Search pages, agents and commands").fill(text)
             await palette.locator("button[data-selected]", { hasText: found }).waitFor()
+            assert.deepStrictEqual(await findAccessibilityViolations(page), [])
             await page.keyboard.press("Enter")
             await palette.waitFor({ state: "detached" })
           }

@@ -186,7 +186,8 @@ const hostileMarkdown = [
   "[script](javascript:alert(1)) [data](data:text/html,x) [good](https://example.com/good)",
   "![picture](https://example.com/picture.png) raw <b>markup</b> <img src=x onerror=alert(2)>",
   "<script>alert(3)</script>",
-  "| one | two |\n| --- | --- |\n| left | right |"
+  "| one | two |\n| --- | --- |\n| left | right |",
+  "##### Deep heading\n\n- [x] finished task"
 ].join("\n\n")
 
 describeWithTool(browserTool, "the pages, in a browser", () => {
@@ -578,11 +579,11 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         assert.isTrue(await news.isChecked())
         assert.strictEqual(await page.locator("main img, main script").count(), 0)
         await page.getByLabel("Current password").fill(account.password)
-        await page.getByLabel("New password").fill(changed.password)
         await page.getByLabel("New password").fill("short")
         await page.getByRole("button", { name: "Change password" }).click()
         await page.getByText("Must have at least 8 characters").waitFor()
         await page.getByText("Correct the marked fields.").waitFor()
+        await page.getByLabel("New password").fill(changed.password)
         await page.getByRole("button", { name: "Change password" }).click()
         await page.getByText("Your password is changed").waitFor()
         await signOut(page)
@@ -734,6 +735,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           ["/dashboard/files", "Account storage"],
           ["/dashboard/plans", "Subscribe to Solo"],
           [chat, "sandbox/echo"],
+          ["/dashboard/agents/agt_none/chat", "Agent not found"],
           [`${agent}settings`, "Instructions"],
           [`${agent}skills`, "No skills of your own"],
           [`${agent}channels`, "Connect Telegram"],

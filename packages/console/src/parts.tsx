@@ -139,11 +139,20 @@ export const Empty = ({
 }) => (
   <Stack align="center" gap="xs" className="empty" ta="center">
     {icon !== undefined && (
+  isPage = false,
       <ThemeIcon size={48} radius="xl" variant="default" c="dimmed">
         {icon}
       </ThemeIcon>
+  /** Whether the page has no other heading. */
+  readonly isPage?: boolean
     )}
-    <Text fw={600}>{title}</Text>
+    {isPage ? (
+      <Title order={1} fz="lg">
+        {title}
+      </Title>
+    ) : (
+      <Text fw={600}>{title}</Text>
+    )}
     {children !== undefined && (
       <Text c="dimmed" fz="sm" maw={440}>
         {children}
@@ -171,10 +180,10 @@ export const Copy = ({ label, value }: { readonly value: string; readonly label:
 
 export const Trace = ({ id }: { readonly id: string }) => (
   <Group gap={4} fz="xs" wrap="nowrap">
-    <Text span inherit c="dimmed">
+    <Text span inherit c="dimmed" flex="none">
       {texts.trace}
     </Text>
-    <Code fz="xs" c="var(--mantine-color-text)">
+    <Code fz="xs" c="var(--mantine-color-text)" className="whole">
       {id}
     </Code>
     <Copy value={id} label={texts.copyTrace} />

@@ -134,6 +134,7 @@ export const texts = {
     commands: "Commands",
     docs: "API reference",
     lost: "Page not found",
+    lostHint: "No page has this address.",
     main: "Main",
     menu: "Menu",
     navigation: "Navigation",
@@ -303,6 +304,7 @@ export const texts = {
       error: (name: string) => `${name} has an error. Restart or repair the instance.`
     },
     missing: "Agent not found",
+    missingHint: "It is deleted, or belongs to another account.",
     tabs: {
       chat: "Chat",
       settings: "Settings",
@@ -361,6 +363,8 @@ export const texts = {
     stopped: "Stopped",
     stopping: "Stopping…",
     table: "Table",
+    taskDone: "Done",
+    taskOpen: "Not done",
     thinking: (name: string) => `${name} is thinking…`,
     title: "Title",
     titleHint: "Leave empty to use the newest message.",

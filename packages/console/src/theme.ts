@@ -39,6 +39,13 @@ export const theme = createTheme({
   respectReducedMotion: true,
   components: {
     Badge: { styles: { label: { textTransform: "none" as const, fontWeight: 500 } } },
+    // Lists and menus open inside of a landmark.
+    Popover: { defaultProps: { portalProps: { target: "#main" } } },
+    // The list of options scrolls by itself, as its keyboard navigation expects.
+    Select: { defaultProps: { withScrollArea: false } },
+    MultiSelect: { defaultProps: { withScrollArea: false } },
+    // A menu contains only its items, and the first one gets the focus.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 400 } },
     // A dialog's header must not have the landmark role `banner`.
     ModalHeader: { defaultProps: { role: "presentation" } },

@@ -98,7 +98,7 @@ export const AgentPage = () => {
     )
   const agent = query.data.agents.find(({ id }) => id === agentId)
   return agent === undefined ? (
-    <LostPage title={texts.agent.missing} />
+    <LostPage title={texts.agent.missing} hint={texts.agent.missingHint} />
   ) : (
     <Body key={agent.id} agent={agent} tab={tab} />
   )

@@ -53,7 +53,26 @@ const MarkdownCode = ({ children, className }: ComponentProps<"code">) => {
   )
 }
 
+/** The messages are sections of the page, and the headings of an answer are below them. */
+const headingOf =
+  (depth: string) =>
+  ({ children }: ComponentProps<"h3">) => <h3 className={depth}>{children}</h3>
+
 const components: Components = {
+  h1: headingOf("h1"),
+  h2: headingOf("h2"),
+  h3: headingOf("h3"),
+  h4: headingOf("h3"),
+  h5: headingOf("h3"),
+  h6: headingOf("h3"),
+  input: ({ checked, type }) => (
+    <input
+      type={type}
+      checked={checked}
+      disabled
+      aria-label={checked === true ? texts.chat.taskDone : texts.chat.taskOpen}
+    />
+  ),
   a: ({ children, href }) => <MarkdownLink href={href}>{children}</MarkdownLink>,
   img: ({ alt, src }) => <MarkdownImage alt={alt} src={src} />,
   table: ({ children }) => <MarkdownTable>{children}</MarkdownTable>,

@@ -117,6 +117,7 @@ const UserMessage = ({
   readonly timestamp: number | undefined
 }) => (
   <article className="turn turn-user" aria-label={texts.chat.you}>
+    <h2 className="visually-hidden">{texts.chat.you}</h2>
     <AttachmentList agentId={agentId} attachments={attachments} />
     {text !== "" && <div className="text">{text}</div>}
     <div className="turn-tools">
@@ -182,6 +183,7 @@ const Reply = ({
   const isGrowing = stored === undefined && live?.failure === undefined
   return (
     <article className="turn turn-agent" aria-label={name} aria-busy={isGrowing || undefined}>
+      <h2 className="visually-hidden">{name}</h2>
       <ToolCards calls={stored?.toolCalls ?? live?.tools ?? []} />
       <Markdown blocks={blocks} isGrowing={isGrowing} />
       {stored !== undefined ? (

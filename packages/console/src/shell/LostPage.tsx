@@ -4,8 +4,15 @@ import { SearchIcon } from "../icons.tsx"
 import { Empty } from "../parts.tsx"
 import { texts } from "../texts.ts"
 
-export const LostPage = ({ title = texts.shell.lost }: { readonly title?: string }) => (
+export const LostPage = ({
+  hint = texts.shell.lostHint,
+  title = texts.shell.lost
+}: {
+  readonly title?: string
+  readonly hint?: string
+}) => (
   <Empty
+    isPage
     icon={<SearchIcon />}
     title={title}
     action={
@@ -13,5 +20,7 @@ export const LostPage = ({ title = texts.shell.lost }: { readonly title?: string
         {texts.shell.toAgents}
       </Button>
     }
-  />
+  >
+    {hint}
+  </Empty>
 )
