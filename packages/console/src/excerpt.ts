@@ -14,6 +14,10 @@ const marks: ReadonlyArray<readonly [RegExp, string]> = [
   [/\\([!-/:-@[-`{-~])/g, "$1"]
 ]
 
+/** Returns at most `longest` characters, the last one an ellipsis if the text is longer. */
+export const shorten = (text: string, longest: number): string =>
+  text.length > longest ? `${text.slice(0, longest - 1)}…` : text
+
 /** Converts Markdown to one line of text, for excerpts. */
 export const toPlainText = (markdown: string): string =>
   marks

@@ -1,4 +1,5 @@
 const dateTime = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" })
+const day = new Intl.DateTimeFormat("en", { dateStyle: "medium" })
 const time = new Intl.DateTimeFormat("en", { timeStyle: "short" })
 const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false })
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" })
@@ -7,6 +8,7 @@ const grouped = new Intl.NumberFormat("en")
 export type Instant = string | number
 
 export const formatDateTime = (at: Instant): string => dateTime.format(new Date(at))
+export const formatDay = (at: Instant): string => day.format(new Date(at))
 
 /** Formats a time of another time zone. */
 export const formatDateTimeIn = (at: Instant, timeZone: string): string =>

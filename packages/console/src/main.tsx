@@ -30,7 +30,7 @@ if (root !== null)
       getStyleNonce={() => settings.nonce}
     >
       <QueryClientProvider client={client}>
-        <Notifications position="bottom-right" />
+        <Notifications position="bottom-left" />
         <RouterProvider router={router} />
       </QueryClientProvider>
     </MantineProvider>

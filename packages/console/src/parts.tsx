@@ -18,9 +18,9 @@ import {
 } from "@mantine/core"
 import { type NotificationData, notifications } from "@mantine/notifications"
 import { useMutation } from "@tanstack/react-query"
-import { type ComponentProps, type ReactNode, useEffect, useRef, useSyncExternalStore } from "react"
+import { type ComponentProps, Fragment, type ReactNode, useEffect, useRef, useSyncExternalStore } from "react"
 import { RequestFailed } from "./api.ts"
-import { formatDateTime, formatRelative, type Instant } from "./format.ts"
+import { formatDateTime, formatDay, formatRelative, type Instant } from "./format.ts"
 import { CheckIcon, CopyIcon, InfoIcon } from "./icons.tsx"
 import { texts } from "./texts.ts"
 
@@ -58,7 +58,7 @@ export const Section = ({
   tone
 }: {
   readonly id?: string
-  readonly title?: string
+  readonly title?: ReactNode
   readonly lead?: ReactNode
   readonly actions?: ReactNode
   readonly tone?: "danger"
@@ -83,6 +83,15 @@ export const Section = ({
     {children}
   </section>
 )
+
+/** A URL or email address, which breaks after its punctuation. */
+export const Address = ({ children }: { readonly children: string }) =>
+  children.split(/(?<=[^\p{L}\p{N}])(?=[\p{L}\p{N}])/u).map((part, index) => (
+    <Fragment key={index}>
+      {index > 0 && <wbr />}
+      {part}
+    </Fragment>
+  ))
 
 /** A term and its value; nothing without a value. */
 export const Fact = ({ children, label }: { readonly label: string; readonly children: ReactNode }) =>
@@ -130,21 +139,21 @@ export const Empty = ({
   action,
   children,
   icon,
+  isPage = false,
   title
 }: {
   readonly title: string
+  /** Whether the page has no other heading. */
+  readonly isPage?: boolean
   readonly icon?: ReactNode
   readonly children?: ReactNode
   readonly action?: ReactNode
 }) => (
   <Stack align="center" gap="xs" className="empty" ta="center">
     {icon !== undefined && (
-  isPage = false,
       <ThemeIcon size={48} radius="xl" variant="default" c="dimmed">
         {icon}
       </ThemeIcon>
-  /** Whether the page has no other heading. */
-  readonly isPage?: boolean
     )}
     {isPage ? (
       <Title order={1} fz="lg">
@@ -310,6 +319,11 @@ export const Moment = ({ at }: { readonly at: Instant }) => (
 /** A date and time in one line. */
 export const DateTime = ({ at }: { readonly at: Instant }) => (
   <time dateTime={new Date(at).toISOString()}>{formatDateTime(at)}</time>
+)
+
+/** A date in one line. */
+export const Day = ({ at }: { readonly at: Instant }) => (
+  <time dateTime={new Date(at).toISOString()}>{formatDay(at)}</time>
 )
 
 const notification = { withBorder: true, closeButtonProps: { "aria-label": texts.close } }

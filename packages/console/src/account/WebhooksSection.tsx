@@ -6,7 +6,7 @@ import { call, segment } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Form, TextField, useForm } from "../Form.tsx"
 import { PlusIcon } from "../icons.tsx"
-import { Empty, Loaded, Moment, Rows, SecretOnce, Section, StatusTag, useAction } from "../parts.tsx"
+import { Address, Empty, Loaded, Moment, Rows, SecretOnce, Section, StatusTag, useAction } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { CreatedWebhookEndpointJson, WebhookDeliveriesJson, WebhookEndpointsJson } from "../wire.ts"
@@ -107,7 +107,7 @@ const Endpoint = ({ endpoint }: { readonly endpoint: WebhookEndpointsJson["endpo
   }
   return (
     <Section
-      title={url}
+      title={<Address>{url}</Address>}
       lead={
         <>
           {events.join(", ")} · {texts.webhooks.created} <Moment at={createdAt} />

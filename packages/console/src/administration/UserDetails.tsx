@@ -3,7 +3,7 @@ import { useDisclosure } from "@mantine/hooks"
 import { useQuery } from "@tanstack/react-query"
 import { call, segment } from "../api.ts"
 import { formatDateTime } from "../format.ts"
-import { Copy, Loaded, Moment, StatusTag } from "../parts.tsx"
+import { Address, Copy, Loaded, Moment, StatusTag } from "../parts.tsx"
 import { texts } from "../texts.ts"
 import type { AdministeredAccountJson, AdministeredUsersJson } from "../wire.ts"
 
@@ -81,7 +81,7 @@ export const UserLink = ({ user: { email, id } }: { readonly user: Pick<User, "e
   return (
     <>
       <Anchor component="button" type="button" fz="sm" fw={500} ta="left" onClick={open}>
-        {email}
+        <Address>{email}</Address>
       </Anchor>
       <Modal opened={isOpen} onClose={close} title={email} size="lg">
         <Details id={id} />

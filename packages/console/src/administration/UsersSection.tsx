@@ -4,7 +4,7 @@ import { useState } from "react"
 import { call, segment } from "../api.ts"
 import { formatNumber } from "../format.ts"
 import { SearchIcon } from "../icons.tsx"
-import { DateTime, StatusTag } from "../parts.tsx"
+import { Day, StatusTag } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { AdministeredUsersJson } from "../wire.ts"
@@ -104,7 +104,7 @@ export const UsersSection = () => {
         },
         { title: texts.administration.plan, render: ({ plan }) => texts.plans[plan] },
         { title: texts.administration.credits, isRight: true, render: ({ credits }) => formatNumber(credits) },
-        { title: texts.administration.created, render: ({ createdAt }) => <DateTime at={createdAt} /> },
+        { title: texts.administration.created, render: ({ createdAt }) => <Day at={createdAt} /> },
         { title: texts.administration.actions, render: (user) => <Actions user={user} /> }
       ]}
     >

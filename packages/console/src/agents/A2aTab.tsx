@@ -3,7 +3,7 @@ import { queryOptions, useQuery } from "@tanstack/react-query"
 import { call } from "../api.ts"
 import { toPlainText } from "../excerpt.ts"
 import { Form, useForm } from "../Form.tsx"
-import { Copy, Empty, Loaded, Moment, offerUndo, Rows, Section, StatusTag } from "../parts.tsx"
+import { Copy, Empty, Fact, Loaded, Moment, offerUndo, Rows, Section, StatusTag } from "../parts.tsx"
 import { agentPath, agentsQuery, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { A2aMessagesJson, AgentHealthJson } from "../wire.ts"
@@ -67,13 +67,14 @@ const A2aTab = ({ agent: { id } }: AgentTab) => {
   return (
     <>
       <Section title={texts.a2a.title} lead={texts.a2a.lead}>
-        <Group gap={4} mb="md" fz="sm">
-          <Text c="dimmed" fz="sm">
-            {texts.a2a.id}
-          </Text>
-          <Code>{id}</Code>
-          <Copy value={id} label={texts.a2a.copyId} />
-        </Group>
+        <dl className="facts">
+          <Fact label={texts.a2a.id}>
+            <Group gap={4} mb="md" wrap="nowrap">
+              <Code>{id}</Code>
+              <Copy value={id} label={texts.a2a.copyId} />
+            </Group>
+          </Fact>
+        </dl>
         <Loaded query={lists}>{(found) => <Forms agentId={id} lists={found} />}</Loaded>
       </Section>
       <Section title={texts.a2a.inbox} lead={texts.a2a.inboxLead}>

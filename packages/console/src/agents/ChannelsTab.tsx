@@ -1,4 +1,4 @@
-import { Button, Collapse, Group, List, Stack, Switch, Text } from "@mantine/core"
+import { Button, Group, List, Stack, Switch } from "@mantine/core"
 import { queryOptions, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { call } from "../api.ts"
@@ -61,13 +61,14 @@ const Connect = ({
           <List.Item key={step}>{step}</List.Item>
         ))}
       </List>
-      {fields.map((field) => (
+      {fields.map((field, index) => (
         <TextField
           key={field}
           field={form.field(field)}
           label={texts.channels.fields[field]}
           type="password"
           required
+          autoFocus={index === 0}
         />
       ))}
     </Form>
@@ -112,9 +113,7 @@ const Channel = ({
         </Group>
       }
     >
-      <Collapse expanded={isConnecting}>
-        {isConnecting && <Connect agentId={agentId} platform={platform} onDone={() => setConnecting(false)} />}
-      </Collapse>
+      {isConnecting && <Connect agentId={agentId} platform={platform} onDone={() => setConnecting(false)} />}
       {configured && !isConnecting && (
         <Stack gap="sm">
           <dl className="facts">
@@ -172,11 +171,6 @@ const Channel = ({
             />
           </Group>
         </Stack>
-      )}
-      {!configured && !isConnecting && (
-        <Text fz="sm" c="dimmed">
-          {texts.channels.notConnected}
-        </Text>
       )}
     </Section>
   )

@@ -5,7 +5,7 @@ import { call } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Form, TextField, useForm } from "../Form.tsx"
 import { PlusIcon } from "../icons.tsx"
-import { Empty, Loaded, Section } from "../parts.tsx"
+import { Address, Empty, Loaded, Section } from "../parts.tsx"
 import { agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { McpServersJson } from "../wire.ts"
@@ -48,6 +48,7 @@ const AddServer = ({
           label={fields.name}
           description={texts.mcpServers.nameHint}
           required
+          autoFocus
           maxLength={24}
         />
         <TextField field={form.field("url")} label={fields.url} type="url" required />
@@ -96,7 +97,9 @@ export const McpServersSection = ({ agentId }: { readonly agentId: string }) => 
                   <Stack gap={2} className="row-text">
                     <Text fw={500}>{name}</Text>
                     <Group gap={6} fz="xs" c="dimmed">
-                      {url}
+                      <span>
+                        <Address>{url}</Address>
+                      </span>
                       {headers.map((header) => (
                         <Code key={header}>{header}</Code>
                       ))}

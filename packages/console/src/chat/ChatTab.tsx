@@ -7,7 +7,7 @@ import type { AgentTab } from "../agents/AgentTab.ts"
 import { useOverview } from "../agents/overviews.ts"
 import { call } from "../api.ts"
 import { AttachIcon, ChatIcon, DownIcon, ListIcon, PlusIcon, SendIcon, StopIcon } from "../icons.tsx"
-import { toPlainText } from "../excerpt.ts"
+import { shorten, toPlainText } from "../excerpt.ts"
 import { Empty, Failure, Loaded, Notice, useAction, useUndo } from "../parts.tsx"
 import { conversationsQuery, readConversation } from "../queries.ts"
 import { texts } from "../texts.ts"
@@ -22,6 +22,8 @@ import { Exchanges } from "./Messages.tsx"
 const pageSize = 50
 const newConversation = "new"
 const nearEnd = 120
+/** It would cover half of the conversation. */
+const hasTouchKeyboard = matchMedia("(pointer: coarse)").matches
 
 const conversationKey = (sessionId: string) => ["conversation", sessionId]
 
@@ -158,10 +160,10 @@ const Composer = ({
           autosize
           minRows={1}
           maxRows={10}
-          autoFocus
+          autoFocus={!hasTouchKeyboard}
           id="composer"
           aria-label={texts.chat.message}
-          placeholder={texts.chat.placeholder(name)}
+          placeholder={texts.chat.placeholder(shorten(name, 20))}
           value={text}
           onChange={({ currentTarget }) => onText(currentTarget.value)}
           onPaste={(event) => take(event, event.clipboardData)}

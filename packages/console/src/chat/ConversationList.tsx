@@ -141,7 +141,7 @@ export const ConversationList = ({
   const sessions = (shown.data ?? []).slice(0, limit)
   const titles = useTitles(sessions)
   const named = sessions.map((session, index) => {
-    const name = session.title ?? titles[index] ?? ""
+    const name = session.title ?? titles[index] ?? "…"
     return { ...session, name: name === "" ? texts.chat.untitled : name }
   })
   return (

@@ -1,7 +1,7 @@
 import { Anchor, Button } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { call } from "../api.ts"
-import { Fact, PageHeader, Section, useAction } from "../parts.tsx"
+import { Address, Fact, PageHeader, Section, useAction } from "../parts.tsx"
 import { billingQuery, storageQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
@@ -43,7 +43,7 @@ const FilesPage = () => {
           <Fact label={texts.files.address}>
             {used !== undefined && (
               <Anchor inherit href={settings.instanceUrl} underline="always">
-                {settings.instanceUrl}
+                <Address>{settings.instanceUrl}</Address>
               </Anchor>
             )}
           </Fact>

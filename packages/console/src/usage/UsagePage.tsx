@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router"
 import { startTransition, useEffect, useState } from "react"
 import { call, callBilling } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
+import { shorten } from "../excerpt.ts"
 import { Form, PasswordField, SelectField, useForm } from "../Form.tsx"
 import { formatMoney, formatNumber } from "../format.ts"
 import { UsageIcon } from "../icons.tsx"
@@ -65,16 +66,16 @@ const chartRows = 8
 const longestLabel = 18
 
 /** Shortens a name to one line next to its bar; the list below the chart shows it completely. */
-const shorten = (name: string) => (name.length > longestLabel ? `${name.slice(0, longestLabel - 1)}…` : name)
+const shortenName = (name: string) => shorten(name, longestLabel)
 
-/** As `shorten`, without the vendors before the model. */
-const shortenModel = (name: string) => shorten(name.slice(name.lastIndexOf("/") + 1))
+/** As `shortenName`, without the vendors before the model. */
+const shortenModel = (name: string) => shortenName(name.slice(name.lastIndexOf("/") + 1))
 
 const UnitChart = ({
   bars,
   isVertical = false,
   lead,
-  tickOf = shorten,
+  tickOf = shortenName,
   title
 }: {
   readonly title: string
