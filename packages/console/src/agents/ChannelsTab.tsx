@@ -4,7 +4,7 @@ import { useState } from "react"
 import { call } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
 import { Form, TextField, useForm } from "../Form.tsx"
-import { Copy, Loaded, Moment, offerUndo, Section, StatusTag, useAction } from "../parts.tsx"
+import { Copy, ExternalLink, Loaded, Moment, offerUndo, Section, StatusTag, useAction } from "../parts.tsx"
 import { agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { ChannelsJson } from "../wire.ts"
@@ -120,7 +120,13 @@ const Channel = ({
             {bot !== null && (
               <>
                 <dt>{texts.channels.bot}</dt>
-                <dd>{bot.name}</dd>
+                <dd>
+                  {platform.id === "platformA" ? (
+                    <ExternalLink href={`https://t.me/${bot.name}`}>{bot.name}</ExternalLink>
+                  ) : (
+                    bot.name
+                  )}
+                </dd>
               </>
             )}
             {health !== null && health.reason !== null && (
