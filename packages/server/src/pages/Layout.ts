@@ -90,7 +90,6 @@ const footer = html`
       <ul>
         <li><a href="/pricing#enterprise">Enterprise</a></li>
         <li><a href="/docs">API reference</a></li>
-        <li><a href="/openapi.json">OpenAPI</a></li>
       </ul>
     </nav>
   </footer>
