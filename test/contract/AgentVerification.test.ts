@@ -1,7 +1,7 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { WalletRepository } from "@berth/domain/signin/wallets/WalletRepository"
 import * as AccountsServices from "@berth/domain/accounts/AccountsServices"
-import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
+import { ChainUnreachable } from "@berth/domain/chain/Chain"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import { AttestationRegistry } from "@berth/domain/verification/AttestationRegistry"
 import { VerificationId } from "@berth/domain/verification/Verification"

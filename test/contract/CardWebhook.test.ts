@@ -10,7 +10,7 @@ import {
 import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
-import { ApplyCardEventJob } from "@berth/domain/billing/events/CardEventJobs"
+import { ApplyCardEventJob } from "@berth/domain/billing/events/CardEvent"
 
 const failed = () => makeCardEvent("invoice.payment_failed", { id: "in_1", subscription: "sub_1", customer: "cus_1" })
 

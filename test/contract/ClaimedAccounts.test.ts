@@ -16,7 +16,7 @@ import { ConversationRepository } from "@berth/domain/interaction/conversations/
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { MemoryRepository } from "@berth/domain/interaction/memory/MemoryRepository"
 import { Outbox } from "@berth/domain/jobs/Outbox"
-import { ResetClaimedContentsJob } from "@berth/domain/recovery/claims/ClaimJobs"
+import { ResetClaimedContentsJob } from "@berth/domain/recovery/claims/ClaimNotices"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Fiber, Layer, Option, Redacted, Schema } from "effect"

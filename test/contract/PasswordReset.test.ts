@@ -15,7 +15,7 @@ import { createApiKey } from "./ApiKeyFixtures.ts"
 import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
 import { withTableHidden } from "./OwnerFixtures.ts"
 import { UserId } from "@berth/domain/shared/UserId"
-import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResetJobs"
+import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResets"
 
 const password = "correct horse battery"
 const next = "another battery"

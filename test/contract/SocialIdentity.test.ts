@@ -1,4 +1,4 @@
-import type { GatingToken } from "@berth/domain/gating/GatingToken"
+import type { GatingToken } from "@berth/domain/gating/TokenGate"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { UserId } from "@berth/domain/shared/UserId"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"

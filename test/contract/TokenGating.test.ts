@@ -1,5 +1,5 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import type { GatingToken } from "@berth/domain/gating/GatingToken"
+import type { GatingToken } from "@berth/domain/gating/TokenGate"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Ref } from "effect"
 import {

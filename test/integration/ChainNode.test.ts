@@ -1,4 +1,4 @@
-import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
+import { ChainUnreachable } from "@berth/domain/chain/Chain"
 import { SmartWalletSignatures } from "@berth/domain/chain/SmartWalletSignatures"
 import { TokenBalances } from "@berth/domain/chain/TokenBalances"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"

@@ -1,4 +1,4 @@
-import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
+import { ChainUnreachable } from "@berth/domain/chain/Chain"
 import { challengeLifetime } from "@berth/domain/gateway/payments/Challenge"
 import type { PaidRequest } from "@berth/domain/gateway/payments/PaidRequest"
 import { paidAnswerLifetime, PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"

@@ -1,4 +1,4 @@
-import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
+import { ChainUnreachable } from "@berth/domain/chain/Chain"
 import { ChainTransaction, TransactionUnreadable } from "@berth/domain/gateway/payments/PaymentChain"
 import { assert, layer } from "@effect/vitest"
 import { Clock, Context, Effect, Layer } from "effect"

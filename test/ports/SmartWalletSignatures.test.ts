@@ -1,4 +1,4 @@
-import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
+import { ChainUnreachable } from "@berth/domain/chain/Chain"
 import { maximumSignatureBytes, SmartWalletSignatures } from "@berth/domain/chain/SmartWalletSignatures"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { makeChainNode } from "@berth/infra/chain/ChainNode"

@@ -1,4 +1,4 @@
-import { ChainUnreachable, TokenContractNotFound } from "@berth/domain/chain/ChainErrors"
+import { ChainUnreachable, TokenContractNotFound } from "@berth/domain/chain/Chain"
 import { TokenBalances } from "@berth/domain/chain/TokenBalances"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { makeChainNode } from "@berth/infra/chain/ChainNode"

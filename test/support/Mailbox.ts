@@ -12,7 +12,7 @@ import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
 import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import type { Mailer } from "@berth/domain/mail/Mailer"
-import { MailOutbox } from "@berth/domain/mail/MailOutbox"
+import { MailOutbox, SendMailJob } from "@berth/domain/mail/MailOutbox"
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import type { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
@@ -21,8 +21,7 @@ import { findHandler } from "@berth/worker/jobs/JobHandlers"
 import { MailerTest } from "@berth/infra/mail/MailerTest"
 import { Effect, Layer, Ref } from "effect"
 import { findLinkToken } from "./MailText.ts"
-import { SendMailJob } from "@berth/domain/mail/MailJobs"
-import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResetJobs"
+import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResets"
 
 /** The worker's services for mail jobs. */
 export const layer = Layer.provide(

@@ -3,17 +3,53 @@ import { prepareDataDirectory } from "@berth/infra/files/DataDirectory"
 import { toLocalAddress } from "@berth/infra/net/ListenHosts"
 import { findBindablePort } from "@berth/infra/net/PortProbe"
 import { endWithParent } from "@berth/infra/process/ParentExit"
-import { Data, Effect, Option, Redacted, Ref } from "effect"
+import { Data, Effect, Option, Redacted, Ref, Schedule } from "effect"
 import { join } from "node:path"
 import { superviseDatabase } from "./database/SupervisedDatabase.ts"
 import * as LockFile from "./lock/LockFile.ts"
 import { superviseProgram } from "./programs/SupervisedProgram.ts"
 import * as OrphanedPrograms from "./programs/OrphanedPrograms.ts"
 import type { Program } from "./programs/Program.ts"
-import { waitUntilReady } from "./Readiness.ts"
 import type { SupervisorSettings } from "./SupervisorSettings.ts"
 import { endOnSecondSignal } from "./Signals.ts"
-import { formatStartupMessage } from "./StartupMessage.ts"
+import { get } from "node:http"
+
+/** Message after a start: the page to open, and further addresses. */
+export const formatStartupMessage = (addresses: {
+  readonly web: string
+  readonly backend: string
+  readonly dataDirectory: string
+}) => `
+Berth is ready. Open this page in a browser:
+
+  ${addresses.web}
+
+  API reference  ${addresses.web}/docs
+  Backend API    ${addresses.backend}
+  Data           ${addresses.dataDirectory}
+
+Press Ctrl-C to stop after running requests and jobs have finished; press it again to stop at once.
+
+`
+
+const isReady = (url: string): Effect.Effect<boolean> =>
+  Effect.async((resume) => {
+    const request = get(url, { timeout: 2000, agent: false }, (response) => {
+      response.resume()
+      resume(Effect.succeed(response.statusCode === 200))
+    })
+    request.once("timeout", () => request.destroy())
+    request.once("error", () => resume(Effect.succeed(false)))
+    return Effect.sync(() => request.destroy())
+  })
+
+/** Waits until the URL responds with 200. */
+export const waitUntilReady = (url: string): Effect.Effect<void> =>
+  isReady(url).pipe(
+    Effect.repeat({ until: (it) => it, schedule: Schedule.spaced("100 millis") }),
+    Effect.asVoid,
+    Effect.withSpan("Readiness.wait")
+  )
 
 const maximumPort = 65_535
 

@@ -1,4 +1,6 @@
 import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
+import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
+import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
 import { ChannelRecovery } from "@berth/domain/channels/ChannelRecovery"
 import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
@@ -12,11 +14,29 @@ import { runRecurringTask } from "./jobs/RecurringTask.ts"
 const untraced = <A, E, R>(name: string, pause: Duration.DurationInput, work: Effect.Effect<A, E, R>) =>
   runRecurringTask(name, pause, Effect.withTracerEnabled(work, false))
 
+const retryOverdueEvents = Effect.flatMap(CardEventEffects, (effects) =>
+  Effect.tap(effects.retryOverdue, (events) =>
+    events > 0
+      ? Effect.logWarning("Jobs of unapplied card events added again").pipe(Effect.annotateLogs({ events }))
+      : Effect.void
+  )
+)
+
+// A process can die between a charge and its booking; the card processor has the result.
+const reconcileCharges = Effect.flatMap(SavedCardCharges, ({ reconcileOpenCharges }) => reconcileOpenCharges).pipe(
+  Effect.tap((charges) =>
+    charges > 0 ? Effect.logInfo("Open charges reconciled").pipe(Effect.annotateLogs({ charges })) : Effect.void
+  )
+)
+
 /** Recurring tasks of the domain's services. */
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const { failLost } = yield* A2aDelivery
     yield* runRecurringTask("lost messages between agents", "10 minutes", failLost())
+
+    yield* runRecurringTask("retry overdue card events", "1 minute", retryOverdueEvents)
+    yield* runRecurringTask("reconcile open charges", "1 minute", reconcileCharges)
 
     const payments = yield* PaymentDispatch
     yield* runRecurringTask("recover wallet payments", "10 seconds", payments.recover)

@@ -11,7 +11,6 @@ import { TurnBudgets } from "@berth/domain/interaction/turns/TurnBudgets"
 import { WebhookDispatch } from "@berth/domain/webhooks/WebhookDispatch"
 import * as VerificationServices from "@berth/domain/verification/VerificationServices"
 import { Layer } from "effect"
-import * as BillingRecovery from "./billing/BillingRecovery.ts"
 import * as LedgerAuditSchedule from "./billing/LedgerAuditSchedule.ts"
 import * as AbandonedTurnRecovery from "./interaction/AbandonedTurnRecovery.ts"
 import * as BackgroundJobs from "./jobs/BackgroundJobs.ts"
@@ -40,7 +39,6 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     OutboxRelay.layer,
     OutageRecovery.layer,
     RetentionJobs.layer(options),
-    BillingRecovery.layer,
     LedgerAuditSchedule.layer,
     StuckAgentRecovery.layer,
     AbandonedTurnRecovery.layer,

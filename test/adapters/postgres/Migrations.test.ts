@@ -1,5 +1,4 @@
-import { layerMigrated, migrate, migrations } from "@berth/infra/postgres/Migrations"
-import { sha256Of } from "@berth/infra/postgres/PendingMigrations"
+import { layerMigrated, migrate, migrations, sha256Of } from "@berth/infra/postgres/Migrations"
 import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"

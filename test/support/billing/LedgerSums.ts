@@ -1,4 +1,4 @@
-import type { LedgerAccount } from "@berth/domain/billing/units/Ledger"
+import type { LedgerAccount } from "@berth/domain/billing/units/LedgerAudit"
 
 /** One side of a movement of units; the entries of a transaction sum to zero. */
 export interface LedgerEntry {

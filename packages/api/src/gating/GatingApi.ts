@@ -1,5 +1,5 @@
 import { isWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { GatingCheckFailed, GatingNotConfigured } from "@berth/domain/gating/GatingErrors"
+import { GatingCheckFailed, GatingNotConfigured } from "@berth/domain/gating/TokenGate"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"

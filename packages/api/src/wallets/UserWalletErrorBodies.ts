@@ -4,7 +4,7 @@ import {
   SeedExportDisabled,
   UserWalletExists,
   UserWalletNotFound
-} from "@berth/domain/wallets/UserWalletErrors"
+} from "@berth/domain/wallets/UserWallet"
 import { Schema } from "effect"
 import { extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
 

@@ -3,7 +3,19 @@ import type { Email } from "../shared/Email.ts"
 import type { NotificationPreferences, User } from "../shared/User.ts"
 import type { AccountInUse, EmailAlreadyTaken } from "./AccountErrors.ts"
 import type { UserId } from "../shared/UserId.ts"
-import type { UserPage, UserQuery } from "./UserSearch.ts"
+
+export interface UserQuery {
+  /** Case-insensitive prefix of the email address, or the id. */
+  readonly text: Option.Option<string>
+  readonly limit: number
+  readonly offset: number
+}
+
+export interface UserPage {
+  readonly users: ReadonlyArray<User>
+  /** Count of all matches. */
+  readonly total: number
+}
 
 export interface NewUser {
   readonly id: UserId

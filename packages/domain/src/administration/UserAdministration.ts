@@ -1,4 +1,4 @@
-import { Effect, Option, Schema } from "effect"
+import { type Context, Effect, Option, Schema } from "effect"
 import { ExternalAccounts } from "../accounts/registration/ExternalAccounts.ts"
 import { Users } from "../accounts/Users.ts"
 import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
@@ -14,6 +14,19 @@ import { User } from "../shared/User.ts"
 import type { UserId } from "../shared/UserId.ts"
 import { Audit } from "./audit/Audit.ts"
 import type { Actor } from "./audit/AuditEntry.ts"
+import type { Administrators } from "../accounts/Administrators.ts"
+
+export const describeUser = (administrators: Context.Tag.Service<Administrators>, user: User) => ({
+  id: user.id,
+  email: user.email,
+  emailVerified: user.emailVerifiedAt !== null,
+  name: user.name,
+  plan: user.plan,
+  credits: user.credits,
+  suspendedAt: user.suspendedAt,
+  isAdministrator: administrators.includes(user),
+  createdAt: user.createdAt
+})
 
 /** Administration of accounts, plans and credits. Every change is audited in its transaction. */
 export class UserAdministration extends Effect.Service<UserAdministration>()("@berth/UserAdministration", {

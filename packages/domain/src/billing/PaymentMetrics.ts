@@ -5,14 +5,17 @@ const payments = Metric.counter("berth_payments_total", {
   incremental: true
 })
 
-const by = (method: "card" | "mpp" | "wallet", outcome: "paid" | "refused") =>
+type PaymentMethod = "card" | "mpp" | "wallet"
+type PaymentOutcome = "paid" | "refused"
+
+const by = (method: PaymentMethod, outcome: PaymentOutcome): Metric.Metric.Counter<number> =>
   payments.pipe(Metric.tagged("method", method), Metric.tagged("outcome", outcome))
 
-const counters = {
+const counters: Record<PaymentMethod, Record<PaymentOutcome, Metric.Metric.Counter<number>>> = {
   card: { paid: by("card", "paid"), refused: by("card", "refused") },
   mpp: { paid: by("mpp", "paid"), refused: by("mpp", "refused") },
   wallet: { paid: by("wallet", "paid"), refused: by("wallet", "refused") }
 }
 
-export const countPayment = (method: keyof typeof counters, outcome: "paid" | "refused"): void =>
+export const countPayment = (method: PaymentMethod, outcome: PaymentOutcome): void =>
   counters[method][outcome].unsafeUpdate(1, [])

@@ -1,6 +1,5 @@
 import { Context, type Effect } from "effect"
-import type { Chain } from "./Chain.ts"
-import type { ChainUnreachable } from "./ChainErrors.ts"
+import type { Chain, ChainUnreachable } from "./Chain.ts"
 import type { WalletAddress } from "./WalletAddress.ts"
 
 export type SignatureVerdict = "valid" | "invalid"

@@ -1,5 +1,5 @@
 import { Context, type Effect } from "effect"
-import type { ChainUnreachable, TokenContractNotFound } from "./ChainErrors.ts"
+import type { ChainUnreachable, TokenContractNotFound } from "./Chain.ts"
 import type { WalletAddress } from "./WalletAddress.ts"
 
 export interface BalanceQuery {

@@ -1,8 +1,28 @@
-import { Cache, Duration, Effect, Exit } from "effect"
+import { Cache, Context, Data, Duration, Effect, Exit, type Option } from "effect"
 import { TokenBalances } from "../chain/TokenBalances.ts"
-import { WalletAddress, normalizeWalletAddress } from "../chain/WalletAddress.ts"
-import { GatingCheckFailed, GatingNotConfigured } from "./GatingErrors.ts"
-import { GatingSettings } from "./GatingToken.ts"
+import { normalizeWalletAddress, WalletAddress } from "../chain/WalletAddress.ts"
+
+/** Token and minimum balance for gated access. */
+export interface GatingToken {
+  readonly address: WalletAddress
+  readonly symbol: string
+  readonly chain: "base"
+  /** In the token's smallest units. */
+  readonly minBalance: bigint
+}
+
+export class GatingSettings extends Context.Tag("@berth/GatingSettings")<
+  GatingSettings,
+  {
+    readonly token: Option.Option<GatingToken>
+    /** Origin of the RPC endpoint; path and query may contain a key. */
+    readonly rpcEndpoint: string
+  }
+>() {}
+
+/** No gating token is configured. */
+export class GatingNotConfigured extends Data.TaggedError("GatingNotConfigured")<object> {}
+export class GatingCheckFailed extends Data.TaggedError("GatingCheckFailed")<{ readonly reason: string }> {}
 
 /** Negative results expire sooner, so that a new holder soon has access. */
 const positiveLifetime = Duration.seconds(60)

@@ -1,6 +1,12 @@
 import { Clock, Duration, Effect, HashMap, Option, Ref } from "effect"
 import type { UserId } from "../shared/UserId.ts"
-import { crashWindow } from "./RestartPolicy.ts"
+
+export const crashWindow = Duration.minutes(10)
+const maximumCrashes = 5
+
+/** Returns the delay after the n-th crash within the window (n from 1), or the end of restarts. */
+export const decideRestart = (crashes: number): { readonly restartAfter: Duration.Duration } | "give-up" =>
+  crashes > maximumCrashes ? "give-up" : { restartAfter: Duration.millis(250 * 2 ** (crashes - 1)) }
 
 /** Crashes of each owner's instance within the crash window. In memory: another backend starts at zero. */
 export class CrashHistory extends Effect.Service<CrashHistory>()("@berth/CrashHistory", {

@@ -5,7 +5,7 @@ import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 import { AgentRuntime, RuntimeUnreachable, type Turn, type TurnEvents, type TurnFailed } from "./AgentRuntime.ts"
 import type { Instance } from "./Instance.ts"
-import { CrashHistory } from "./CrashHistory.ts"
+import { CrashHistory, decideRestart } from "./CrashHistory.ts"
 import { IdleInstances } from "./IdleInstances.ts"
 import { InstanceContents } from "./InstanceContents.ts"
 import { InstanceDriver, type InstanceExit, type InstanceHostUnavailable } from "./InstanceDriver.ts"
@@ -14,7 +14,6 @@ import { InstanceLaunches, type LaunchEvent } from "./InstanceLaunches.ts"
 import { InstanceRecords, shouldBeUp } from "./InstanceRecords.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
 import { InstanceShutdown, isStopRecorded } from "./InstanceShutdown.ts"
-import { decideRestart } from "./RestartPolicy.ts"
 
 /** Delay after an internal failure, for example of the database. */
 const retryInterval = Duration.seconds(5)

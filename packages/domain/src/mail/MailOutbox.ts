@@ -5,7 +5,21 @@ import { SecretBox } from "../secrets/SecretBox.ts"
 import { Mail, MailId } from "./Mail.ts"
 import { Mailer } from "./Mailer.ts"
 import type { UserId } from "../shared/UserId.ts"
-import { SendMailJob } from "./MailJobs.ts"
+import { defineJob } from "../jobs/JobKind.ts"
+import { unlimitedRetries } from "../jobs/JobRetryPolicy.ts"
+
+/** Sends a mail, with retries until it expires. The draft is sealed, since it may contain a link that grants access. */
+export const SendMailJob = defineJob({
+  queue: "mail",
+  name: "send-mail",
+  payload: Schema.Struct({
+    mailId: MailId,
+    sealed: Schema.String,
+    /** Time after which the mail is useless, for example because its link expires. */
+    expiresAt: Schema.DateTimeUtc
+  }),
+  retryPolicy: unlimitedRetries
+})
 
 /** A mail without an id. */
 export interface MailDraft extends Omit<Mail, "id"> {

@@ -32,3 +32,5 @@ export class User extends Schema.Class<User>("User")({
   suspendedAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
   createdAt: Schema.DateTimeUtcFromSelf
 }) {}
+
+export const summarizeUser = ({ email, id, name, plan }: User) => ({ userId: id, email, name, plan })

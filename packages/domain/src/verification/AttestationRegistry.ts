@@ -1,6 +1,5 @@
 import { Context, type Effect, type Option } from "effect"
-import type { BlockTag } from "../chain/Chain.ts"
-import type { ChainUnreachable } from "../chain/ChainErrors.ts"
+import type { BlockTag, ChainUnreachable } from "../chain/Chain.ts"
 import type { WalletAddress } from "../chain/WalletAddress.ts"
 import type { Attestation } from "./Attestation.ts"
 

@@ -1,4 +1,4 @@
-import { Duration, Schema } from "effect"
+import { Data, Duration, Schema } from "effect"
 import { VerificationType } from "../agents/AgentVerifications.ts"
 import { WalletAddress } from "../chain/WalletAddress.ts"
 import { idSchema } from "../ids/IdGenerator.ts"
@@ -43,3 +43,14 @@ export const proofTimeout = Duration.seconds(20)
 
 /** Time between checks of a verification on a chain. */
 export const recheckInterval = Duration.hours(1)
+
+/** The owner's claim, by type of verification. */
+export type VerificationClaim = Data.TaggedEnum<{
+  eas: { readonly attestationUid: string }
+  /** Signature of the challenge by a linked wallet. */
+  coinbase: { readonly signature: string }
+  ens: { readonly walletAddress: WalletAddress; readonly signature: string }
+  /** `signature` is the base64url JSON of an assertion over the challenge. */
+  webauthn: { readonly signature: string }
+}>
+export const VerificationClaim = Data.taggedEnum<VerificationClaim>()

@@ -1,4 +1,4 @@
-import { DateTime, Effect, Option } from "effect"
+import { DateTime, Effect, Option, Schema } from "effect"
 import { AccessNotices } from "../accounts/access-notices/AccessNotices.ts"
 import { AccountPolicy } from "../accounts/AccountPolicy.ts"
 import { DomainEvents } from "../events/DomainEvents.ts"
@@ -6,11 +6,18 @@ import { Outbox } from "../jobs/Outbox.ts"
 import { MailOutbox } from "../mail/MailOutbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { ChainEvidence } from "./ChainEvidence.ts"
-import { proofTimeout, recheckInterval, type Verification, type VerificationId } from "./Verification.ts"
+import { proofTimeout, recheckInterval, type Verification, VerificationId } from "./Verification.ts"
 import { type VerificationFault, VerificationRejected, VerificationUnavailable } from "./VerificationErrors.ts"
-import { CheckVerificationJob } from "./VerificationJobs.ts"
 import { composeVerificationLostMail } from "./VerificationMails.ts"
 import { VerificationRepository } from "./VerificationRepository.ts"
+import { defineJob } from "../jobs/JobKind.ts"
+
+export const CheckVerificationJob = defineJob({
+  queue: "tasks",
+  name: "check-verification",
+  payload: Schema.Struct({ verificationId: VerificationId }),
+  isCoalesced: true
+})
 
 /** Maximum checks scheduled per run. */
 const checksPerRun = 100

@@ -14,11 +14,11 @@ import {
   proofTimeout,
   recheckInterval,
   type Verification,
+  VerificationClaim,
   type VerificationEvidence,
   VerificationId
 } from "./Verification.ts"
 import { VerificationChallenges } from "./VerificationChallenges.ts"
-import { VerificationClaim } from "./VerificationClaim.ts"
 import { VerificationRejected, VerificationUnavailable } from "./VerificationErrors.ts"
 import { VerificationRepository } from "./VerificationRepository.ts"
 

@@ -1,7 +1,6 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { UserId } from "../shared/UserId.ts"
-import type { UserWallet, UserWalletKind } from "./UserWallet.ts"
-import type { UserWalletExists, WalletKeyUnavailable } from "./UserWalletErrors.ts"
+import type { UserWallet, UserWalletExists, UserWalletKind, WalletKeyUnavailable } from "./UserWallet.ts"
 import type { WalletKey } from "./WalletKeys.ts"
 
 /** Stores wallets. Keys are sealed with user, kind and address. */

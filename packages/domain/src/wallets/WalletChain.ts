@@ -1,5 +1,5 @@
 import { Context, type Effect } from "effect"
-import type { ChainUnreachable } from "../chain/ChainErrors.ts"
+import type { ChainUnreachable } from "../chain/Chain.ts"
 import type { WalletAddress } from "../chain/WalletAddress.ts"
 
 export interface FeesAndNonce {

@@ -1,6 +1,6 @@
 import { Context, type Effect, type Redacted } from "effect"
 import type { WalletAddress } from "../chain/WalletAddress.ts"
-import type { PrivateKeyInvalid } from "./UserWalletErrors.ts"
+import type { PrivateKeyInvalid } from "./UserWallet.ts"
 
 export interface WalletKey {
   readonly address: WalletAddress

@@ -3,14 +3,39 @@ import { AccountPolicy, isSyntheticEmail } from "../accounts/AccountPolicy.ts"
 import { Administrators } from "../accounts/Administrators.ts"
 import { Users } from "../accounts/Users.ts"
 import { isForAdministrators } from "../events/DomainEvent.ts"
-import { MailOutbox } from "../mail/MailOutbox.ts"
+import { type MailDraft, MailOutbox } from "../mail/MailOutbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { type ClaimedDelivery, decideDelivery, type DeliveryResponse, encodeWebhookPayload } from "./WebhookDelivery.ts"
 import { WebhookDeliveryRepository } from "./WebhookDeliveryRepository.ts"
-import type { DisabledReason } from "./WebhookEndpoint.ts"
+import type { DisabledReason, WebhookEndpoint } from "./WebhookEndpoint.ts"
 import { WebhookEndpointRepository } from "./WebhookEndpointRepository.ts"
-import { composeEndpointDisabledMail } from "./WebhookMails.ts"
 import { WebhookReceiver } from "./WebhookReceiver.ts"
+import { joinMailLines } from "../accounts/AccountMails.ts"
+import type { Email } from "../shared/Email.ts"
+
+const causes: Record<DisabledReason, string> = {
+  gone: "The receiver responded with status 410 (Gone).",
+  failing: "No delivery has succeeded for five days."
+}
+
+/** Omits the URL, whose path may contain a secret of the receiver. */
+export const composeEndpointDisabledMail = (
+  to: Email,
+  appUrl: URL,
+  { id }: Pick<WebhookEndpoint, "id">,
+  reason: DisabledReason
+): MailDraft => ({
+  to,
+  subject: "A webhook endpoint was disabled",
+  text: joinMailLines(
+    `Your webhook endpoint ${id} at ${appUrl.host} receives no more events.`,
+    "",
+    causes[reason],
+    "",
+    `Enable it again by POST /api/webhooks/endpoints/${id}/enable, and send missed events by POST`,
+    `/api/webhooks/endpoints/${id}/replay.`
+  )
+})
 
 /** Attempts deliveries at least once, under a stable id. */
 export class WebhookDispatch extends Effect.Service<WebhookDispatch>()("@berth/WebhookDispatch", {

@@ -1,7 +1,7 @@
 import { composeEmailChangedMail, composeEmailVerificationMail } from "@berth/domain/accounts/AccountMails"
 import { composePasswordResetMail } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { Email } from "@berth/domain/shared/Email"
-import { validateMail } from "@berth/domain/mail/MailValidation"
+import { validateMail } from "@berth/domain/mail/Mailer"
 import { MailId } from "@berth/domain/mail/Mail"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Option, Redacted } from "effect"

@@ -1,9 +1,13 @@
-import { ChainUnreachable, TokenContractNotFound } from "@berth/domain/chain/ChainErrors"
+import { ChainUnreachable, TokenContractNotFound } from "@berth/domain/chain/Chain"
 import { TokenBalances } from "@berth/domain/chain/TokenBalances"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { GatingCheckFailed, GatingNotConfigured } from "@berth/domain/gating/GatingErrors"
-import { GatingSettings, type GatingToken } from "@berth/domain/gating/GatingToken"
-import { TokenGate } from "@berth/domain/gating/TokenGate"
+import {
+  GatingCheckFailed,
+  GatingNotConfigured,
+  GatingSettings,
+  type GatingToken,
+  TokenGate
+} from "@berth/domain/gating/TokenGate"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Option, Ref, TestClock } from "effect"
 

@@ -1,6 +1,6 @@
 import { Agent, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
-import { decideRestart } from "@berth/domain/instances/RestartPolicy"
+import { decideRestart } from "@berth/domain/instances/CrashHistory"
 import { selectAgentsToStart } from "@berth/domain/instances/StartSelection"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Duration, FastCheck } from "effect"

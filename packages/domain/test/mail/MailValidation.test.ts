@@ -1,5 +1,5 @@
 import { Email } from "@berth/domain/shared/Email"
-import { validateMail } from "@berth/domain/mail/MailValidation"
+import { validateMail } from "@berth/domain/mail/Mailer"
 import { type Mail, MailId } from "@berth/domain/mail/Mail"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"

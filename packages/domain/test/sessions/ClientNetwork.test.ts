@@ -1,4 +1,4 @@
-import { parseClientNetwork } from "@berth/domain/sessions/ClientNetwork"
+import { parseClientNetwork } from "@berth/domain/sessions/Sessions"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Option } from "effect"
 

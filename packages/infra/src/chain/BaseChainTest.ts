@@ -1,5 +1,4 @@
-import { chainIds } from "@berth/domain/chain/Chain"
-import { ChainUnreachable, TokenContractNotFound } from "@berth/domain/chain/ChainErrors"
+import { chainIds, ChainUnreachable, TokenContractNotFound } from "@berth/domain/chain/Chain"
 import { maximumSignatureBytes, SmartWalletSignatures } from "@berth/domain/chain/SmartWalletSignatures"
 import { TokenBalances } from "@berth/domain/chain/TokenBalances"
 import { WalletAddress, normalizeWalletAddress } from "@berth/domain/chain/WalletAddress"

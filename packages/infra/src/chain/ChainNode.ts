@@ -1,5 +1,4 @@
-import { type Chain, chainIds } from "@berth/domain/chain/Chain"
-import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
+import { type Chain, chainIds, ChainUnreachable } from "@berth/domain/chain/Chain"
 import { normalizeWalletAddress, type WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { Duration, Effect, Redacted, Ref, Schedule } from "effect"
 import {

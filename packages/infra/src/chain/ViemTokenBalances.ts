@@ -1,4 +1,4 @@
-import { TokenContractNotFound } from "@berth/domain/chain/ChainErrors"
+import { TokenContractNotFound } from "@berth/domain/chain/Chain"
 import { type BalanceQuery, TokenBalances } from "@berth/domain/chain/TokenBalances"
 import { Effect, Layer, Option } from "effect"
 import { AbiDecodingDataSizeTooSmallError, type BaseError, ContractFunctionZeroDataError, erc20Abi } from "viem"

@@ -1,5 +1,5 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { PrivateKeyInvalid } from "@berth/domain/wallets/UserWalletErrors"
+import { PrivateKeyInvalid } from "@berth/domain/wallets/UserWallet"
 import { type WalletKey, WalletKeys } from "@berth/domain/wallets/WalletKeys"
 import { Effect, Layer, Redacted } from "effect"
 import type { Hex } from "viem"

@@ -1,4 +1,4 @@
-import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
+import { ChainUnreachable } from "@berth/domain/chain/Chain"
 import type { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { type AuthorizationFate, type TransactionFate, WalletChain } from "@berth/domain/wallets/WalletChain"
 import { Context, Effect, Layer, Ref } from "effect"

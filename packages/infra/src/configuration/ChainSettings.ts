@@ -1,5 +1,5 @@
 import { parseWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
-import type { GatingToken } from "@berth/domain/gating/GatingToken"
+import type { GatingToken } from "@berth/domain/gating/TokenGate"
 import { Array, Config, type ConfigError, Either, Option, Record, Redacted } from "effect"
 import { failWithAll, findGroupErrors, invalid, readList, readParsed } from "./SettingReaders.ts"
 

@@ -1,5 +1,5 @@
 import type { Mail } from "@berth/domain/mail/Mail"
-import { validateMail } from "@berth/domain/mail/MailValidation"
+import { validateMail } from "@berth/domain/mail/Mailer"
 import { DateTime, Effect } from "effect"
 
 export interface MailSender {

@@ -1,6 +1,5 @@
 import type { Mail } from "@berth/domain/mail/Mail"
-import { Mailer } from "@berth/domain/mail/Mailer"
-import { validateMail } from "@berth/domain/mail/MailValidation"
+import { Mailer, validateMail } from "@berth/domain/mail/Mailer"
 import { Context, Effect, Layer, Ref } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 

@@ -4,8 +4,7 @@ import { ErrorCode, type IQueueBackend, type JobsOptions } from "bullmq"
 import { Duration, Effect, Either, Predicate, Schedule, Schema, type Scope } from "effect"
 import { callStore, type BullmqSettings, type BullmqStore, decodeJobData } from "./BullmqStore.ts"
 import { makeBullmqWorker, retryBackoff } from "./BullmqWorker.ts"
-import { decodeJobKey, encodeJobKey } from "./JobKey.ts"
-import { toQueueJson } from "./QueueJson.ts"
+import { decodeJobKey, encodeJobKey, toQueueJson } from "./QueueJson.ts"
 import { makeStoreErrorLog } from "./StoreErrorLog.ts"
 
 const Counts = Schema.Struct({

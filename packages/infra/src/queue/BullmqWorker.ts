@@ -26,8 +26,7 @@ import {
   Tracer
 } from "effect"
 import { callStore, type BullmqSettings, type BullmqStore, decodeJobData } from "./BullmqStore.ts"
-import { decodeJobKey } from "./JobKey.ts"
-import { describeThrown, toQueueText } from "./QueueJson.ts"
+import { decodeJobKey, describeThrown, toQueueText } from "./QueueJson.ts"
 import { makeStoreErrorLog } from "./StoreErrorLog.ts"
 
 type JobHandle<E, R> = (job: RunningJob) => Effect.Effect<void, E | JobPermanentlyFailed, R>

@@ -31,3 +31,9 @@ const hasReason = (thrown: unknown): thrown is { readonly _tag: string; readonly
   Predicate.isString(thrown._tag) &&
   Predicate.hasProperty(thrown, "reason") &&
   Predicate.isString(thrown.reason)
+
+/** Encodes an id: BullMQ rejects colons and numbers. */
+export const encodeJobKey = (id: string): string => `k-${Buffer.from(toQueueText(id)).toString("base64url")}`
+
+export const decodeJobKey = (key: string): string =>
+  key.startsWith("k-") ? Buffer.from(key.slice(2), "base64url").toString() : key

@@ -1,4 +1,4 @@
-import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
+import { ChainUnreachable } from "@berth/domain/chain/Chain"
 import { ChainTransaction, PaymentChain, TransactionUnreadable } from "@berth/domain/gateway/payments/PaymentChain"
 import { Context, Effect, Layer, Option, Ref, Schema } from "effect"
 import { createHash } from "node:crypto"

@@ -1,4 +1,4 @@
-import { GatingSettings } from "@berth/domain/gating/GatingToken"
+import { GatingSettings } from "@berth/domain/gating/TokenGate"
 import { Effect, Layer, Redacted } from "effect"
 import { makeChainNode } from "../chain/ChainNode.ts"
 import * as Eip4361SiweParser from "../chain/Eip4361SiweParser.ts"

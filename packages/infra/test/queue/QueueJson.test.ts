@@ -1,5 +1,4 @@
-import { decodeJobKey, encodeJobKey } from "@berth/infra/queue/JobKey"
-import { toQueueJson, describeThrown, toQueueText } from "@berth/infra/queue/QueueJson"
+import { decodeJobKey, describeThrown, encodeJobKey, toQueueJson, toQueueText } from "@berth/infra/queue/QueueJson"
 import { assert, describe, it } from "@effect/vitest"
 import { Data, FastCheck } from "effect"
 

@@ -1,4 +1,4 @@
-import { makeLineWriter } from "@berth/infra/telemetry/LineWriter"
+import { makeLineWriter } from "@berth/infra/telemetry/JsonLogger"
 import { assert, describe, it } from "@effect/vitest"
 
 const makeSink = () => {

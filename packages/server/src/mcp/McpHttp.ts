@@ -8,11 +8,10 @@ import { HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Runtime } from "effect"
 import { group } from "../http/ApiGroup.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
-import { withoutCanceled } from "./CanceledRequests.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeAgentTools, type OfferedTool, type ReportProgress } from "./AgentTools.ts"
-import { readTextStream, toWebRequest } from "./WebMessages.ts"
+import { readTextStream, toWebRequest, withoutCanceled } from "./McpMessages.ts"
 
 /** Loaded by the first request, since the library's schemas load slowly. */
 const loadSdk = Effect.promise(async () => {

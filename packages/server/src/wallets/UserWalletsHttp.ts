@@ -1,7 +1,7 @@
 import { WebApi } from "@berth/api/WebApi"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { DeveloperWalletCreation } from "@berth/domain/wallets/DeveloperWalletCreation"
-import { SeedExportDisabled } from "@berth/domain/wallets/UserWalletErrors"
+import { SeedExportDisabled } from "@berth/domain/wallets/UserWallet"
 import { UserWallets } from "@berth/domain/wallets/UserWallets"
 import { walletNetwork } from "@berth/domain/wallets/WalletNetwork"
 import { Effect, Option } from "effect"

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, FastCheck as fc } from "effect"
 import { Readable, Writable } from "node:stream"
 import { finished } from "node:stream/promises"
-import { forwardLines } from "../../src/programs/LineForwarding.ts"
+import { forwardLines } from "@berth/supervisor/programs/ChildProgram"
 
 const chunks = fc.array(fc.string({ unit: fc.constantFrom("a", "ß", "🚢", "\n") }).map((it) => Buffer.from(it)))
 

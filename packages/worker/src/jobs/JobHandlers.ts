@@ -11,23 +11,78 @@ import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { InstanceActionJob } from "@berth/domain/instances/InstanceJobs"
 import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
 import type { JobKind, QueueName } from "@berth/domain/jobs/JobKind"
-import { JobUnsupported } from "@berth/domain/jobs/JobQueue"
+import { JobPermanentlyFailed, JobUnsupported } from "@berth/domain/jobs/JobQueue"
 import { defaultRetryPolicy, type JobRetryPolicy } from "@berth/domain/jobs/JobRetryPolicy"
-import { ResetClaimedContentsJob } from "@berth/domain/recovery/claims/ClaimJobs"
+import { ResetClaimedContentsJob } from "@berth/domain/recovery/claims/ClaimNotices"
 import { AccountRemovedJob, RemoveAccountJob } from "@berth/domain/recovery/deletion/AccountDeletionJobs"
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { AgentRuns } from "@berth/domain/schedules/runs/AgentRuns"
 import { ScheduledTaskJob, SkillExecutionJob } from "@berth/domain/schedules/ScheduleJobs"
 import type { UserId } from "@berth/domain/shared/UserId"
-import { VerificationChecks } from "@berth/domain/verification/VerificationChecks"
-import { CheckVerificationJob } from "@berth/domain/verification/VerificationJobs"
-import { Effect } from "effect"
-import { cardCustomerRemovalHandler } from "../billing/CardCustomerRemovalHandler.ts"
-import { cardEventHandler } from "../billing/CardEventHandler.ts"
+import { CheckVerificationJob, VerificationChecks } from "@berth/domain/verification/VerificationChecks"
+import { DateTime, Effect } from "effect"
 import { agentProvisioningHandler } from "../instances/AgentProvisioningHandler.ts"
-import { mailDeliveryHandler } from "../mail/MailDeliveryHandler.ts"
-import { passwordResetHandler } from "../recovery/PasswordResetHandler.ts"
 import { backgroundJobHandler, jobHandler, type JobHandler } from "./JobHandler.ts"
+import { RemoveCardCustomersJob } from "@berth/domain/billing/checkout/CardCustomers"
+import { CardProcessor, CardSubscriptionId, type CustomerId } from "@berth/domain/billing/checkout/CardProcessor"
+import { ApplyCardEventJob } from "@berth/domain/billing/events/CardEvent"
+import { deliverMail, SendMailJob } from "@berth/domain/mail/MailOutbox"
+import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResets"
+import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
+import { parseEmail } from "@berth/domain/shared/Email"
+
+/**
+ * Mails a reset link if the address belongs to an account. The job id identifies the request, so that retries send no
+ * second mail.
+ */
+export const passwordResetHandler = jobHandler(SendPasswordResetJob, ({ email }, job) =>
+  Effect.gen(function* () {
+    const mails = yield* PasswordResetMails
+    const address = yield* Effect.mapError(
+      parseEmail(email),
+      () => new JobPermanentlyFailed({ reason: "The payload holds no email address" })
+    )
+    yield* mails.send(job.id, address)
+  })
+)
+
+/** Retries use the same message id. Expired, rejected and unreadable mails fail permanently. */
+export const mailDeliveryHandler = jobHandler(SendMailJob, (sealedMail) =>
+  Effect.gen(function* () {
+    yield* Effect.annotateCurrentSpan({ "mail.id": sealedMail.mailId })
+    if (DateTime.greaterThanOrEqualTo(yield* DateTime.now, sealedMail.expiresAt))
+      return yield* new JobPermanentlyFailed({ reason: "The mail expired before it could be sent" })
+    yield* deliverMail(sealedMail).pipe(
+      Effect.catchTags({
+        SecretUndecryptable: ({ reason }) =>
+          new JobPermanentlyFailed({ reason: `The mail cannot be opened: ${reason}` }),
+        ParseError: () => new JobPermanentlyFailed({ reason: "The sealed content is not a mail" }),
+        MailRejected: ({ message }) => new JobPermanentlyFailed({ reason: message })
+      })
+    )
+    yield* Effect.logInfo("Mail sent").pipe(Effect.annotateLogs({ mailId: sealedMail.mailId }))
+  })
+)
+
+/** Applies a stored event of the card processor. */
+export const cardEventHandler = jobHandler(ApplyCardEventJob, ({ eventId }) =>
+  Effect.flatMap(CardEventEffects, (effects) =>
+    Effect.mapError(
+      effects.apply(eventId),
+      ({ reason }) => new JobPermanentlyFailed({ reason: `The event ${eventId} is unreadable: ${reason}` })
+    )
+  )
+)
+
+/** Ends the subscriptions and removes the cards of customers whose account was deleted. */
+export const cardCustomerRemovalHandler = jobHandler(RemoveCardCustomersJob, ({ customerIds }) =>
+  Effect.flatMap(CardProcessor, (processor) => {
+    // Events without a customer name the subscription.
+    const remove = (id: CustomerId) =>
+      id.startsWith("sub_") ? processor.cancelSubscription(CardSubscriptionId.make(id)) : processor.removeCustomer(id)
+    return Effect.forEach(customerIds, remove, { discard: true })
+  })
+)
 
 const userJobHandler = <A extends { readonly userId: UserId }, I, E, R>(
   kind: JobKind<A, I>,

@@ -2,7 +2,7 @@ import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances
 import { QueueName } from "@berth/domain/jobs/JobKind"
 import { JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Outbox } from "@berth/domain/jobs/Outbox"
-import { SendMailJob } from "@berth/domain/mail/MailJobs"
+import { SendMailJob } from "@berth/domain/mail/MailOutbox"
 import { RemoveAccountJob } from "@berth/domain/recovery/deletion/AccountDeletionJobs"
 import { DependencyUnavailable, OutageDetector } from "@berth/domain/shared/DependencyUnavailable"
 import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"

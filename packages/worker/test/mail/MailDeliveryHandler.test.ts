@@ -5,13 +5,12 @@ import { Outbox } from "@berth/domain/jobs/Outbox"
 import type { RunningJob } from "@berth/domain/jobs/JobQueue"
 import { type Mail, MailId } from "@berth/domain/mail/Mail"
 import { Mailer, MailRejected, MailServiceUnavailable } from "@berth/domain/mail/Mailer"
-import { MailOutbox } from "@berth/domain/mail/MailOutbox"
+import { MailOutbox, SendMailJob } from "@berth/domain/mail/MailOutbox"
 import { SecretBox, SecretUndecryptable } from "@berth/domain/secrets/SecretBox"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer, Redacted, Ref, Schema, TestClock } from "effect"
-import { mailDeliveryHandler } from "../../src/mail/MailDeliveryHandler.ts"
+import { mailDeliveryHandler } from "@berth/worker/jobs/JobHandlers"
 import { UserId } from "@berth/domain/shared/UserId"
-import { SendMailJob } from "@berth/domain/mail/MailJobs"
 
 const draft = { to: Email.make("ada@example.com"), subject: "Hello", text: "A link with hunter2\n" }
 

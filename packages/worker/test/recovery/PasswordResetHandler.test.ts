@@ -1,8 +1,8 @@
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Ref } from "effect"
-import { passwordResetHandler } from "../../src/recovery/PasswordResetHandler.ts"
-import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResetJobs"
+import { passwordResetHandler } from "@berth/worker/jobs/JobHandlers"
+import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResets"
 
 const job = (payload: unknown) => ({
   id: "job_9",

@@ -1,6 +1,5 @@
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
-import type { Budget } from "@berth/domain/billing/budgets/Budget"
-import { Budgets } from "@berth/domain/billing/budgets/Budgets"
+import { type Budget, Budgets } from "@berth/domain/billing/budgets/Budget"
 import type { User } from "@berth/domain/shared/User"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"

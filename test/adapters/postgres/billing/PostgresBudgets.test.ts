@@ -1,6 +1,5 @@
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
-import type { BudgetLimit } from "@berth/domain/billing/budgets/Budget"
-import { Budgets } from "@berth/domain/billing/budgets/Budgets"
+import { type BudgetLimit, Budgets } from "@berth/domain/billing/budgets/Budget"
 import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
 import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"

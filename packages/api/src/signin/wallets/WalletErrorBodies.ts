@@ -5,7 +5,7 @@ import {
   WalletEmailInUse,
   WalletNotFound
 } from "@berth/domain/signin/wallets/WalletErrors"
-import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
+import { ChainUnreachable } from "@berth/domain/chain/Chain"
 import { WalletProofRejected } from "@berth/domain/signin/wallets/WalletProofs"
 import { WalletSignInRejected } from "@berth/domain/signin/wallets/WalletSignIn"
 import { maximumWalletsPerUser } from "@berth/domain/signin/wallets/Wallet"

@@ -1,11 +1,10 @@
 import { Data, Effect, Option, type Redacted } from "effect"
 import { DomainEvents } from "../../events/DomainEvents.ts"
 import { MailOutbox } from "../../mail/MailOutbox.ts"
-import type { User } from "../../shared/User.ts"
+import { summarizeUser, type User } from "../../shared/User.ts"
 import { composeEmailChangedMail } from "../AccountMails.ts"
 import { AccountPolicy, isSyntheticEmail } from "../AccountPolicy.ts"
 import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
-import { summarizeUser } from "../AccountSummary.ts"
 import { UserRepository } from "../UserRepository.ts"
 
 /** The link is unknown, expired or used. */

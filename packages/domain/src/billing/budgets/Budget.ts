@@ -1,6 +1,7 @@
-import { Data, DateTime, Option, Schema } from "effect"
+import { Context, Data, DateTime, type Effect, Option, Schema } from "effect"
 import type { AgentId } from "../../shared/AgentId.ts"
 import { Units } from "../../shared/Money.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** UTC day or calendar month. */
 export const BudgetPeriod = Schema.Literal("day", "month").annotations({ identifier: "BudgetPeriod" })
@@ -59,3 +60,14 @@ export const findExceeded = (
     (budget) => new BudgetExceeded({ budget, requiredUnits, renewsAt: findRenewal(budget.period, at) })
   )
 }
+
+/** Budgets of accounts; enforced by reservations of units. */
+export class Budgets extends Context.Tag("@berth/Budgets")<
+  Budgets,
+  {
+    /** Budgets of the account first. Used units are those of the current UTC day or month. */
+    readonly list: (userId: UserId) => Effect.Effect<ReadonlyArray<Budget>>
+    /** Replaces all budgets; applies to reservations that begin afterwards. */
+    readonly replace: (userId: UserId, limits: ReadonlyArray<BudgetLimit>) => Effect.Effect<void, BudgetAgentNotFound>
+  }
+>() {}

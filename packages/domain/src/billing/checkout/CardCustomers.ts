@@ -1,12 +1,22 @@
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import type { User } from "../../shared/User.ts"
 import { Digests, hashSecret } from "../../secrets/Digests.ts"
 import { CardCustomerRepository } from "./CardCustomerRepository.ts"
-import { CardProcessor, type CustomerId } from "./CardProcessor.ts"
+import { CardProcessor, CustomerId } from "./CardProcessor.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import type { Currency } from "../../shared/Money.ts"
 import type { UserId } from "../../shared/UserId.ts"
-import { RemoveCardCustomersJob } from "./CardCustomerJobs.ts"
+import { defineJob } from "../../jobs/JobKind.ts"
+
+/**
+ * Deletes the processor's customers of a deleted account. The payload names the customers, since the account no longer
+ * exists.
+ */
+export const RemoveCardCustomersJob = defineJob({
+  queue: "tasks",
+  name: "forget-card-customers",
+  payload: Schema.Struct({ customerIds: Schema.Array(CustomerId) })
+})
 
 /** Customers at the card processor, which allows one subscription currency per customer. */
 export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardCustomers", {

@@ -5,10 +5,27 @@ import type { User } from "../../shared/User.ts"
 import { isBillingExempt } from "../BillingExemption.ts"
 import { CardCustomers } from "./CardCustomers.ts"
 import { CardProcessor, CardProcessorUnavailable, type CustomerId } from "./CardProcessor.ts"
-import { makeCheckoutReturnUrls } from "./CheckoutReturnUrls.ts"
 import { findPurchaseCurrency, makePurchaseKey, type Purchase } from "./Purchase.ts"
 import { findRequestReference, PurchaseAttempts } from "./PurchaseAttempts.ts"
 import { decidePurchase, PlanCurrencyConflict } from "./PurchaseDecision.ts"
+
+interface CheckoutReturnUrls {
+  readonly successUrl: URL
+  readonly cancelUrl: URL
+}
+
+const makeCheckoutReturnUrls = (appUrl: URL) => {
+  const at = (path: string) => new URL(path, appUrl)
+  const cancelUrl = at("/pricing?error=canceled")
+  return {
+    plan: { successUrl: at("/onboarding?checkout=done"), cancelUrl },
+    credits: { successUrl: at("/dashboard?notice=credits_purchased"), cancelUrl },
+    storage: {
+      successUrl: at("/dashboard/files?checkout=done"),
+      cancelUrl: at("/dashboard/files?error=canceled")
+    }
+  } satisfies Record<string, CheckoutReturnUrls>
+}
 
 /** The user has no card purchase to manage. */
 export class PurchaseNotFound extends Data.TaggedError("PurchaseNotFound")<object> {

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { defineJob } from "../../jobs/JobKind.ts"
 
 /** Events of purchases, subscriptions and their invoices. */
 export const PurchaseEventType = Schema.Literal(
@@ -43,3 +44,9 @@ const isReversal = Schema.is(ReversalEventType)
 
 export const isCardEvent = (event: CardEventEnvelope): event is CardEvent => isApplied(event.type)
 export const isReversalEvent = (event: CardEvent): event is ReversalEvent => isReversal(event.type)
+
+export const ApplyCardEventJob = defineJob({
+  queue: "card-events",
+  name: "apply-card-event",
+  payload: Schema.Struct({ eventId: Schema.String })
+})

@@ -9,7 +9,7 @@ import { CreditPurchases } from "../credits/CreditPurchases.ts"
 import { PurchaseAttempts } from "../checkout/PurchaseAttempts.ts"
 import type { Reversal } from "../Reversal.ts"
 import { applyCardFact, type CardCreditBooking, type CardUserMatch } from "./CardFactApplication.ts"
-import { isReversalEvent } from "./CardEvent.ts"
+import { ApplyCardEventJob, isReversalEvent } from "./CardEvent.ts"
 import type { CardFact } from "./CardFact.ts"
 import { CardEventRepository } from "./CardEventRepository.ts"
 import { PlanChanges } from "./PlanChanges.ts"
@@ -17,7 +17,6 @@ import { makeCreditBooking, makeMonthBooking } from "./CardBookings.ts"
 import { readCardEvent } from "./CardEventReader.ts"
 import { readReversal } from "./ReversalReader.ts"
 import type { UserId } from "../../shared/UserId.ts"
-import { ApplyCardEventJob } from "./CardEventJobs.ts"
 
 /** Longer than the processor redelivers, with time for a customer to register. */
 const cardEventLifetime = Duration.days(90)

@@ -2,10 +2,9 @@ import { Clock, Context, Data, Effect, type Option, type Redacted, Schema } from
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Digests } from "../../secrets/Digests.ts"
-import { CardEventEnvelope, isCardEvent } from "./CardEvent.ts"
+import { ApplyCardEventJob, CardEventEnvelope, isCardEvent } from "./CardEvent.ts"
 import { CardEventRepository } from "./CardEventRepository.ts"
 import { verifySignature } from "./CardEventSignature.ts"
-import { ApplyCardEventJob } from "./CardEventJobs.ts"
 
 /** `STRIPE_WEBHOOK_SECRET` is not set. */
 export class CardEventsNotConfigured extends Data.TaggedError("CardEventsNotConfigured")<object> {}

@@ -1,13 +1,32 @@
 import { Effect, Option } from "effect"
 import { AccountPolicy, isSyntheticEmail } from "../../accounts/AccountPolicy.ts"
 import { Users } from "../../accounts/Users.ts"
-import { MailOutbox } from "../../mail/MailOutbox.ts"
+import { type MailDraft, MailOutbox } from "../../mail/MailOutbox.ts"
 import type { UserId } from "../../shared/UserId.ts"
+import { joinMailLines } from "../../accounts/AccountMails.ts"
 import { Allowances } from "./Allowances.ts"
 import { PlanEnforcement } from "./PlanEnforcement.ts"
-import { composeAgentsStoppedMail } from "./PlanMails.ts"
 import type { Subscription } from "./Subscription.ts"
 import { type CardSubscriptionTerms, SubscriptionRepository } from "./SubscriptionRepository.ts"
+import type { Email } from "../../shared/Email.ts"
+
+/** States the number of stopped agents, not their names, which are user input. */
+export const composeAgentsStoppedMail = (
+  to: Email,
+  appUrl: URL,
+  { limit, stopped }: { readonly limit: number; readonly stopped: number }
+): MailDraft => ({
+  to,
+  subject: stopped === 1 ? "One of your agents was stopped" : `${stopped} of your agents were stopped`,
+  text: joinMailLines(
+    `Your plan at ${appUrl.host} has room for ${limit === 1 ? "one agent" : `${limit} agents`} now.`,
+    "",
+    `The oldest goes on where there is room; ${stopped === 1 ? "one was" : `${stopped} were`} stopped. Nothing of them is deleted: their`,
+    "configuration, conversations and files stay. With a larger plan they start again when you start your instance:",
+    "",
+    `${appUrl.origin}/pricing`
+  )
+})
 
 /** Saves the subscription of a user and applies its plan to agents and instance. */
 export class SubscriptionChanges extends Effect.Service<SubscriptionChanges>()("@berth/SubscriptionChanges", {

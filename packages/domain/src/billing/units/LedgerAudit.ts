@@ -1,6 +1,9 @@
 import { Context, type Effect } from "effect"
 import type { Units } from "../../shared/Money.ts"
 
+/** `allowance`: daily units. `grants` and `purchases`: sources of credits, without and with payment. */
+export type LedgerAccount = "allowance" | "credits" | "usage" | "grants" | "purchases"
+
 /**
  * `transaction`: entries that do not sum to zero. `credits`: a balance that differs from entries minus open
  * reservations. `day`: used units that differ from settled plus reserved units. `agent`: counted units of an agent and

@@ -1,5 +1,5 @@
 import { Data, DateTime, Duration, Effect, Either, Option, Redacted } from "effect"
-import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
+import type { ChainUnreachable } from "../../chain/Chain.ts"
 import { countPayment } from "../../billing/PaymentMetrics.ts"
 import { awaitClaim, whileRenewed } from "../../limits/Lease.ts"
 import { Digests } from "../../secrets/Digests.ts"

@@ -1,5 +1,5 @@
 import { Context, Data, type Effect } from "effect"
-import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
+import type { ChainUnreachable } from "../../chain/Chain.ts"
 
 /** A transfer of a TIP-20 token. Addresses and memos in lower case. */
 export interface TokenTransfer {

@@ -1,5 +1,5 @@
 import { Clock, Data, Duration, Effect, type Either, Option } from "effect"
-import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
+import type { ChainUnreachable } from "../../chain/Chain.ts"
 import { Digests } from "../../secrets/Digests.ts"
 import type { Challenge } from "./Challenge.ts"
 import { MachinePaymentSettings } from "./MachinePaymentSettings.ts"

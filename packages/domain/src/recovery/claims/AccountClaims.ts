@@ -2,7 +2,7 @@ import { Data, DateTime, Effect, Option } from "effect"
 import { MailedTokens } from "../../accounts/mailed-tokens/MailedTokens.ts"
 import { ExternalAccounts } from "../../accounts/registration/ExternalAccounts.ts"
 import { AccessMethods } from "./AccessMethods.ts"
-import { ClaimNoticeRepository } from "./ClaimNoticeRepository.ts"
+import { ClaimNoticeRepository } from "./ClaimNotices.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 /** The unverified address replaced a verified one within the last seven days. */

@@ -1,9 +1,28 @@
-import { Data, Effect } from "effect"
+import { Context, Data, type DateTime, Effect, type Option, Schema } from "effect"
+import { defineJob } from "../../jobs/JobKind.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
-import type { UserId } from "../../shared/UserId.ts"
-import { ResetClaimedContentsJob } from "./ClaimJobs.ts"
-import { ClaimNoticeRepository } from "./ClaimNoticeRepository.ts"
+import { UserId } from "../../shared/UserId.ts"
+
+/** Deletes the prompts and the memory from before the claim of an account. */
+export const ResetClaimedContentsJob = defineJob({
+  queue: "tasks",
+  name: "reset-claimed-contents",
+  payload: Schema.Struct({ userId: UserId })
+})
+
+/** Accounts whose owner has not yet decided on the contents from before a claim. */
+export class ClaimNoticeRepository extends Context.Tag("@berth/ClaimNoticeRepository")<
+  ClaimNoticeRepository,
+  {
+    /** Replaces an earlier notice. */
+    readonly record: (userId: UserId, claimedAt: DateTime.Utc) => Effect.Effect<void>
+    /** Returns the time of the claim. */
+    readonly find: (userId: UserId) => Effect.Effect<Option.Option<DateTime.Utc>>
+    /** False if there is none. */
+    readonly remove: (userId: UserId) => Effect.Effect<boolean>
+  }
+>() {}
 
 /** The account was not claimed, or its owner has already decided. */
 export class ClaimNoticeNotFound extends Data.TaggedError("ClaimNoticeNotFound")<object> {}

@@ -1,4 +1,4 @@
-import { Data, DateTime, Effect, Option, type Redacted } from "effect"
+import { Data, DateTime, Effect, Option, type Redacted, Schema } from "effect"
 import { EmailInvalid } from "../../accounts/AccountErrors.ts"
 import { ApiKeys } from "../../accounts/api-keys/ApiKeys.ts"
 import { MailedTokens } from "../../accounts/mailed-tokens/MailedTokens.ts"
@@ -13,7 +13,14 @@ import { Transaction } from "../../persistence/Transaction.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { normalizeEmail, parseEmail } from "../../shared/Email.ts"
 import { AccountClaims } from "../claims/AccountClaims.ts"
-import { SendPasswordResetJob } from "./PasswordResetJobs.ts"
+import { defineJob } from "../../jobs/JobKind.ts"
+
+/** Sends a reset link if the address belongs to an account; only the worker looks up the account. */
+export const SendPasswordResetJob = defineJob({
+  queue: "mail",
+  name: "forgotten-password",
+  payload: Schema.Struct({ email: Schema.String })
+})
 
 /** The same error for unknown, expired, replaced and used tokens. */
 export class ResetTokenInvalid extends Data.TaggedError("ResetTokenInvalid")<object> {}

@@ -1,4 +1,4 @@
-import type { LedgerAccount } from "@berth/domain/billing/units/Ledger"
+import type { LedgerAccount } from "@berth/domain/billing/units/LedgerAudit"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { Units } from "@berth/domain/shared/Money"
 import type { SqlClient } from "@effect/sql/SqlClient"

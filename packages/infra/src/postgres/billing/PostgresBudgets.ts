@@ -1,5 +1,4 @@
-import { BudgetAgentNotFound } from "@berth/domain/billing/budgets/Budget"
-import { Budgets } from "@berth/domain/billing/budgets/Budgets"
+import { BudgetAgentNotFound, Budgets } from "@berth/domain/billing/budgets/Budget"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { Effect, Schema } from "effect"
 import { decodeRows } from "../Rows.ts"

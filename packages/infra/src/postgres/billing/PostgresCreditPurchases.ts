@@ -5,7 +5,7 @@ import {
   describeCreditBooking,
   type CreditReversalOutcome
 } from "@berth/domain/billing/credits/CreditPurchases"
-import type { LedgerAccount } from "@berth/domain/billing/units/Ledger"
+import type { LedgerAccount } from "@berth/domain/billing/units/LedgerAudit"
 import { countPayment } from "@berth/domain/billing/PaymentMetrics"
 import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
 import { convertCreditsToUnits, type Credits, type MinorUnits, noUnits, Units } from "@berth/domain/shared/Money"

@@ -1,4 +1,4 @@
-import { ClaimNoticeRepository } from "@berth/domain/recovery/claims/ClaimNoticeRepository"
+import { ClaimNoticeRepository } from "@berth/domain/recovery/claims/ClaimNotices"
 import { DateTime, Schema } from "effect"
 import { affectsRow, execute, mapFirstRow } from "../Rows.ts"
 import * as Repository from "../Repository.ts"

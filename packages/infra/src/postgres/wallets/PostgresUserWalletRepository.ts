@@ -1,8 +1,12 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { UserId } from "@berth/domain/shared/UserId"
-import { type UserWallet, UserWalletKind } from "@berth/domain/wallets/UserWallet"
-import { UserWalletExists, WalletKeyUnavailable } from "@berth/domain/wallets/UserWalletErrors"
+import {
+  type UserWallet,
+  UserWalletExists,
+  UserWalletKind,
+  WalletKeyUnavailable
+} from "@berth/domain/wallets/UserWallet"
 import { UserWalletRepository } from "@berth/domain/wallets/UserWalletRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Schema } from "effect"
