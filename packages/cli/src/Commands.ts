@@ -173,9 +173,9 @@ const logs = ({ positionals: [, named], values }: Arguments) =>
     return yield* values.follow ? Effect.repeat(writeNew, logPoll) : writeNew
   })
 
-const decodeKey = (given: object) =>
-  Effect.mapError(Schema.decodeUnknown(NewApiKey)(given), ({ message }) => fail(message))
-const decodeKeyId = (given: string) => Effect.mapError(Schema.decode(ApiKeyId)(given), () => fail(`${given} is no id.`))
+const decodeKey = (fields: object) =>
+  Effect.mapError(Schema.decodeUnknown(NewApiKey)(fields), ({ message }) => fail(message))
+const decodeKeyId = (text: string) => Effect.mapError(Schema.decode(ApiKeyId)(text), () => fail(`${text} is no id.`))
 
 /** A client with a separate session, which ends with `use`. */
 const withSession = <A, E, R>(use: (client: Client) => Effect.Effect<A, E, R>) =>

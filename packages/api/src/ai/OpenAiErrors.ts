@@ -117,8 +117,8 @@ const failuresOfProviders = Object.entries({
 
 /** Converts the errors of an OpenAPI operation to OpenAI's format. A provider's failure has one status per kind. */
 export const withOpenAiErrors = (operation: Readonly<Record<string, unknown>>): Record<string, unknown> => {
-  const given = operation["responses"]
-  const responses = Predicate.isRecord(given) ? given : {}
+  const declared = operation["responses"]
+  const responses = Predicate.isRecord(declared) ? declared : {}
   const callsProvider = /schemas\/(?:Provider|Plugin)Failed"/.test(JSON.stringify(responses))
   return {
     ...operation,
@@ -157,8 +157,8 @@ export const addOpenAiExamples = (
   operation: Readonly<Record<string, unknown>>,
   bodiesOf: (content: unknown) => ReadonlyArray<Readonly<Record<string, unknown>>>
 ): Readonly<Record<string, unknown>> => {
-  const given = Predicate.isRecord(operation["responses"]) ? operation["responses"] : {}
-  const failures = Object.entries(given).flatMap(([status, response]) =>
+  const declared = Predicate.isRecord(operation["responses"]) ? operation["responses"] : {}
+  const failures = Object.entries(declared).flatMap(([status, response]) =>
     Predicate.isRecord(response)
       ? bodiesOf(response[alternatives]).flatMap((body) => makeOpenAiFailures(Number(status), body))
       : []
@@ -181,7 +181,7 @@ export const addOpenAiExamples = (
           }
         }
   }
-  const responses = Object.fromEntries(Object.entries(given).map(([status, one]) => [status, describe(status, one)]))
+  const responses = Object.fromEntries(Object.entries(declared).map(([status, one]) => [status, describe(status, one)]))
   return { ...operation, responses }
 }
 

@@ -86,8 +86,8 @@ const addIdempotencyKey = (operation: Document): Document => {
   const responses = recordOf(operation["responses"])
   if (!JSON.stringify(responses[reusedStatus] ?? null).includes(`${schemaPrefix}IdempotencyKeyReused"`))
     return operation
-  const given: ReadonlyArray<unknown> = Array.isArray(operation["parameters"]) ? operation["parameters"] : []
-  const others = given.filter((one) => !Predicate.isRecord(one) || one["name"] !== idempotencyKey.name)
+  const declared: ReadonlyArray<unknown> = Array.isArray(operation["parameters"]) ? operation["parameters"] : []
+  const others = declared.filter((one) => !Predicate.isRecord(one) || one["name"] !== idempotencyKey.name)
   return { ...operation, parameters: [...others, idempotencyKey] }
 }
 

@@ -32,24 +32,24 @@ const makeText = (name: string, schema: Json): string => {
   const text = schema["format"] === "date-time" ? exampleTime : namedTexts.find(([pattern]) => pattern.test(name))?.[1]
   const usable =
     text !== undefined && (!Predicate.isString(schema["pattern"]) || new RegExp(schema["pattern"], "u").test(text))
-  const given = usable ? text : "example"
+  const base = usable ? text : "example"
   const { maxLength, minLength } = schema
-  const long = given.padEnd(Predicate.isNumber(minLength) ? minLength : 0, "0")
+  const long = base.padEnd(Predicate.isNumber(minLength) ? minLength : 0, "0")
   return Predicate.isNumber(maxLength) ? long.slice(0, maxLength) : long
 }
 
 const makeNumber = ({ exclusiveMinimum, maximum, minimum }: Json): number => {
   const least = Predicate.isNumber(exclusiveMinimum) ? exclusiveMinimum + 1 : minimum
-  const given = Predicate.isNumber(least) ? Math.max(least, 1) : 1
-  return Predicate.isNumber(maximum) ? Math.min(given, maximum) : given
+  const number = Predicate.isNumber(least) ? Math.max(least, 1) : 1
+  return Predicate.isNumber(maximum) ? Math.min(number, maximum) : number
 }
 
 const isNull = (schema: unknown) => recordOf(schema)["type"] === "null"
 
 /** Makes a value that the schema accepts; `undefined` for a recursive schema. `schemas`: components of the document. */
 export const makeExample = (schema: unknown, schemas: Json, name = "", outer: ReadonlyArray<string> = []): unknown => {
-  const given = recordOf(schema)
-  const { $ref, allOf, anyOf, enum: values, examples, items, oneOf, type } = given
+  const node = recordOf(schema)
+  const { $ref, allOf, anyOf, enum: values, examples, items, oneOf, type } = node
   const next = (inner: unknown, of = name) => makeExample(inner, schemas, of, outer)
   if (Predicate.isString($ref)) {
     const target = $ref.split("/").at(-1) ?? ""
@@ -64,23 +64,23 @@ export const makeExample = (schema: unknown, schemas: Json, name = "", outer: Re
   if (described !== undefined && type === undefined) return next(described)
   switch (type) {
     case "string":
-      return makeText(name, given)
+      return makeText(name, node)
     case "number":
     case "integer":
-      return makeNumber(given)
+      return makeNumber(node)
     case "boolean":
       return true
     case "null":
       return null
     case "array": {
-      const first = given["prefixItems"] ?? (items === undefined ? [] : [items])
+      const first = node["prefixItems"] ?? (items === undefined ? [] : [items])
       return itemsOf(first).flatMap((item) => {
         const value = next(item)
         return value === undefined ? [] : [value]
       })
     }
     default:
-      return makeObject(given, next)
+      return makeObject(node, next)
   }
 }
 

@@ -111,8 +111,8 @@ const removeRepeated = (value: unknown): unknown => {
 const splitWords = (name: string) => name.replaceAll(/(?=[A-Z])/g, " ").toLowerCase()
 
 /** Adds summary, description and examples to every operation, examples to errors, and descriptions to tags. Pure. */
-export const describeOperations = (given: Document): Document => {
-  const document = recordOf(removeRepeated(given))
+export const describeOperations = (draft: Document): Document => {
+  const document = recordOf(removeRepeated(draft))
   const components = recordOf(document["components"])
   const all = recordOf(components["schemas"])
   const examples = Object.fromEntries(

@@ -15,11 +15,11 @@ const reshapeNoMessage = (status: number, body: unknown) => ({
   status,
   body: Option.match(readNoMessage(body), {
     onNone: () => body,
-    onSome: (given) => ({
+    onSome: (refusal) => ({
       jsonrpc: "2.0",
       id: null,
-      ...given,
-      error: { code: codes[given.code], message: given.message }
+      ...refusal,
+      error: { code: codes[refusal.code], message: refusal.message }
     })
   })
 })

@@ -142,11 +142,11 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
     /** Takes the budget of a message from the limit of the turn that sends it. */
     const shareBudget = (id: A2aMessageId, sender: Agent, { delegation }: A2aEnvelope, { turnId }: A2aOrigin) =>
       Effect.gen(function* () {
-        const wanted = delegation === undefined ? undefined : Units(delegation.budgetUnits)
+        const requested = delegation === undefined ? undefined : Units(delegation.budgetUnits)
         const share =
           turnId === null
-            ? Option.fromNullable(wanted)
-            : yield* budgets.share({ userId: sender.ownerId, agentId: sender.id, turnId }, wanted)
+            ? Option.fromNullable(requested)
+            : yield* budgets.share({ userId: sender.ownerId, agentId: sender.id, turnId }, requested)
         yield* Effect.transposeMapOption(share, (units) => repository.setBudget(id, units))
       }).pipe(
         Effect.catchTags({
@@ -260,16 +260,20 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
     const readSettings = Effect.fn("A2aMessages.readSettings")((agent: Agent) => repository.readSettings(agent.id))
 
     /** Replaces the allowed owners and agents. Senders of the same owner are always allowed. */
-    const allow = Effect.fn("A2aMessages.allow")(function* (agent: Agent, given: ReadonlyArray<string>) {
-      const allow = [...new Set(given)]
+    const allow = Effect.fn("A2aMessages.allow")(function* (agent: Agent, entries: ReadonlyArray<string>) {
+      const allow = [...new Set(entries)]
       yield* repository.writeSettings(agent.id, { allow })
       return allow
     })
 
     /** Replaces the offered skills. A skill that the agent may no longer use is not offered. */
-    const offer = Effect.fn("A2aMessages.offer")(function* (owner: User, agent: Agent, given: ReadonlyArray<string>) {
+    const offer = Effect.fn("A2aMessages.offer")(function* (
+      owner: User,
+      agent: Agent,
+      skillIds: ReadonlyArray<string>
+    ) {
       const known = new Set((yield* configuration.listSkills(owner, agent)).map(({ skill }) => skill.id))
-      const skills = [...new Set(given)]
+      const skills = [...new Set(skillIds)]
       if (skills.some((id) => !known.has(id))) return yield* new SkillNotFound()
       yield* repository.writeSettings(agent.id, { skills })
       return skills

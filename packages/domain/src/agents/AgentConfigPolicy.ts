@@ -48,8 +48,8 @@ export const validatePlanFeatures = (
         plans: findPlansWith(({ channels }) => channels.includes(channel))
       })
     )
-  const wanted = added(requested.skills, kept.skills)
-  const skill = catalog.find((one) => wanted.includes(one.id) && !hasSkill(features, one))
+  const addedSkills = added(requested.skills, kept.skills)
+  const skill = catalog.find((one) => addedSkills.includes(one.id) && !hasSkill(features, one))
   return skill === undefined
     ? Either.void
     : Either.left(

@@ -17,10 +17,10 @@ export class AgentMcpServers extends Effect.Service<AgentMcpServers>()("@berth/A
 
     const replace = Effect.fn("AgentMcpServers.replace")(function* (
       agent: Agent,
-      given: ReadonlyArray<McpServerInput>
+      inputs: ReadonlyArray<McpServerInput>
     ) {
       const rules = { httpsOnly: appUrl.protocol === "https:" }
-      const replaced = yield* store(agent, servers.replace(agent.id, given, rules))
+      const replaced = yield* store(agent, servers.replace(agent.id, inputs, rules))
       if (!replaced) return yield* new AgentNotFound()
       return yield* servers.list(agent.id)
     })

@@ -81,23 +81,23 @@ export class ChannelConfiguration extends Effect.Service<ChannelConfiguration>()
       Effect.gen(function* () {
         const before = Option.getOrUndefined(yield* channels.readSecrets(key))
         const { businessAccountId, enabled, phoneNumberId } = change
-        const given = yield* Effect.all({
+        const changed = yield* Effect.all({
           token: parseOptional(change.token),
           appSecret: parseOptional(change.appSecret),
           verifyToken: parseOptional(change.verifyToken)
         })
-        const isGiven = [...Object.values(given), phoneNumberId, businessAccountId].some((one) => one !== undefined)
+        const isGiven = [...Object.values(changed), phoneNumberId, businessAccountId].some((one) => one !== undefined)
         if (before !== undefined && !isGiven) return undefined
         const credential =
-          given.token === undefined && before === undefined && enabled === true
+          changed.token === undefined && before === undefined && enabled === true
             ? yield* findCredential(owner, key.platform)
             : undefined
-        const token = given.token ?? before?.token ?? credential
+        const token = changed.token ?? before?.token ?? credential
         if (token === undefined) return yield* new ChannelNotConnected()
         return {
           token,
-          appSecret: given.appSecret ?? before?.appSecret,
-          verifyToken: given.verifyToken ?? before?.verifyToken,
+          appSecret: changed.appSecret ?? before?.appSecret,
+          verifyToken: changed.verifyToken ?? before?.verifyToken,
           phoneNumberId: phoneNumberId ?? before?.phoneNumberId,
           businessAccountId: businessAccountId ?? before?.businessAccountId
         }

@@ -28,7 +28,7 @@ export class Deployments extends Effect.Service<Deployments>()("@berth/Deploymen
       yield* Effect.annotateCurrentSpan({ "agent.id": agentId, "user.id": owner.id })
       const configured = yield* Option.match(change, {
         onNone: () => Effect.succeed(found),
-        onSome: (given) => configuration.change(owner, found, given)
+        onSome: (change) => configuration.change(owner, found, change)
       })
       const isNew = isUp(configured.status) ? false : yield* manager.activate(agentId)
       // Read again: the owner may have stopped or deleted the agent concurrently.

@@ -91,11 +91,13 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
 
     /** Brings one instance to its desired state; on failure, schedules the next attempt. */
     const reconcile = (userId: UserId): Effect.Effect<void> =>
-      Effect.flatMap(records.shouldBeUp(userId), (wanted) =>
-        wanted ? Effect.asVoid(launches.revive(userId)) : shutdown.finishStop(userId)
+      Effect.flatMap(records.shouldBeUp(userId), (mustRun) =>
+        mustRun ? Effect.asVoid(launches.revive(userId)) : shutdown.finishStop(userId)
       ).pipe(
         Effect.catchAll((error) =>
-          Effect.flatMap(records.shouldBeUp(userId), (wanted) => (wanted ? handleFailure(userId, error) : Effect.void))
+          Effect.flatMap(records.shouldBeUp(userId), (mustRun) =>
+            mustRun ? handleFailure(userId, error) : Effect.void
+          )
         ),
         Effect.catchAllDefect((defect) =>
           Effect.zipRight(Effect.logError("Reconciliation failed", defect), reconcileLater(userId))
@@ -103,8 +105,8 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
       )
 
     const handleFailedLaunch = (userId: UserId, failure: InstanceUnavailable | InstanceHostUnavailable) =>
-      Effect.flatMap(records.shouldBeUp(userId), (wanted) =>
-        wanted ? handleFailure(userId, failure) : shutdown.finishStop(userId)
+      Effect.flatMap(records.shouldBeUp(userId), (mustRun) =>
+        mustRun ? handleFailure(userId, failure) : shutdown.finishStop(userId)
       )
 
     /** Replaces a scheduled restart with a launch. A failed launch is followed by reconciliation. */
@@ -139,7 +141,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     )
 
     const handleExit = ({ owner, reason }: InstanceExit) =>
-      Effect.flatMap(records.shouldBeUp(owner), (wanted) => (wanted ? handleCrash(owner, reason) : Effect.void))
+      Effect.flatMap(records.shouldBeUp(owner), (mustRun) => (mustRun ? handleCrash(owner, reason) : Effect.void))
 
     yield* Effect.forkScoped(
       Stream.runForEach(driver.exits, (exit) =>
@@ -162,9 +164,9 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     yield* Effect.gen(function* () {
       const states = ["up", "asleep", "down"] as const
       const rows = yield* untilSuccess(Effect.forEach(states, instances.listDesired))
-      const [others, wanted] = Array.partition(rows.flat(), shouldBeUp)
+      const [others, required] = Array.partition(rows.flat(), shouldBeUp)
       // First, since callers wait for these.
-      yield* reconcileAll(wanted)
+      yield* reconcileAll(required)
       // Most of the others are asleep: one request lists the running ones.
       const running = new Set(yield* untilSuccess(driver.listRunning))
       yield* reconcileAll(others.filter((row) => running.has(row.userId) || !isStopRecorded(row)))

@@ -72,9 +72,9 @@ export const parseProvisioningRequest = (
   request: ProvisioningRequest
 ): Either.Either<ProvisioningOrder, ChannelTokenMissing | ProvisioningFieldInvalid> =>
   Either.gen(function* () {
-    const given = platforms.filter((platform) => request[tokenFields[platform]] !== undefined)
-    if (given.length === 0) return yield* Either.left(new ChannelTokenMissing())
-    const parsedTokens = given.map((platform) =>
+    const connected = platforms.filter((platform) => request[tokenFields[platform]] !== undefined)
+    if (connected.length === 0) return yield* Either.left(new ChannelTokenMissing())
+    const parsedTokens = connected.map((platform) =>
       Either.map(parseSecret(tokenFields[platform], request[tokenFields[platform]]), (token) =>
         Option.toArray(token).map((value) => ({ platform, token: value }))
       )
@@ -90,7 +90,7 @@ export const parseProvisioningRequest = (
     return {
       tokens: tokens.flat(),
       // Only the bot of platform A can message that user.
-      claimant: given.includes("platformA") ? claimant : Option.none(),
+      claimant: connected.includes("platformA") ? claimant : Option.none(),
       provider,
       apiKey: Option.map(apiKey, (value) => ({ key: provider, value })),
       plan: request.plan ?? "free"

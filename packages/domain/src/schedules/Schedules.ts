@@ -88,9 +88,9 @@ export class Schedules extends Effect.Service<Schedules>()("@berth/Schedules", {
       changes: Partial<ScheduleFields>
     ) {
       const stored = yield* requireChangeable(agent, id)
-      const given = { ...stored, ...replacedWork(changes), ...changes, updatedAt: yield* DateTime.now }
-      const input = yield* validate(owner, agent, given)
-      const changed: Schedule = { ...given, input, kind: kindOf(given) }
+      const merged = { ...stored, ...replacedWork(changes), ...changes, updatedAt: yield* DateTime.now }
+      const input = yield* validate(owner, agent, merged)
+      const changed: Schedule = { ...merged, input, kind: kindOf(merged) }
       yield* repository.update(changed)
       return changed
     })

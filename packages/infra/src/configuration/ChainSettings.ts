@@ -66,7 +66,7 @@ export const readGatingToken = (names: GatingNames): Config.Config<Option.Option
     address: Config.option(Config.string(names.address)),
     symbol: Config.option(Config.string(names.symbol)),
     minBalance: Config.option(Config.string(names.minBalance))
-  }).pipe(Config.mapOrFail((given) => readToken(names, given)))
+  }).pipe(Config.mapOrFail((values) => readToken(names, values)))
 
 const bytes32 = /^0x[0-9a-fA-F]{64}$/
 

@@ -12,16 +12,16 @@ const wellKnownNames =
 export const editDistance = (one: string, other: string): number => {
   const rows: Array<ReadonlyArray<number>> = [Array.from({ length: other.length + 1 }, (_, column) => column)]
   for (let row = 1; row <= one.length; row += 1) {
-    const made = [row]
+    const next = [row]
     for (let column = 1; column <= other.length; column += 1) {
-      const at = (up: number, left: number) => (up === 0 ? made : rows[row - up])?.[column - left] ?? Infinity
+      const at = (up: number, left: number) => (up === 0 ? next : rows[row - up])?.[column - left] ?? Infinity
       const isSame = one[row - 1] === other[column - 1]
       const isSwap = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
-      made.push(
+      next.push(
         Math.min(at(1, 0) + 1, at(0, 1) + 1, at(1, 1) + (isSame ? 0 : 1), row > 1 && isSwap ? at(2, 2) + 1 : Infinity)
       )
     }
-    rows.push(made)
+    rows.push(next)
   }
   return rows[one.length]?.[other.length] ?? Infinity
 }

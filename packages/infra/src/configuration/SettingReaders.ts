@@ -33,10 +33,10 @@ export const headerSecret = (name: string): Config.Config<Redacted.Redacted> =>
 
 /** Returns one error per missing setting of an incomplete group, which requires all or none of its settings. */
 export const findGroupErrors = (
-  given: Readonly<Record<string, Option.Option<unknown>>>
+  group: Readonly<Record<string, Option.Option<unknown>>>
 ): ReadonlyArray<ConfigError.ConfigError> => {
-  const names = Object.keys(given)
-  const missing = names.filter((name) => Option.isNone(given[name] ?? Option.none()))
+  const names = Object.keys(group)
+  const missing = names.filter((name) => Option.isNone(group[name] ?? Option.none()))
   const present = names.filter((name) => !missing.includes(name))
   if (missing.length === 0 || present.length === 0) return []
   return [

@@ -181,14 +181,14 @@ const addresses = Config.all({
   backendUrl: Config.option(origin("BACKEND_URL")),
   agentsDomain: host("AGENTS_DOMAIN", "")
 }).pipe(
-  Config.map((given) => {
-    const appUrl = orElseUrl(given.appUrl, `http://localhost:${given.port}`)
+  Config.map((values) => {
+    const appUrl = orElseUrl(values.appUrl, `http://localhost:${values.port}`)
     return {
-      ...given,
-      appUrlIsSet: given.appUrl._tag === "Some",
+      ...values,
+      appUrlIsSet: values.appUrl._tag === "Some",
       appUrl,
-      backendUrl: orElseUrl(given.backendUrl, `http://localhost:${given.backendPort}`),
-      agentsDomain: given.agentsDomain === "" ? `agents.${hostNameOf(appUrl)}` : given.agentsDomain
+      backendUrl: orElseUrl(values.backendUrl, `http://localhost:${values.backendPort}`),
+      agentsDomain: values.agentsDomain === "" ? `agents.${hostNameOf(appUrl)}` : values.agentsDomain
     }
   })
 )
@@ -237,10 +237,10 @@ export const Settings = Config.all({
   }),
   drainSeconds: seconds("DRAIN_SECONDS", 30),
   streamRetention: duration("STREAM_RETENTION", Duration.minutes(5)),
-  reservationRetention: Config.mapOrFail(duration("RESERVATION_RETENTION", Duration.days(400)), (given) =>
-    Duration.lessThan(given, minimumReservationRetention)
+  reservationRetention: Config.mapOrFail(duration("RESERVATION_RETENTION", Duration.days(400)), (retention) =>
+    Duration.lessThan(retention, minimumReservationRetention)
       ? Either.left(invalid("RESERVATION_RETENTION", "must be at least 48h"))
-      : Either.right(given)
+      : Either.right(retention)
   ),
   modelUsageRetention: duration("MODEL_USAGE_RETENTION", Duration.days(400)),
   dataDir: text("DATA_DIR", ".data"),

@@ -28,9 +28,9 @@ const client = (names: ClientNames): Config.Config<Option.Option<OAuthClientSett
     clientId: Config.option(Config.string(names.clientId)),
     clientSecret: Config.option(Config.redacted(names.clientSecret))
   }).pipe(
-    Config.mapOrFail((given) => {
-      const errors = findGroupErrors({ [names.clientId]: given.clientId, [names.clientSecret]: given.clientSecret })
-      return Array.isNonEmptyReadonlyArray(errors) ? failWithAll(errors) : Either.right(Option.all(given))
+    Config.mapOrFail((values) => {
+      const errors = findGroupErrors({ [names.clientId]: values.clientId, [names.clientSecret]: values.clientSecret })
+      return Array.isNonEmptyReadonlyArray(errors) ? failWithAll(errors) : Either.right(Option.all(values))
     })
   )
 

@@ -39,7 +39,7 @@ const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string, po
   const settled = Effect.zipWith(
     Postmaster.readPostmaster(cluster),
     isGone(pid),
-    (now, gone) => gone || Option.exists(now, (it) => it.isReady)
+    (now, hasEnded) => hasEnded || Option.exists(now, (it) => it.isReady)
   )
   yield* pollUntil(settled, Duration.millis(25), startTimeout)
   const now = Option.filter(yield* Postmaster.readPostmaster(cluster), (it) => it.pid === pid && it.isReady)
@@ -48,7 +48,7 @@ const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string, po
     yield* stop(pid, "fast")
     return Option.none<PostgresServer>()
   }
-  const exited = Effect.repeat(Effect.delay(isGone(pid), Duration.millis(250)), { until: (gone) => gone })
+  const exited = Effect.repeat(Effect.delay(isGone(pid), Duration.millis(250)), { until: (hasEnded) => hasEnded })
   return Option.some<PostgresServer>({ pid, port: now.value.port, adopted: true, exited: Effect.asVoid(exited) })
 })
 

@@ -91,14 +91,14 @@ const toFailure = (error: unknown) =>
 
 const timedOut = new OutboundRequestFailed({ reason: "timeout" })
 
-const readHead = (given: OutboundCall, lookup: LookupFunction) =>
+const readHead = (call: OutboundCall, lookup: LookupFunction) =>
   Effect.async<IncomingMessage, AddressNotAllowed | OutboundRequestFailed>((resume) => {
-    const send = given.url.protocol === "https:" ? httpsRequest : httpRequest
+    const send = call.url.protocol === "https:" ? httpsRequest : httpRequest
     const started = Either.try({
       try: () =>
-        send(given.url, {
-          method: given.method,
-          headers: { "user-agent": "Berth", ...given.headers },
+        send(call.url, {
+          method: call.method,
+          headers: { "user-agent": "Berth", ...call.headers },
           lookup,
           // A separate connection, checked by the guard.
           agent: false
@@ -111,7 +111,7 @@ const readHead = (given: OutboundCall, lookup: LookupFunction) =>
     request.once("response", (response) => resume(Effect.succeed(response)))
     // Later errors concern the body.
     request.on("error", (error) => resume(Effect.fail(toFailure(error))))
-    request.end(given.body)
+    request.end(call.body)
     return Effect.sync(() => request.destroy())
   })
 

@@ -57,8 +57,8 @@ const acquireLock = (
   name: string,
   pause: Effect.Effect<void>
 ): Effect.Effect<void, DatabaseConnectionLost> =>
-  Effect.flatMap(session.tryLock(name), (taken) =>
-    taken ? Effect.void : Effect.zipRight(pause, acquireLock(session, name, pause))
+  Effect.flatMap(session.tryLock(name), (isAcquired) =>
+    isAcquired ? Effect.void : Effect.zipRight(pause, acquireLock(session, name, pause))
   )
 
 // If unlocking fails, ending the session releases the lock.

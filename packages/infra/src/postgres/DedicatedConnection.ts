@@ -39,22 +39,22 @@ export const openDedicatedConnection = (
     const client = yield* Effect.acquireRelease(
       Effect.tryPromise({
         try: async () => {
-          const made = new Client({
+          const client = new Client({
             connectionString: config.url === undefined ? undefined : Redacted.value(config.url),
             application_name: `${config.applicationName ?? "berth"} ${purpose}`,
             connectionTimeoutMillis: 5000,
             keepAlive: true,
             stream: () => socket
           })
-          made.on("error", end)
-          made.on("end", () => end("ended"))
-          await made.connect()
-          return made
+          client.on("error", end)
+          client.on("end", () => end("ended"))
+          await client.connect()
+          return client
         },
         catch: failed
       }),
-      (made) =>
-        Effect.promise(() => made.end()).pipe(
+      (client) =>
+        Effect.promise(() => client.end()).pipe(
           Effect.interruptible,
           Effect.timeoutOption("1 second"),
           Effect.ensuring(Effect.sync(() => socket.destroy()))

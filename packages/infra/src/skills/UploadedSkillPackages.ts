@@ -27,8 +27,8 @@ const isSafePath = (path: string) =>
 /** Files added by archivers. */
 const isIgnored = (path: string) => path.startsWith("__MACOSX/") || path.split("/").at(-1) === ".DS_Store"
 
-const checkFiles = (given: ReadonlyArray<SkillFile>): Either.Either<ReadonlyArray<SkillFile>, SkillInvalid> => {
-  const files = given.filter(({ path }) => !isIgnored(path))
+const checkFiles = (received: ReadonlyArray<SkillFile>): Either.Either<ReadonlyArray<SkillFile>, SkillInvalid> => {
+  const files = received.filter(({ path }) => !isIgnored(path))
   const unsafe = files.find(({ path }) => !isSafePath(path))
   if (unsafe !== undefined) return Either.left(invalid(`The path ${JSON.stringify(unsafe.path)} is not allowed.`))
   if (files.length > skillLimits.files)
@@ -82,8 +82,8 @@ const readTools = (files: ReadonlyArray<SkillFile>) =>
       return invalid(`${toolsFileName}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.slice(0, 500))
     })
     const names = tools.map(({ name }) => name)
-    const taken = names.find((name, at) => names.indexOf(name) !== at)
-    if (taken !== undefined) return yield* Either.left(invalid(`${toolsFileName}: the name ${taken} is taken.`))
+    const duplicate = names.find((name, at) => names.indexOf(name) !== at)
+    if (duplicate !== undefined) return yield* Either.left(invalid(`${toolsFileName}: the name ${duplicate} is taken.`))
     const missing = tools.find(({ script }) => !files.some(({ path }) => path === script))
     if (missing !== undefined)
       return yield* Either.left(invalid(`${toolsFileName}: the script ${missing.script} is not in the folder.`))
@@ -91,9 +91,9 @@ const readTools = (files: ReadonlyArray<SkillFile>) =>
   })
 
 /** Reads a skill's folder of an external author. */
-export const readSkillFiles = (given: ReadonlyArray<SkillFile>): Either.Either<UploadedSkill, SkillInvalid> =>
+export const readSkillFiles = (received: ReadonlyArray<SkillFile>): Either.Either<UploadedSkill, SkillInvalid> =>
   Either.gen(function* () {
-    const { files, folder } = findFolder(yield* checkFiles(given))
+    const { files, folder } = findFolder(yield* checkFiles(received))
     const main = files.find(({ path }) => path === skillFileName)
     if (main === undefined) return yield* Either.left(invalid(`The folder has no ${skillFileName}.`))
     const described = yield* Either.mapLeft(parseUploadedSkillFile(folder, yield* decodeText(main)), (fault) =>

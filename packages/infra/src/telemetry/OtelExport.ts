@@ -190,9 +190,9 @@ export const layer = (settings: TelemetrySettings, identity: ExportedResource) =
           const attributes: Record<string, string | number | boolean | Array<string>> = {}
           for (const [key, value] of Object.entries(line)) {
             if (lineKeys.has(key)) continue
-            const given = toAttributeValue(value)
+            const attribute = toAttributeValue(value)
             attributes[key === "cause" ? "exception.stacktrace" : nameAttribute(key)] =
-              typeof given === "object" ? [...given] : given
+              typeof attribute === "object" ? [...attribute] : attribute
           }
           logger.emit({
             timestamp: options.date,

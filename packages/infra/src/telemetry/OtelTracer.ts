@@ -34,10 +34,10 @@ const toSpanContext = (span: Tracer.AnySpan): SpanContext => ({
 
 type AttributeValues = Record<string, AttributeValue>
 
-const toAttributes = (given: Readonly<Record<string, unknown>>): AttributeValues => {
-  const made: AttributeValues = {}
-  for (const [key, value] of Object.entries(given)) made[key] = toMutable(toAttributeValue(value))
-  return made
+const toAttributes = (values: Readonly<Record<string, unknown>>): AttributeValues => {
+  const attributes: AttributeValues = {}
+  for (const [key, value] of Object.entries(values)) attributes[key] = toMutable(toAttributeValue(value))
+  return attributes
 }
 
 const toMutable = (value: ReturnType<typeof toAttributeValue>): AttributeValue =>

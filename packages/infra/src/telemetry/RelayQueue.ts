@@ -34,13 +34,13 @@ export const makeRelayQueue = <Owner, Span>(capacity: number): RelayQueue<Owner,
       remove(largest, (spans) => spans.pop())
     },
     take: (limit) => {
-      const taken: Array<Span> = []
-      while (taken.length < limit && size > 0)
-        for (const owner of [...waiting.keys()].slice(0, limit - taken.length)) {
+      const batch: Array<Span> = []
+      while (batch.length < limit && size > 0)
+        for (const owner of [...waiting.keys()].slice(0, limit - batch.length)) {
           const span = remove(owner, (spans) => spans.shift())
-          if (span !== undefined) taken.push(span)
+          if (span !== undefined) batch.push(span)
         }
-      return taken
+      return batch
     },
     size: () => size
   }

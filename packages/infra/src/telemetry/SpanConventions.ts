@@ -159,11 +159,11 @@ const isDropped = ({ attributes, kind }: SpanEnd, key: string, value: unknown) =
   (key === "http.route" && routeOf(attributes) === undefined)
 
 const describeAttributes = (end: SpanEnd): Record<string, AttributeValue> => {
-  const made: Record<string, AttributeValue> = {}
+  const attributes: Record<string, AttributeValue> = {}
   for (const [key, value] of end.attributes)
     if (!isDropped(end, key, value))
-      made[nameAttribute(key)] = toAttributeValue(key === "url.full" ? redactUrl(toText(value)) : value)
-  return { ...made, ...readHttp(end), ...readSql(end) }
+      attributes[nameAttribute(key)] = toAttributeValue(key === "url.full" ? redactUrl(toText(value)) : value)
+  return { ...attributes, ...readHttp(end), ...readSql(end) }
 }
 
 /** Failures of infrastructure by the naming rule of errors; all other typed failures are refusals. */

@@ -21,20 +21,20 @@ const generate = (settings: Settings, name: string, make: () => Redacted.Redacte
 
 const resolveSecret = (
   settings: Settings,
-  given: Option.Option<Redacted.Redacted>,
+  setting: Option.Option<Redacted.Redacted>,
   name: string,
   make: () => Redacted.Redacted
-) => (Option.isSome(given) ? Effect.succeed(given.value) : generate(settings, name, make))
+) => (Option.isSome(setting) ? Effect.succeed(setting.value) : generate(settings, name, make))
 
 /** Returns the given value, or the parsed content of a generated file. */
 const resolveParsed = <A>(
   settings: Settings,
-  given: Option.Option<A>,
+  setting: Option.Option<A>,
   name: string,
   make: () => Redacted.Redacted,
   parse: (text: Redacted.Redacted) => Either.Either<A, { readonly reason: string }>
 ) =>
-  Option.match(given, {
+  Option.match(setting, {
     onSome: Effect.succeed,
     onNone: () =>
       Effect.flatMap(generate(settings, name, make), (text) =>

@@ -6,7 +6,7 @@ import { readClientAddress } from "../http/ClientAddress.ts"
 import { isForm } from "../http/RequestBody.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 
-const given = (value: unknown) =>
+const nonEmptyText = (value: unknown) =>
   Option.filter(Option.some(value), Predicate.isString).pipe(
     Option.filter((text) => text !== ""),
     Option.map((text) => Redacted.make(text))
@@ -21,14 +21,14 @@ const inBody = (request: HttpServerRequest.HttpServerRequest) =>
     ? Effect.exit(request.urlParamsBody).pipe(
         Effect.map((body) =>
           body._tag === "Success"
-            ? Option.flatMap(UrlParams.getFirst(body.value, botChallengeHeader), given)
+            ? Option.flatMap(UrlParams.getFirst(body.value, botChallengeHeader), nonEmptyText)
             : Option.none()
         )
       )
     : Effect.exit(request.json).pipe(
         Effect.map((body) =>
           body._tag === "Success" && Predicate.hasProperty(body.value, botChallengeField)
-            ? given(body.value[botChallengeField])
+            ? nonEmptyText(body.value[botChallengeField])
             : Option.none()
         )
       )
@@ -43,7 +43,7 @@ export const layer = Layer.effect(
         bots.check({
           headers: request.headers,
           address: readClientAddress(request, trustedProxies),
-          token: Option.match(given(request.headers[botChallengeHeader]), {
+          token: Option.match(nonEmptyText(request.headers[botChallengeHeader]), {
             onNone: () => inBody(request),
             onSome: (token) => Effect.succeedSome(token)
           })

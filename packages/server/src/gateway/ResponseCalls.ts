@@ -54,8 +54,8 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
 
   /** Returns the items of the request; ids of stored responses are replaced with their items. */
   const resolveItems = Effect.fn("ResponseCalls.resolveItems")(function* (owner: UserId, payload: ResponsePayload) {
-    const given = readItems(payload)
-    const references = given.flatMap((item) => (item.type === "item_reference" ? [item.id] : []))
+    const items = readItems(payload)
+    const references = items.flatMap((item) => (item.type === "item_reference" ? [item.id] : []))
     if (references.length > maximumReferences)
       return yield* new ParameterUnsupported({ parameter: "input", reason: `has over ${maximumReferences} references` })
     const { previous_response_id: previousId } = payload
@@ -79,7 +79,7 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
             () => referencesTooLong
           )
     let referredLength = 0
-    const input = yield* Effect.forEach(given, (item) =>
+    const input = yield* Effect.forEach(items, (item) =>
       item.type === "item_reference"
         ? findItem(referred, item.id).pipe(
             Effect.filterOrFail(

@@ -68,10 +68,10 @@ const recordingOf = (
 
 const readRecordingForm = ({ fields, files }: MultipartForm) =>
   Effect.gen(function* () {
-    const given = yield* readSttForm(Object.fromEntries([...fields].filter(([, value]) => value !== "")))
+    const options = yield* readSttForm(Object.fromEntries([...fields].filter(([, value]) => value !== "")))
     const file = files.get("file")
     if (file === undefined) return yield* new PluginInputInvalid({ field: "file", reason: "must be a file" })
-    return yield* recordingOf("file", file.bytes, file.filename, given)
+    return yield* recordingOf("file", file.bytes, file.filename, options)
   })
 
 const readRecordingJson = (value: unknown) =>

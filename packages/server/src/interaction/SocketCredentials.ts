@@ -13,11 +13,11 @@ const offeredProtocols = new WeakMap<IncomingMessage, string>()
 const listed = (header: string | undefined) => (header ?? "").split(",").map((one) => one.trim())
 
 /** Returns the token in a subprotocol or the query, and the request without it. */
-export const extractToken = (given: { readonly url: string; readonly protocols: string | undefined }) => {
-  const url = new URL(given.url, "http://localhost")
+export const extractToken = (request: { readonly url: string; readonly protocols: string | undefined }) => {
+  const url = new URL(request.url, "http://localhost")
   const query = Option.fromNullable(url.searchParams.get("token"))
   url.searchParams.delete("token")
-  const protocols = listed(given.protocols).filter((one) => one !== "")
+  const protocols = listed(request.protocols).filter((one) => one !== "")
   const bearer = Option.fromNullable(protocols.find((one) => one.startsWith(bearerProtocolPrefix)))
   return {
     token: Option.orElse(

@@ -19,10 +19,10 @@ type Body = typeof ProvisioningBody.Type
 
 /** Names the ignored fields. */
 const makeRemovedFieldsWarning = (body: Body): Option.Option<string> => {
-  const given = removedFields.filter((field) => body[field] !== undefined)
-  return given.length === 0
+  const ignored = removedFields.filter((field) => body[field] !== undefined)
+  return ignored.length === 0
     ? Option.none()
-    : Option.some(`These fields are no longer accepted and were ignored: ${given.join(", ")}.`)
+    : Option.some(`These fields are no longer accepted and were ignored: ${ignored.join(", ")}.`)
 }
 
 /** Fingerprint of the request without the removed fields. */

@@ -45,26 +45,26 @@ interface AdminArguments {
   readonly offset: string
 }
 
-const decode = <A, I>(schema: Schema.Schema<A, I>, given: unknown, reason: string) =>
-  Effect.mapError(Schema.decodeUnknown(schema)(given), () => new AdminUsageInvalid({ reason }))
+const decode = <A, I>(schema: Schema.Schema<A, I>, input: unknown, reason: string) =>
+  Effect.mapError(Schema.decodeUnknown(schema)(input), () => new AdminUsageInvalid({ reason }))
 
 const PageNumber = Schema.NumberFromString.pipe(Schema.int(), Schema.nonNegative())
 
 /** Executes one command and returns its output. */
-export const runAdminCommand = Effect.fn("AdminCommand.run")(function* (actor: Actor, given: AdminArguments) {
+export const runAdminCommand = Effect.fn("AdminCommand.run")(function* (actor: Actor, args: AdminArguments) {
   const administrators = yield* Administrators
   const users = yield* Users
   const administration = yield* UserAdministration
   const suspensions = yield* AccountSuspensions
   const instances = yield* InstanceAdministration
   const audit = yield* Audit
-  const [command = "", target = "", value = ""] = given.positionals
+  const [command = "", target = "", value = ""] = args.positionals
   const page = {
-    limit: yield* decode(PageNumber, given.limit, "--limit must be a whole number."),
-    offset: yield* decode(PageNumber, given.offset, "--offset must be a whole number.")
+    limit: yield* decode(PageNumber, args.limit, "--limit must be a whole number."),
+    offset: yield* decode(PageNumber, args.offset, "--offset must be a whole number.")
   }
   const describe = (user: User) => describeUser(administrators, user)
-  const reason = decode(Reason, given.reason, "--reason is required: 1 to 500 characters.")
+  const reason = decode(Reason, args.reason, "--reason is required: 1 to 500 characters.")
 
   const findTarget = Effect.gen(function* () {
     if (target === "") return yield* new AdminUsageInvalid({ reason: `${command} requires a user id or an email.` })
@@ -123,10 +123,10 @@ const queueCommands = ["queues", "queue", "dead", "job"]
 export const isQueueCommand = ([command = ""]: ReadonlyArray<string>): boolean => queueCommands.includes(command)
 
 /** Executes one command on queues and returns its output. */
-export const runQueueCommand = Effect.fn("AdminCommand.runQueue")(function* (actor: Actor, given: AdminArguments) {
+export const runQueueCommand = Effect.fn("AdminCommand.runQueue")(function* (actor: Actor, args: AdminArguments) {
   const queues = yield* QueueAdministration
-  const [command = "queues", target = "", value = ""] = given.positionals
-  const reason = decode(Reason, given.reason, "--reason is required: 1 to 500 characters.")
+  const [command = "queues", target = "", value = ""] = args.positionals
+  const reason = decode(Reason, args.reason, "--reason is required: 1 to 500 characters.")
   const queue = decode(QueueName, target, `The queue must be one of: ${QueueName.literals.join(", ")}.`)
   const choose = <A, B>(choices: Readonly<Record<string, (reason: string) => Effect.Effect<A, B>>>) =>
     Effect.gen(function* () {
@@ -147,7 +147,7 @@ export const runQueueCommand = Effect.fn("AdminCommand.runQueue")(function* (act
       return { success: true }
     }
     case "dead": {
-      const limit = yield* decode(PageNumber, given.limit, "--limit must be a whole number.")
+      const limit = yield* decode(PageNumber, args.limit, "--limit must be a whole number.")
       return yield* queues.listDead(target === "" ? Option.none() : Option.some(yield* queue), limit)
     }
     case "job":

@@ -31,9 +31,9 @@ export class Referrals extends Effect.Service<Referrals>()("@berth/Referrals", {
 
     /** Pays the reward for a new user. Idempotent. Joins the running transaction. */
     const payReward = Effect.fn("Referrals.payReward")(function* (newcomerId: UserId) {
-      const taken = yield* rewards.claimPending(newcomerId, yield* DateTime.now)
-      if (Option.isNone(taken)) return
-      const { newcomerCredits, referrerCredits, referrerId } = taken.value
+      const claimed = yield* rewards.claimPending(newcomerId, yield* DateTime.now)
+      if (Option.isNone(claimed)) return
+      const { newcomerCredits, referrerCredits, referrerId } = claimed.value
       if (referrerId !== null) yield* grants.grant(referrerId, referrerCredits)
       yield* grants.grant(newcomerId, newcomerCredits)
     })

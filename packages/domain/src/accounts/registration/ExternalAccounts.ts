@@ -28,16 +28,16 @@ export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth
      * Creates an account without a password. `email` may be derived from its id; the email replaces a missing or
      * invalid display name.
      */
-    const create = Effect.fn("ExternalAccounts.create")(function* (given: {
+    const create = Effect.fn("ExternalAccounts.create")(function* (profile: {
       readonly email: Email | ((id: UserId) => Email)
       readonly name: Option.Option<string>
     }) {
       const id = UserId.make(yield* ids.next("usr"))
-      const email = typeof given.email === "function" ? given.email(id) : given.email
+      const email = typeof profile.email === "function" ? profile.email(id) : profile.email
       const user = {
         id,
         email,
-        name: Option.getOrElse(Option.flatMap(given.name, parseDisplayName), () => email),
+        name: Option.getOrElse(Option.flatMap(profile.name, parseDisplayName), () => email),
         passwordHash: null,
         referralCode: makeReferralCode(Redacted.value(yield* tokens.make))
       }

@@ -86,13 +86,13 @@ export class Registration extends Effect.Service<Registration>()("@berth/Registr
      * Creates the account and mails a verification link, without a session. A valid referral code credits both users.
      */
     const register = Effect.fn("Registration.register")(function* (request: RegistrationRequest) {
-      const given = (text: string | undefined) => Option.filter(Option.fromNullable(text), (it) => it.trim() !== "")
+      const nonBlank = (text: string | undefined) => Option.filter(Option.fromNullable(text), (it) => it.trim() !== "")
       const { email, name, password, referrer } = yield* requireFields({
         email: parseAccountEmail(request.email, policy),
-        name: Either.transposeOption(Option.map(given(request.name), validateDisplayName)),
+        name: Either.transposeOption(Option.map(nonBlank(request.name), validateDisplayName)),
         password: validatePassword(common, request.password),
         referrer: yield* Effect.either(
-          Effect.transposeOption(Option.map(given(request.referralCode), referrals.findReferrer))
+          Effect.transposeOption(Option.map(nonBlank(request.referralCode), referrals.findReferrer))
         )
       })
       const user = yield* oncePerEmail(email)(

@@ -54,9 +54,13 @@ export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardC
     })
 
     /** Replaces a customer that is absent at the card processor. Concurrent calls create one customer. */
-    const replace = Effect.fn("CardCustomers.replace")(function* (user: User, currency: Currency, gone: CustomerId) {
-      const customerId = yield* create(user, currency, `${user.id} ${gone}`)
-      return yield* repository.replace(user.id, gone, { customerId, currency })
+    const replace = Effect.fn("CardCustomers.replace")(function* (
+      user: User,
+      currency: Currency,
+      absentId: CustomerId
+    ) {
+      const customerId = yield* create(user, currency, `${user.id} ${absentId}`)
+      return yield* repository.replace(user.id, absentId, { customerId, currency })
     })
 
     return { listByUser, scheduleRemoval, ensure, replace }

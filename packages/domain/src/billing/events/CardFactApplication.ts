@@ -76,12 +76,12 @@ export const applyCardFact = (
       Option.map(signs.byId, (value): TimedValue<UserId> => ({ value, moment: { ...fact.moment, strength: named } }))
     )
     const before = books.subscriptions.find((known) => known.id === id)
-    const given = { ...facts, owner }
+    const reported = { ...facts, owner }
     return {
       id,
       // A fact without a customer is stored under its own id until the customer is known.
       payer: before !== undefined && fact.payer === id ? before.payer : fact.payer,
-      facts: before === undefined ? given : mergeSubscriptionFacts(before.facts, given),
+      facts: before === undefined ? reported : mergeSubscriptionFacts(before.facts, reported),
       before
     }
   })

@@ -8,7 +8,7 @@ const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema,
 const reference = Schema.Union(Schema.String, Schema.Struct({ id: Schema.String })).pipe(
   Schema.transform(Schema.String, {
     strict: true,
-    decode: (given) => (typeof given === "string" ? given : given.id),
+    decode: (value) => (typeof value === "string" ? value : value.id),
     encode: (id) => id
   })
 )

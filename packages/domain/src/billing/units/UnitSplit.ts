@@ -26,14 +26,14 @@ export const computeUnitUsage = (dailyUnits: Units, units: Units): UnitUsage => 
 
 /** Takes daily units first, then credits; all or nothing. */
 export const takeUnits = (left: UnitSplit, units: Units): Either.Either<UnitSplit, UnitsExhausted> => {
-  const wanted = roundUpUnits(units)
-  const daily = Units(Math.min(wanted, left.daily))
-  const credit = Units(wanted - daily)
+  const required = roundUpUnits(units)
+  const daily = Units(Math.min(required, left.daily))
+  const credit = Units(required - daily)
   return credit <= left.credit
     ? Either.right({ daily, credit })
     : Either.left(
         new UnitsExhausted({
-          units: wanted,
+          units: required,
           remaining: Units(left.daily + left.credit),
           awaitsConfirmation: false
         })

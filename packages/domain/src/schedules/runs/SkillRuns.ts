@@ -24,9 +24,9 @@ export class SkillRuns extends Effect.Service<SkillRuns>()("@berth/SkillRuns", {
       owner: User,
       agent: Agent,
       skillId: string,
-      given: SkillInput
+      request: SkillInput
     ) {
-      const input = yield* calls.validate(owner, agent, skillId, given)
+      const input = yield* calls.validate(owner, agent, skillId, request)
       const id = AgentRunId.make(yield* ids.next("run"))
       const run = { id, agentId: agent.id, tick: null, prompt: null, skillId, input, reason: null } as const
       yield* transaction.run(

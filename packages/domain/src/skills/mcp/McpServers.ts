@@ -11,10 +11,10 @@ export class McpServers extends Effect.Service<McpServers>()("@berth/McpServers"
     /** Joins the running transaction. False for a deleted agent. */
     const replace = Effect.fn("McpServers.replace")(function* (
       agentId: AgentId,
-      given: ReadonlyArray<McpServerInput>,
+      inputs: ReadonlyArray<McpServerInput>,
       rules: { readonly httpsOnly: boolean }
     ) {
-      return yield* store(agentId, yield* changeMcpServers(yield* list(agentId), given, rules))
+      return yield* store(agentId, yield* changeMcpServers(yield* list(agentId), inputs, rules))
     })
 
     return { list, listAgents, replace }

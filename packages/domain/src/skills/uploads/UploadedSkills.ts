@@ -30,9 +30,13 @@ export class UploadedSkills extends Effect.Service<UploadedSkills>()("@berth/Upl
         return yield* new UploadedSkillLimitReached({
           reason: `An agent has at most ${skillLimits.skillsPerAgent} uploaded skills. Delete one first.`
         })
-      const taken = skill.tools.find((name) => ownTools.has(name) || others.some(({ tools }) => tools.includes(name)))
-      if (taken !== undefined)
-        return yield* new SkillInvalid({ reason: `tools.json: the name ${taken} belongs to a tool of another skill.` })
+      const duplicate = skill.tools.find(
+        (name) => ownTools.has(name) || others.some(({ tools }) => tools.includes(name))
+      )
+      if (duplicate !== undefined)
+        return yield* new SkillInvalid({
+          reason: `tools.json: the name ${duplicate} belongs to a tool of another skill.`
+        })
       return yield* save(agentId, skill)
     })
 

@@ -49,14 +49,14 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
     })
 
     /** Reserves a payment within the owner's limits. */
-    const request = (turn: PayingTurn, wanted: WantedPayment) =>
+    const request = (turn: PayingTurn, requested: WantedPayment) =>
       Effect.gen(function* () {
         const { address } = yield* requireWallet(turn.userId)
-        const payment = yield* Effect.mapError(payments.request(turn, wanted), (refused) =>
+        const payment = yield* Effect.mapError(payments.request(turn, requested), (refused) =>
           failed(
             refused._tag === "PendingPaymentLimitReached"
               ? `${maximumPendingPayments} payments wait for the owner already. The owner approves or refuses them with POST /api/agents/:id/wallet-payments.`
-              : `The payment of ${formatUsdc(wanted.amount)} USDC exceeds the limit ${limitNames[refused.limit]}. Only the owner can change limits, with PUT /api/agents/:id/wallet-limits.`
+              : `The payment of ${formatUsdc(requested.amount)} USDC exceeds the limit ${limitNames[refused.limit]}. Only the owner can change limits, with PUT /api/agents/:id/wallet-limits.`
           )
         )
         if (payment.status !== "reserved") return payment
@@ -88,8 +88,8 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
         failed("`amount` must be USDC as a decimal with at most six decimals, above zero.")
       )
       const name = fingerprint("send_usdc", normalizeWalletAddress(payee), String(amount))
-      const wanted = { kind: "send_usdc", amount, payee, resource: null, fingerprint: name } as const
-      const payment = yield* Effect.flatMap(request(turn, wanted), dispatch.advance)
+      const transfer = { kind: "send_usdc", amount, payee, resource: null, fingerprint: name } as const
+      const payment = yield* Effect.flatMap(request(turn, transfer), dispatch.advance)
       const { signature, status } = payment
       if (status === "confirmed" || status === "sent")
         return `${formatUsdc(amount)} USDC ${status === "sent" ? "are on the way" : "were sent"} to ${payee}: payment ${payment.id}, transaction ${signature?.reference ?? ""}.`

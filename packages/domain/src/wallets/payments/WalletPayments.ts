@@ -58,11 +58,11 @@ export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/Wal
       })
 
     /** Reserves a payment, or leaves it pending. Equal calls in one turn are the same payment. */
-    const request = Effect.fn("WalletPayments.request")(function* (turn: PayingTurn, wanted: WantedPayment) {
+    const request = Effect.fn("WalletPayments.request")(function* (turn: PayingTurn, requested: WantedPayment) {
       return yield* transaction.run(
         Effect.gen(function* () {
           yield* repository.lockWallet(turn.userId)
-          const repeated = yield* repository.findRepeated({ ...turn, ...wanted }, yield* approvedSince)
+          const repeated = yield* repository.findRepeated({ ...turn, ...requested }, yield* approvedSince)
           if (Option.isSome(repeated)) {
             if (repeated.value.status !== "approved") return repeated.value
             const approved = { ...repeated.value, turnId: turn.turnId }
@@ -70,10 +70,10 @@ export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/Wal
             yield* repository.moveToTurn(approved)
             return yield* Effect.catchTag(reserve(turn.agentId, approved), "WalletPaymentNotPending", Effect.die)
           }
-          const isAllowed = SpendDecision.$is("Allowed")(yield* decide(turn.agentId, wanted.amount, false))
+          const isAllowed = SpendDecision.$is("Allowed")(yield* decide(turn.agentId, requested.amount, false))
           if (!isAllowed) yield* requirePlace(turn.agentId)
           const payment: WalletPayment = {
-            ...wanted,
+            ...requested,
             ...turn,
             id: WalletPaymentId.make(yield* ids.next("pay")),
             status: isAllowed ? "reserved" : "pending",

@@ -27,7 +27,10 @@ const isSameTerms = (one: LaunchTerms, other: LaunchTerms): boolean =>
   one.memoryMb === other.memoryMb && one.diskMb === other.diskMb && one.backendUrl === other.backendUrl
 
 /** Decides how to start an instance. A process that is not certainly the instance is neither adopted nor ended. */
-export const decideStart = ({ health, process, startedWith }: InstanceFindings, wanted: LaunchTerms): StartDecision => {
+export const decideStart = (
+  { health, process, startedWith }: InstanceFindings,
+  requested: LaunchTerms
+): StartDecision => {
   if (process === "gone" || process === "different") return StartDecision.Start()
   if (process === "unknown" && health !== "healthy") return StartDecision.Start()
   if (health === "rejected") return StartDecision.Replace({ reason: "it has another token" })
@@ -35,7 +38,7 @@ export const decideStart = ({ health, process, startedWith }: InstanceFindings, 
   return Option.match(startedWith, {
     onNone: () => StartDecision.Replace({ reason: "its start settings are unknown" }),
     onSome: (terms) =>
-      isSameTerms(terms, wanted)
+      isSameTerms(terms, requested)
         ? StartDecision.Adopt()
         : StartDecision.Replace({ reason: "its memory, disk or backend changed" })
   })

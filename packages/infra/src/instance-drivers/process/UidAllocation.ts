@@ -40,11 +40,11 @@ export const selectUidRange = (uidMap: string | null): Option.Option<UidRange> =
 export const isInUidRange = ({ first, size }: UidRange, uid: number): boolean => uid >= first && uid < first + size
 
 /** Returns a free id. Deterministic per owner, unless another owner has the id. */
-export const allocateUid = (range: UidRange, owner: string, taken: ReadonlySet<number>): Option.Option<number> => {
+export const allocateUid = (range: UidRange, owner: string, used: ReadonlySet<number>): Option.Option<number> => {
   const start = ((Hash.string(owner) % range.size) + range.size) % range.size
   for (let step = 0; step < range.size; step++) {
     const uid = range.first + ((start + step) % range.size)
-    if (!taken.has(uid)) return Option.some(uid)
+    if (!used.has(uid)) return Option.some(uid)
   }
   return Option.none()
 }

@@ -65,8 +65,8 @@ export const layer = Repository.layer(UserRepository, (sql) => {
       Effect.gen(function* () {
         const condition = Option.match(text, {
           onNone: () => sql`true`,
-          onSome: (given) =>
-            sql`(starts_with(lower(email), lower(${toStorableText(given)})) or id = ${toStorableText(given)})`
+          onSome: (query) =>
+            sql`(starts_with(lower(email), lower(${toStorableText(query)})) or id = ${toStorableText(query)})`
         })
         // Ids are ordered by creation time.
         const rows = yield* sql`

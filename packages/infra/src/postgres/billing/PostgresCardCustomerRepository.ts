@@ -27,10 +27,10 @@ export const layer = Repository.layer(CardCustomerRepository, (sql) => ({
         returning customer_id`.pipe(decodeSingleRow(CustomerIdRow))
       return stored.customerId
     }),
-  replace: (userId, gone, { currency, customerId }) =>
+  replace: (userId, absentId, { currency, customerId }) =>
     sql`
       update card_customers
-      set customer_id = case when customer_id = ${gone} then ${customerId} else customer_id end
+      set customer_id = case when customer_id = ${absentId} then ${customerId} else customer_id end
       where user_id = ${userId} and currency = ${currency}
       returning customer_id`.pipe(
       decodeSingleRow(CustomerIdRow),

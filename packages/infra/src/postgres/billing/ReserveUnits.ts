@@ -138,8 +138,10 @@ export const makeReserveUnits = (
       ReservationId,
       Effect.Effect.Error<ReturnType<typeof reserveInTransaction>>
     > = first.pipe(
-      Effect.flatMap((made) => (Option.isSome(made) ? Effect.succeed(made) : reserveInTransaction(stored))),
-      Effect.flatMap((made) => (Option.isSome(made) ? Effect.succeed(made.value.id) : attempt))
+      Effect.flatMap((reservation) =>
+        Option.isSome(reservation) ? Effect.succeed(reservation) : reserveInTransaction(stored)
+      ),
+      Effect.flatMap((reservation) => (Option.isSome(reservation) ? Effect.succeed(reservation.value.id) : attempt))
     )
     return Effect.catchTag(attempt, "SqlError", Effect.die)
   }

@@ -96,15 +96,15 @@ const make = Effect.gen(function* () {
   const claim = (payment: Payment): Effect.Effect<RedemptionOutcome, SqlError> =>
     Effect.gen(function* () {
       const id = yield* Effect.map(ids.next("req"), (next) => RedemptionClaimId.make(next))
-      const taken = yield* insert(id, payment).pipe(
+      const claimed = yield* insert(id, payment).pipe(
         Effect.flatMap(
           Option.match({ onSome: Effect.succeedSome<typeof Claimed.Type>, onNone: () => takeOver(id, payment) })
         )
       )
-      if (Option.isSome(taken))
+      if (Option.isSome(claimed))
         return RedemptionOutcome.Claimed({
           claim: { id, challengeId: payment.challengeId },
-          settledAt: taken.value.settledAt
+          settledAt: claimed.value.settledAt
         })
       const stored = yield* findStored(payment)
       const own = stored.find(({ challengeId }) => challengeId === payment.challengeId)

@@ -96,18 +96,18 @@ export const answerRpc = Effect.fnUntraced(function* (
     case "SubscribeToTask":
       return yield* respondStream(operations.subscribe(peer, yield* read(TaskParams, params)))
     case "CreateTaskPushNotificationConfig": {
-      const given = yield* read(CreateNotificationParams, params)
-      return yield* respond(operations.createNotification(peer, given.taskId, given))
+      const request = yield* read(CreateNotificationParams, params)
+      return yield* respond(operations.createNotification(peer, request.taskId, request))
     }
     case "GetTaskPushNotificationConfig": {
-      const given = yield* read(NotificationParams, params)
-      return yield* respond(operations.findNotification(peer, given.taskId, given.id))
+      const request = yield* read(NotificationParams, params)
+      return yield* respond(operations.findNotification(peer, request.taskId, request.id))
     }
     case "ListTaskPushNotificationConfigs":
       return yield* respond(operations.listNotifications(peer, (yield* read(NotificationsOfTaskParams, params)).taskId))
     case "DeleteTaskPushNotificationConfig": {
-      const given = yield* read(NotificationParams, params)
-      return yield* respond(Effect.as(operations.removeNotification(peer, given.taskId, given.id), null))
+      const request = yield* read(NotificationParams, params)
+      return yield* respond(Effect.as(operations.removeNotification(peer, request.taskId, request.id), null))
     }
     case "GetExtendedAgentCard":
       return yield* respond(operations.card(peer, { all: true }))
