@@ -1,4 +1,4 @@
-import { Effect, type Option } from "effect"
+import { Effect } from "effect"
 import { DeadLetters, orUnavailable } from "../jobs/DeadLetters.ts"
 import { QueueName } from "../jobs/JobKind.ts"
 import { JobQueue } from "../jobs/JobQueue.ts"
@@ -36,12 +36,7 @@ export class QueueAdministration extends Effect.Service<QueueAdministration>()("
       yield* audit.record(actor, "queue.resume", targetOf(queue), { reason })
     })
 
-    const listDead = Effect.fn("QueueAdministration.listDead")(function* (
-      queue: Option.Option<QueueName>,
-      limit: number
-    ) {
-      return yield* letters.list(queue, limit)
-    })
+    const listDead = letters.list
 
     const replay = Effect.fn("QueueAdministration.replay")(function* (actor: Actor, id: string, reason: string) {
       const queue = yield* letters.replay(id)

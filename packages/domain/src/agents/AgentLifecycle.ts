@@ -5,8 +5,6 @@ import { AgentSettings } from "./AgentSettings.ts"
 import { makeAgentStatusChange } from "./AgentStatusChanges.ts"
 import { type AgentLifecycleEvent, transitionAgentStatus } from "./AgentStatus.ts"
 import { type ModelReplacement, findModelReplacement } from "./LegacyModels.ts"
-import type { AgentId } from "../shared/AgentId.ts"
-import type { UserId } from "../shared/UserId.ts"
 
 /** Reads agents and applies lifecycle events for the reconciler of their instances. */
 export class AgentLifecycle extends Effect.Service<AgentLifecycle>()("@berth/AgentLifecycle", {
@@ -50,16 +48,10 @@ export class AgentLifecycle extends Effect.Service<AgentLifecycle>()("@berth/Age
 
     return {
       replaceRetiredModels,
-      find: Effect.fn("AgentLifecycle.find")(function* (id: AgentId) {
-        return yield* repository.find(id)
-      }),
-      findOwned: Effect.fn("AgentLifecycle.findOwned")(function* (ownerId: UserId, id: AgentId) {
-        return yield* repository.findOwned(ownerId, id)
-      }),
+      find: repository.find,
+      findOwned: repository.findOwned,
       /** Newest first. */
-      listOwned: Effect.fn("AgentLifecycle.listOwned")(function* (ownerId: UserId) {
-        return yield* repository.listOwned(ownerId)
-      }),
+      listOwned: repository.listOwned,
       applyEvent: Effect.fn("AgentLifecycle.applyEvent")(function* (agent: Agent, event: AgentLifecycleEvent) {
         return yield* apply(agent, event)
       }),

@@ -29,9 +29,7 @@ export const layer: Layer.Layer<PlanEnforcement, never, AgentRepository | Outbox
       const changeStatus = yield* makeAgentStatusChange
 
       return PlanEnforcement.of({
-        lockOwner: Effect.fn("PlanEnforcement.lockOwner")(function* (userId: UserId) {
-          yield* agents.lockOwner(userId)
-        }),
+        lockOwner: agents.lockOwner,
         enforce: Effect.fn("PlanEnforcement.enforce")(function* (userId: UserId, limit: number) {
           const over = selectAgentsOverLimit(yield* agents.listOwned(userId), limit)
           const stopped = yield* Effect.filter(over, (agent) => changeStatus(agent, "stopped"))

@@ -122,22 +122,16 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
     })
 
     /** Newest first. */
-    const list = Effect.fn("Agents.list")(function* (ownerId: UserId) {
-      return yield* agents.listOwned(ownerId)
-    })
+    const list = agents.listOwned
 
     const find = Effect.fnUntraced(function* (ownerId: UserId, id: AgentId) {
       return yield* Effect.mapError(yield* agents.findOwned(ownerId, id), () => new AgentNotFound())
     }, withExportedSpan("Agents.find"))
 
     /** No ownership check: callers authorize with the gateway token. */
-    const findUnscoped = Effect.fn("Agents.findUnscoped")(function* (id: AgentId) {
-      return yield* agents.find(id)
-    })
+    const findUnscoped = agents.find
 
-    const findStatuses = Effect.fn("Agents.findStatuses")(function* (ids: ReadonlyArray<AgentId>) {
-      return yield* agents.findStatuses(ids)
-    })
+    const findStatuses = agents.findStatuses
 
     /** The owner's oldest running agent, which answers requests without an agent. */
     const findDefaultRunning = Effect.fn("Agents.findDefaultRunning")(function* (ownerId: UserId) {

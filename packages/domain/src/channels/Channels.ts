@@ -2,7 +2,6 @@ import { Effect, Option } from "effect"
 import { Outbox } from "../jobs/Outbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { Tokens } from "../secrets/Tokens.ts"
-import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 import type { ChannelKey, GivenSecrets } from "./ChannelConnection.ts"
 import { ChannelConnections } from "./ChannelConnections.ts"
@@ -65,9 +64,7 @@ export class Channels extends Effect.Service<Channels>()("@berth/Channels", {
         .pipe(Effect.catchAll((failure) => Effect.logInfo("Channel not deactivated at the platform", failure)))
     })
 
-    const list = Effect.fn("Channels.list")(function* (agentId: AgentId) {
-      return yield* connections.list(agentId)
-    })
+    const list = connections.list
 
     return {
       connect,

@@ -26,15 +26,9 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
     })
 
     /** Invalidates the token; the next `ensureGatewayToken` creates a new one. */
-    const revokeGatewayToken = Effect.fn("Instances.revokeGatewayToken")(function* (userId: UserId) {
-      yield* repository.revokeGatewayToken(userId)
-    })
+    const revokeGatewayToken = repository.revokeGatewayToken
 
-    const listGatewayTokenVersions = Effect.fn("Instances.listGatewayTokenVersions")(function* (
-      userIds: ReadonlyArray<UserId>
-    ) {
-      return yield* repository.listGatewayTokenVersions(userIds)
-    })
+    const listGatewayTokenVersions = repository.listGatewayTokenVersions
 
     const findOwnerByRuntimeToken = Effect.fnUntraced(function* (token: Redacted.Redacted) {
       return yield* repository.findByRuntimeToken(token)

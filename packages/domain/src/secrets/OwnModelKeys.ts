@@ -22,9 +22,7 @@ export class OwnModelKeys extends Effect.Service<OwnModelKeys>()("@berth/OwnMode
     const vault = yield* CredentialVault
     const check = yield* ModelKeyVerifier
 
-    const isEnabled = Effect.fn("OwnModelKeys.isEnabled")(function* (userId: UserId) {
-      return yield* vault.hasModelKey(userId)
-    })
+    const isEnabled = vault.hasModelKey
 
     /** Stores the key if its provider accepts it; returns the provider. */
     const enable = Effect.fn("OwnModelKeys.enable")(function* (

@@ -104,9 +104,7 @@ export class ApiKeys extends Effect.Service<ApiKeys>()("@berth/ApiKeys", {
     })
 
     /** Revokes keys that were created at `since` or later. Joins the running transaction. */
-    const revokeSince = Effect.fn("ApiKeys.revokeSince")(function* (userId: UserId, since: DateTime.Utc) {
-      yield* repository.removeSince(userId, since)
-    })
+    const revokeSince = repository.removeSince
 
     return { create, authenticate, findActiveIds, list, revoke, revokeSince }
   })

@@ -72,9 +72,7 @@ export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedT
       return yield* repository.findByEmail(purpose, email, yield* DateTime.now)
     })
 
-    const revoke = Effect.fn("MailedTokens.revoke")(function* (userId: UserId, purpose: MailedTokenPurpose) {
-      yield* repository.revoke(userId, purpose)
-    })
+    const revoke = repository.revoke
 
     return { issue, issueForRequest, find, findByUser, findByEmail, consume, revoke }
   })

@@ -1,4 +1,4 @@
-import { Data, type DateTime, Effect, Equal, Option, type Redacted } from "effect"
+import { Data, Effect, Equal, Option, type Redacted } from "effect"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
 import type { CurrentUser } from "../../sessions/CurrentUser.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
@@ -84,12 +84,7 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
     })
 
     /** Removes a password that was set at `since` or later. Joins the running transaction. */
-    const removePassword = Effect.fn("PasswordCredentials.removePassword")(function* (
-      userId: UserId,
-      since: DateTime.Utc
-    ) {
-      yield* users.removePasswordHash(userId, since)
-    })
+    const removePassword = users.removePasswordHash
 
     return { verify, verifyCurrent, exists, set, removePassword, revokeResetLinks }
   })

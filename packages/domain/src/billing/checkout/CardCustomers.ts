@@ -26,9 +26,7 @@ export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardC
     const digests = yield* Digests
     const outbox = yield* Outbox
 
-    const listByUser = Effect.fn("CardCustomers.listByUser")(function* (userId: UserId) {
-      return yield* repository.listByUser(userId)
-    })
+    const listByUser = repository.listByUser
 
     /** Appends the job that ends all payments for a deleted account. Joins the running transaction. */
     const scheduleRemoval = Effect.fn("CardCustomers.scheduleRemoval")(function* (userId: UserId) {
