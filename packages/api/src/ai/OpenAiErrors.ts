@@ -181,7 +181,9 @@ export const addOpenAiExamples = (
           }
         }
   }
-  const responses = Object.fromEntries(Object.entries(declared).map(([status, one]) => [status, describe(status, one)]))
+  const responses = Object.fromEntries(
+    Object.entries(declared).map(([status, response]) => [status, describe(status, response)])
+  )
   return { ...operation, responses }
 }
 

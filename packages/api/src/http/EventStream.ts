@@ -19,7 +19,7 @@ export const separateEventStream = (response: unknown): unknown => {
   const alternatives = itemsOf(recordOf(json["schema"])["anyOf"])
   const stream = alternatives.find(isEventStream)
   if (stream === undefined) return response
-  const [first, ...others] = alternatives.filter((one) => !isEventStream(one))
+  const [first, ...others] = alternatives.filter((alternative) => !isEventStream(alternative))
   const schema = others.length === 0 ? first : { anyOf: [first, ...others] }
   return {
     ...recordOf(response),

@@ -87,7 +87,9 @@ const addIdempotencyKey = (operation: Document): Document => {
   if (!JSON.stringify(responses[reusedStatus] ?? null).includes(`${schemaPrefix}IdempotencyKeyReused"`))
     return operation
   const declared: ReadonlyArray<unknown> = Array.isArray(operation["parameters"]) ? operation["parameters"] : []
-  const others = declared.filter((one) => !Predicate.isRecord(one) || one["name"] !== idempotencyKey.name)
+  const others = declared.filter(
+    (parameter) => !Predicate.isRecord(parameter) || parameter["name"] !== idempotencyKey.name
+  )
   return { ...operation, parameters: [...others, idempotencyKey] }
 }
 

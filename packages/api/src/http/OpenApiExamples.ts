@@ -58,7 +58,7 @@ export const makeExample = (schema: unknown, schemas: Json, name = "", outer: Re
   if (examples !== undefined) return itemsOf(examples)[0]
   if (values !== undefined) return itemsOf(values)[0]
   const alternatives = [...itemsOf(anyOf), ...itemsOf(oneOf)]
-  if (alternatives.length > 0) return next(alternatives.find((one) => !isNull(one)) ?? { type: "null" })
+  if (alternatives.length > 0) return next(alternatives.find((alternative) => !isNull(alternative)) ?? { type: "null" })
   // For a single schema with a separate description.
   const [described] = itemsOf(allOf)
   if (described !== undefined && type === undefined) return next(described)

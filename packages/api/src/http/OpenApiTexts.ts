@@ -16,12 +16,12 @@ const credentials: Readonly<Record<string, string>> = {
 }
 
 const describeAccess = (operation: Document): string => {
-  const schemes = itemsOf(operation["security"]).map((one) => Object.keys(recordOf(one)))
+  const schemes = itemsOf(operation["security"]).map((requirement) => Object.keys(recordOf(requirement)))
   const names = schemes.flat().map((name) => credentials[name] ?? name)
   if (names.length === 0) return "Needs no authentication."
   const scope = operation["x-required-scope"]
   return [
-    `${schemes.some((one) => one.length === 0) ? "Takes" : "Needs"} ${names.join(" or ")}.`,
+    `${schemes.some((scheme) => scheme.length === 0) ? "Takes" : "Needs"} ${names.join(" or ")}.`,
     ...(Predicate.isString(scope) ? [`The API key has the scope \`${scope}\`.`] : [])
   ].join(" ")
 }
@@ -104,7 +104,9 @@ const removeRepeated = (value: unknown): unknown => {
   if (!Predicate.isRecord(value)) return value
   const { anyOf, ...rest } = mapRecord(value, removeRepeated)
   if (!Array.isArray(anyOf)) return anyOf === undefined ? rest : { ...rest, anyOf }
-  const [first, ...others] = new Map(itemsOf(anyOf).map((one) => [JSON.stringify(one), one])).values()
+  const [first, ...others] = new Map(
+    itemsOf(anyOf).map((alternative) => [JSON.stringify(alternative), alternative])
+  ).values()
   return others.length === 0 ? { ...recordOf(first), ...rest } : { ...rest, anyOf: [first, ...others] }
 }
 
@@ -121,7 +123,9 @@ export const describeOperations = (draft: Document): Document => {
       return isError(schema) && value !== undefined ? [[name, { summary: recordOf(value)["error"], value }]] : []
     })
   )
-  const paths = mapRecord(document["paths"], (item) => mapRecord(item, (one) => describeOperation(one, all)))
+  const paths = mapRecord(document["paths"], (item) =>
+    mapRecord(item, (operation) => describeOperation(operation, all))
+  )
   const isReferred = isUsed(paths, "examples")
   const used = isUsed({ ...document, paths }, "schemas")
   const schemas = Object.fromEntries(Object.entries(all).filter(([name]) => used(name)))

@@ -19,7 +19,7 @@ export class PlanFeatureRequired extends Data.TaggedError("PlanFeatureRequired")
 type Choice = Pick<AgentConfig, "channels" | "skills">
 
 const added = <A>(requested: ReadonlyArray<A> | undefined, kept: ReadonlyArray<A>): ReadonlyArray<A> =>
-  (requested ?? []).filter((one) => !kept.includes(one))
+  (requested ?? []).filter((item) => !kept.includes(item))
 
 /** Validates new skills only, since an agent may keep skills that are no longer in the catalog. */
 export const validateSkillSelection = (
@@ -39,7 +39,7 @@ export const validatePlanFeatures = (
   kept: Choice,
   requested: Partial<Choice>
 ): Either.Either<void, PlanFeatureRequired> => {
-  const channel = added(requested.channels, kept.channels).find((one) => !features.channels.includes(one))
+  const channel = added(requested.channels, kept.channels).find((candidate) => !features.channels.includes(candidate))
   if (channel !== undefined)
     return Either.left(
       new PlanFeatureRequired({
@@ -49,7 +49,7 @@ export const validatePlanFeatures = (
       })
     )
   const addedSkills = added(requested.skills, kept.skills)
-  const skill = catalog.find((one) => addedSkills.includes(one.id) && !hasSkill(features, one))
+  const skill = catalog.find((candidate) => addedSkills.includes(candidate.id) && !hasSkill(features, candidate))
   return skill === undefined
     ? Either.void
     : Either.left(

@@ -64,7 +64,7 @@ export class ChannelConfiguration extends Effect.Service<ChannelConfiguration>()
       const connections = yield* channels.list(agent.id)
       const effective = (yield* configuration.findEffective(owner, agent)).channels
       return MessagingPlatform.literals.map((platform): ChannelView => {
-        const connection = connections.find((one) => one.platform === platform)
+        const connection = connections.find((candidate) => candidate.platform === platform)
         return { platform, connection, enabled: connection !== undefined && effective.includes(platform) }
       })
     })
@@ -86,7 +86,9 @@ export class ChannelConfiguration extends Effect.Service<ChannelConfiguration>()
           appSecret: parseOptional(change.appSecret),
           verifyToken: parseOptional(change.verifyToken)
         })
-        const isGiven = [...Object.values(changed), phoneNumberId, businessAccountId].some((one) => one !== undefined)
+        const isGiven = [...Object.values(changed), phoneNumberId, businessAccountId].some(
+          (value) => value !== undefined
+        )
         if (before !== undefined && !isGiven) return undefined
         const credential =
           changed.token === undefined && before === undefined && enabled === true
@@ -128,13 +130,14 @@ export class ChannelConfiguration extends Effect.Service<ChannelConfiguration>()
       )
       const selected = selectChannels(agent.config.channels, changes)
       const isChanged =
-        selected.length !== agent.config.channels.length || selected.some((one) => !agent.config.channels.includes(one))
+        selected.length !== agent.config.channels.length ||
+        selected.some((channel) => !agent.config.channels.includes(channel))
       const stored = isChanged ? yield* select(owner, agent, selected) : agent
       for (const { change, platform, secrets } of planned) {
         const key = { agentId: agent.id, platform }
         if (change === null) yield* channels.disconnect(key)
         else if (secrets !== undefined) {
-          const before = connections.find((one) => one.platform === platform)
+          const before = connections.find((connection) => connection.platform === platform)
           yield* channels.connect(owner.id, key, { secrets, answersBots: change.answersBots ?? before?.answersBots })
         } else if (change.answersBots !== undefined) yield* channels.setAnswersBots(key, change.answersBots)
       }

@@ -46,7 +46,7 @@ export class ChannelInbox extends Effect.Service<ChannelInbox>()("@berth/Channel
       // The same lock order of chats for all receivers. The limit per minute would drop the rest one by one.
       const ordered = accepted
         .slice(0, floodLimits.agent)
-        .toSorted((one, other) => (one.chatId < other.chatId ? -1 : one.chatId > other.chatId ? 1 : 0))
+        .toSorted((a, b) => (a.chatId < b.chatId ? -1 : a.chatId > b.chatId ? 1 : 0))
       const stored = yield* transaction.run(
         Effect.forEach(ordered, (message) =>
           Effect.gen(function* () {

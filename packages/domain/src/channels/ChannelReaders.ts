@@ -115,7 +115,9 @@ export class ChannelReaders extends Effect.Service<ChannelReaders>()("@berth/Cha
      */
     const readUnread = Effect.gen(function* () {
       for (const key of running.keys()) if (!FiberMap.unsafeHas(readers, key)) running.delete(key)
-      const unread = (yield* connections.listUnread(maximumReaders)).filter((one) => !running.has(keyOf(one)))
+      const unread = (yield* connections.listUnread(maximumReaders)).filter(
+        (connection) => !running.has(keyOf(connection))
+      )
       const { begin, end } = planReaders([...running.values()], unread, maximumReaders)
       if (!isFull && begin.length < unread.length)
         yield* Effect.logWarning("Channels wait for readers of another worker").pipe(

@@ -21,7 +21,7 @@ export const planReaders = <Running extends ReaderCandidate, Unread extends Read
   const candidates = [
     ...running.map((reader) => ({ turn: turnOf(reader), reader, connection: undefined })),
     ...unread.map((connection) => ({ turn: turnOf(connection), reader: undefined, connection }))
-  ].toSorted((one, other) => one.turn - other.turn)
+  ].toSorted((a, b) => a.turn - b.turn)
   return {
     end: candidates.slice(maximum).flatMap(({ reader }) => (reader === undefined ? [] : [reader])),
     begin: candidates.slice(0, maximum).flatMap(({ connection }) => (connection === undefined ? [] : [connection]))

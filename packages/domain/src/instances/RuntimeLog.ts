@@ -50,7 +50,7 @@ export const selectLogPage = (log: ReadonlyArray<RuntimeLogEntry>, query: Runtim
 const newestFirst = Order.mapInput(Order.reverse(DateTime.Order), ({ timestamp }: RuntimeLogEntry) => timestamp)
 
 /** Merges two pages of the same query into the newest `limit` entries. */
-export const mergeLogPages = (one: RuntimeLogPage, other: RuntimeLogPage, limit: number): RuntimeLogPage => ({
-  entries: [...one.entries, ...other.entries].toSorted(newestFirst).slice(0, limit),
-  total: one.total + other.total
+export const mergeLogPages = (a: RuntimeLogPage, b: RuntimeLogPage, limit: number): RuntimeLogPage => ({
+  entries: [...a.entries, ...b.entries].toSorted(newestFirst).slice(0, limit),
+  total: a.total + b.total
 })

@@ -22,7 +22,7 @@ export class DeadLetters extends Effect.Service<DeadLetters>()("@berth/DeadLette
 
     /** Returns the newest `limit` dead letters of a queue, or of each queue. */
     const list = Effect.fn("DeadLetters.list")(function* (queue: Option.Option<QueueName>, limit: number) {
-      const queues = Option.match(queue, { onNone: () => QueueName.literals, onSome: (one) => [one] })
+      const queues = Option.match(queue, { onNone: () => QueueName.literals, onSome: (name) => [name] })
       const letters = yield* Effect.forEach(queues, (name) =>
         Effect.map(orUnavailable(jobs.deadLetters(name, limit)), (found) =>
           found.map((letter) => ({ ...letter, queue: name }))

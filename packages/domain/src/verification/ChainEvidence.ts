@@ -10,8 +10,7 @@ import { noEvidence, type VerificationEvidence } from "./Verification.ts"
 import { VerificationRejected } from "./VerificationErrors.ts"
 import { VerificationPolicy } from "./VerificationPolicy.ts"
 
-const isSameAddress = (one: WalletAddress, other: WalletAddress) =>
-  normalizeWalletAddress(one) === normalizeWalletAddress(other)
+const isSameAddress = (a: WalletAddress, b: WalletAddress) => normalizeWalletAddress(a) === normalizeWalletAddress(b)
 
 /**
  * Reads on-chain evidence about an owner's wallets. Claims are read at the latest block, so that a new attestation is

@@ -49,4 +49,4 @@ export const findGroupErrors = (
 export const failWithAll = ([first, ...rest]: Array.NonEmptyReadonlyArray<ConfigError.ConfigError>): Either.Either<
   never,
   ConfigError.ConfigError
-> => Either.left(rest.reduce((all, one) => ConfigError.And(all, one), first))
+> => Either.left(rest.reduce((all, error) => ConfigError.And(all, error), first))

@@ -21,7 +21,7 @@ const findPortFaults = (
   { addresses: { backendHost, backendPort, host, port }, role, worker }: Settings,
   program: ProgramKind
 ) => {
-  const overlap = (one: string, other: string) => one === other || isWildcard(one) || isWildcard(other)
+  const overlap = (a: string, b: string) => a === b || isWildcard(a) || isWildcard(b)
   const runsAll = program === "supervisor"
   const healthPort = Option.getOrUndefined(worker.healthPort)
   return [

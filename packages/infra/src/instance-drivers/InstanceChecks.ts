@@ -96,7 +96,7 @@ export const make = <Running extends { readonly instance: RunningInstance }>({
           const running = list()
           runningInstances.unsafeUpdate(running.length, [])
           memory.unsafeUpdate(
-            running.reduce((sum, one) => sum + observationsOf(one).memoryBytes, 0),
+            running.reduce((sum, instance) => sum + observationsOf(instance).memoryBytes, 0),
             []
           )
         })

@@ -41,8 +41,8 @@ export const addInstances = (list: InstanceList): (() => void) => {
 }
 
 const update = (all: ReadonlyArray<RuntimeStats>): void => {
-  const highest = (figure: keyof RuntimeStats) => all.reduce((max, one) => Math.max(max, one[figure]), 0)
-  const sum = (figure: keyof RuntimeStats) => all.reduce((total, one) => total + one[figure], 0)
+  const highest = (figure: keyof RuntimeStats) => all.reduce((max, figures) => Math.max(max, figures[figure]), 0)
+  const sum = (figure: keyof RuntimeStats) => all.reduce((total, figures) => total + figures[figure], 0)
   answered.unsafeUpdate(all.length, [])
   lagP99.unsafeUpdate(highest("lagP99Seconds"), [])
   lagMaximum.unsafeUpdate(highest("lagMaximumSeconds"), [])

@@ -13,32 +13,32 @@ export const make = <Running extends { readonly instance: RunningInstance }>(
     const exits = yield* PubSub.unbounded<InstanceExit>()
     const withOwnerLock = yield* OwnerLocks.make
 
-    const isRegistered = (one: Running) => running.get(one.instance.owner) === one
+    const isRegistered = (entry: Running) => running.get(entry.instance.owner) === entry
 
-    const publish = (one: Running, reason: string, hostLine: string) =>
+    const publish = (entry: Running, reason: string, hostLine: string) =>
       Effect.gen(function* () {
-        const { owner } = one.instance
+        const { owner } = entry.instance
         yield* Effect.logWarning("Instance exited").pipe(Effect.annotateLogs({ userId: owner, reason }))
-        yield* InstanceLogFile.appendHostLine(logOf(one), "error", hostLine)
+        yield* InstanceLogFile.appendHostLine(logOf(entry), "error", hostLine)
         yield* PubSub.publish(exits, { owner, reason })
       })
 
     /** Ends an instance and publishes its exit. It stays registered until it has ended. */
-    const end = (one: Running, ended: Effect.Effect<unknown, Error>, reason: string, hostLine: string) =>
+    const end = (entry: Running, ended: Effect.Effect<unknown, Error>, reason: string, hostLine: string) =>
       Effect.gen(function* () {
-        const { owner } = one.instance
-        if (!isRegistered(one)) return
+        const { owner } = entry.instance
+        if (!isRegistered(entry)) return
         running.delete(owner)
-        yield* Effect.tapError(ended, () => Effect.sync(() => running.set(owner, one)))
-        yield* publish(one, reason, hostLine)
+        yield* Effect.tapError(ended, () => Effect.sync(() => running.set(owner, entry)))
+        yield* publish(entry, reason, hostLine)
       }).pipe(
         Effect.catchAll(({ message }) =>
           Effect.logWarning("Instance not ended").pipe(
-            Effect.annotateLogs({ userId: one.instance.owner, reason: message })
+            Effect.annotateLogs({ userId: entry.instance.owner, reason: message })
           )
         ),
         Effect.uninterruptible,
-        (work) => withOwnerLock(one.instance.owner, work)
+        (work) => withOwnerLock(entry.instance.owner, work)
       )
 
     return {
@@ -47,19 +47,19 @@ export const make = <Running extends { readonly instance: RunningInstance }>(
       isRegistered,
       list: () => [...running.values()],
       get: (owner: UserId) => Option.fromNullable(running.get(owner)),
-      register: (one: Running): RunningInstance => {
-        running.set(one.instance.owner, one)
-        return one.instance
+      register: (entry: Running): RunningInstance => {
+        running.set(entry.instance.owner, entry)
+        return entry.instance
       },
       /** Afterwards, the exit of the owner's instance is not published. */
       unregister: (owner: UserId) => void running.delete(owner),
       /** The instance must be unregistered first. */
-      publishExit: (one: Running, reason: string) => publish(one, reason, `The instance exited: ${reason}`),
+      publishExit: (entry: Running, reason: string) => publish(entry, reason, `The instance exited: ${reason}`),
       /** For an exited instance with remains to end. */
-      endExited: (one: Running, ended: Effect.Effect<unknown, Error>, reason: string) =>
-        end(one, ended, reason, `The instance exited: ${reason}`),
+      endExited: (entry: Running, ended: Effect.Effect<unknown, Error>, reason: string) =>
+        end(entry, ended, reason, `The instance exited: ${reason}`),
       /** For an instance that must not continue. */
-      endWithReason: (one: Running, ended: Effect.Effect<unknown, Error>, reason: string) =>
-        end(one, ended, reason, `The instance was ended: ${reason}.`)
+      endWithReason: (entry: Running, ended: Effect.Effect<unknown, Error>, reason: string) =>
+        end(entry, ended, reason, `The instance was ended: ${reason}.`)
     }
   })

@@ -63,7 +63,7 @@ export const pendingMigrations = (
   applied: ReadonlyArray<AppliedMigration>
 ): Either.Either<ReadonlyArray<Migration>, MigrationChanged | SchemaTooNew> => {
   const byId = new Map(known.map((migration) => [migration.id, migration]))
-  for (const { file, id, sha256 } of applied.toSorted((one, other) => one.id - other.id)) {
+  for (const { file, id, sha256 } of applied.toSorted((a, b) => a.id - b.id)) {
     const migration = byId.get(id)
     if (migration === undefined) return Either.left(new SchemaTooNew({ id, file }))
     if (sha256Of(migration) !== sha256) return Either.left(new MigrationChanged({ id, file: migration.file }))

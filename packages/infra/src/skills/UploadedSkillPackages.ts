@@ -38,7 +38,7 @@ const checkFiles = (received: ReadonlyArray<SkillFile>): Either.Either<ReadonlyA
     return Either.left(invalid(`The skill has ${size} bytes; ${skillLimits.bytes} are allowed.`))
   const names = files.map(({ path }) => path.toLowerCase())
   const repeated = names.find(
-    (name, at) => names.indexOf(name) !== at || names.some((one) => one.startsWith(`${name}/`))
+    (name, at) => names.indexOf(name) !== at || names.some((path) => path.startsWith(`${name}/`))
   )
   return repeated === undefined ? Either.right(files) : Either.left(invalid(`The path ${repeated} is there twice.`))
 }

@@ -170,7 +170,7 @@ const makeState = () => {
       Effect.map(up, () =>
         Option.orElse(
           Option.fromNullable(paid.get(idempotencyKey)).pipe(
-            Option.filter((one) => one.customerId === customerId),
+            Option.filter((subscription) => subscription.customerId === customerId),
             Option.map(({ paymentId }) => ChargeOutcome.Paid({ paymentId }))
           ),
           () => (debits.has(idempotencyKey) ? Option.some(ChargeOutcome.UnderWay()) : Option.none())
@@ -259,8 +259,10 @@ const makeState = () => {
     purchased: (customerId: CustomerId) =>
       Effect.sync(() => ({
         charges: [...(customers.get(customerId)?.charges ?? [])],
-        running: [...subscriptions.values()].flatMap((one) =>
-          one.customerId === customerId && !one.hasEnded ? [{ kind: one.kind, plan: one.plan }] : []
+        running: [...subscriptions.values()].flatMap((subscription) =>
+          subscription.customerId === customerId && !subscription.hasEnded
+            ? [{ kind: subscription.kind, plan: subscription.plan }]
+            : []
         )
       })),
     decideDebits: (outcome: "succeeds" | "fails") =>

@@ -24,7 +24,8 @@ export const layer = ({ appUrl, platforms }: ChannelsOptions) =>
           makeWhatsAppPlatform(platforms.platformB),
           makeDiscordPlatform(platforms.platformC)
         ]),
-        (adapters) => new Map<MessagingPlatform, ChannelPlatform>(adapters.map((one) => [one.platform, one]))
+        (adapters) =>
+          new Map<MessagingPlatform, ChannelPlatform>(adapters.map((adapter) => [adapter.platform, adapter]))
       )
     ).pipe(Layer.provide(FetchHttpClient.layer))
   )

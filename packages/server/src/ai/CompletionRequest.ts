@@ -70,7 +70,7 @@ export const findUnsupportedParameter = (payload: OpenAiCompletionPayload): Para
   }
   if (Object.keys(payload.logit_bias ?? {}).length > 0) return refuse("logit_bias", "cannot be set")
   if (payload.audio !== undefined) return refuse("audio", "answers are texts")
-  if (modalities?.some((one) => one !== "text") === true) return refuse("modalities", "answers are texts")
+  if (modalities?.some((modality) => modality !== "text") === true) return refuse("modalities", "answers are texts")
   if (payload.functions !== undefined) return refuse("functions", "use tools in its place")
   if (payload.function_call !== undefined) return refuse("function_call", "use tool_choice in its place")
   if (payload.reasoning_effort !== undefined) return refuse("reasoning_effort", "cannot be set")

@@ -46,7 +46,7 @@ const toInputItem = (item: ResponseItem, id: string): ResponseInputItem => {
 /** Responses, stored for later calls of their owner unless the request disables it. */
 export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
   const findItem = (responses: ReadonlyArray<StoredOutput>, id: string) => {
-    const response = responses.find((one) => one.id === findResponseId(id))
+    const response = responses.find((stored) => stored.id === findResponseId(id))
     return Effect.fromNullable(
       response?.output.find((item) => Predicate.hasProperty(item, "id") && item.id === id)
     ).pipe(Effect.mapError(() => new ResponseNotFound({ response: id })))
@@ -90,7 +90,7 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
           )
         : Effect.succeed([item])
     )
-    const before = yield* readStored(earlier.flatMap((one) => [...one.input, ...one.output]))
+    const before = yield* readStored(earlier.flatMap((response) => [...response.input, ...response.output]))
     return { before, input: input.flat() }
   })
 

@@ -10,22 +10,22 @@ const path = /^\/agents\/[^/?]+\/ws\/?(?=\?|$)/
 /** The subprotocol header before the removal of the token. */
 const offeredProtocols = new WeakMap<IncomingMessage, string>()
 
-const listed = (header: string | undefined) => (header ?? "").split(",").map((one) => one.trim())
+const listed = (header: string | undefined) => (header ?? "").split(",").map((entry) => entry.trim())
 
 /** Returns the token in a subprotocol or the query, and the request without it. */
 export const extractToken = (request: { readonly url: string; readonly protocols: string | undefined }) => {
   const url = new URL(request.url, "http://localhost")
   const query = Option.fromNullable(url.searchParams.get("token"))
   url.searchParams.delete("token")
-  const protocols = listed(request.protocols).filter((one) => one !== "")
-  const bearer = Option.fromNullable(protocols.find((one) => one.startsWith(bearerProtocolPrefix)))
+  const protocols = listed(request.protocols).filter((protocol) => protocol !== "")
+  const bearer = Option.fromNullable(protocols.find((protocol) => protocol.startsWith(bearerProtocolPrefix)))
   return {
     token: Option.orElse(
-      Option.map(bearer, (one) => one.slice(bearerProtocolPrefix.length)),
+      Option.map(bearer, (protocol) => protocol.slice(bearerProtocolPrefix.length)),
       () => query
     ),
     url: `${url.pathname}${url.search}`,
-    protocols: protocols.filter((one) => !one.startsWith(bearerProtocolPrefix))
+    protocols: protocols.filter((protocol) => !protocol.startsWith(bearerProtocolPrefix))
   }
 }
 
@@ -55,5 +55,5 @@ export const restoreProtocols = (request: HttpServerRequest.HttpServerRequest): 
 /** Selects Berth's subprotocol if offered. A client that offered only its token fails unless the token is selected. */
 export const chooseProtocol = (protocols: ReadonlySet<string>): string | false => {
   if (protocols.has(socketProtocol)) return socketProtocol
-  return [...protocols].find((one) => one.startsWith(bearerProtocolPrefix)) ?? false
+  return [...protocols].find((protocol) => protocol.startsWith(bearerProtocolPrefix)) ?? false
 }

@@ -57,7 +57,9 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
       Effect.gen(function* () {
         const known = yield* customers.listByUser(user.id)
         const running = yield* Effect.forEach(known, ({ customerId }) =>
-          Effect.map(processor.listSubscriptions(customerId), (found) => found.map((one) => ({ ...one, customerId })))
+          Effect.map(processor.listSubscriptions(customerId), (found) =>
+            found.map((subscription) => ({ ...subscription, customerId }))
+          )
         )
         return running.flat()
       })

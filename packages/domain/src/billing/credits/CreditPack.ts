@@ -17,7 +17,7 @@ export const creditPacks: ReadonlyArray<CreditPack> = [
 ]
 
 export const findCreditPack = (pack: string): Option.Option<CreditPack> =>
-  Option.fromNullable(creditPacks.find((one) => one.pack === pack))
+  Option.fromNullable(creditPacks.find((sold) => sold.pack === pack))
 
 export const makePackPurchase = ({ credits, price }: CreditPack): PricedCredits => ({
   kind: "credits",

@@ -124,7 +124,7 @@ export const applyCardFact = (
         ...(payer === null || Option.exists(books.payer, ({ user }) => user.value === payer.value) ? [] : [fact.payer]),
         ...owned.flatMap(({ id }) => (books.subscriptions.some((known) => known.id === id) ? [] : [id]))
       ],
-      users: [...new Set([...before, ...changed].map((one) => one.userId))].toSorted()
+      users: [...new Set([...before, ...changed].map((subscription) => subscription.userId))].toSorted()
     }
   })
 }

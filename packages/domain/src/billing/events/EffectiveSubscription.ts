@@ -21,12 +21,14 @@ const isOfCheckout = ({ id }: { readonly id: string }) => id.startsWith("cs_")
  * A checkout without a subscription duplicates its payer's earlier subscription to the same item. A subscription that
  * ended without a known item ends it too.
  */
-const isTheSameAsAnother = (one: RecordedSubscription, all: ReadonlyArray<RecordedSubscription>): boolean =>
-  isOfCheckout(one) &&
+const isTheSameAsAnother = (subscription: RecordedSubscription, all: ReadonlyArray<RecordedSubscription>): boolean =>
+  isOfCheckout(subscription) &&
   all.some((other) => {
-    if (isOfCheckout(other) || other.payer !== one.payer) return false
+    if (isOfCheckout(other) || other.payer !== subscription.payer) return false
     const sold = other.facts.sold?.value
-    return sold === undefined ? other.facts.ended : (sold === "storage") === (one.facts.sold?.value === "storage")
+    return sold === undefined
+      ? other.facts.ended
+      : (sold === "storage") === (subscription.facts.sold?.value === "storage")
   })
 
 const statusOf = ({ facts }: RecordedSubscription): SubscriptionStatus | "incomplete" =>
@@ -51,13 +53,23 @@ const byWorth: Order.Order<Candidate> = Order.combineAll([
 export const findEffectiveSubscription = (
   subscriptions: ReadonlyArray<RecordedSubscription>
 ): Option.Option<EffectiveSubscription> => {
-  const counted = subscriptions.flatMap((one): ReadonlyArray<Candidate> => {
-    const plan = one.facts.sold?.value
-    const status = statusOf(one)
+  const counted = subscriptions.flatMap((subscription): ReadonlyArray<Candidate> => {
+    const plan = subscription.facts.sold?.value
+    const status = statusOf(subscription)
     if (plan === undefined || plan === "storage" || status === "incomplete") return []
-    if (isTheSameAsAnother(one, subscriptions)) return []
-    const { lastEventAt, periodEnd, startedAt } = one.facts
-    return [{ id: one.id, payer: one.payer, plan, status, periodEnd: periodEnd?.value ?? null, lastEventAt, startedAt }]
+    if (isTheSameAsAnother(subscription, subscriptions)) return []
+    const { lastEventAt, periodEnd, startedAt } = subscription.facts
+    return [
+      {
+        id: subscription.id,
+        payer: subscription.payer,
+        plan,
+        status,
+        periodEnd: periodEnd?.value ?? null,
+        lastEventAt,
+        startedAt
+      }
+    ]
   })
   return Array.isNonEmptyReadonlyArray(counted)
     ? Option.map(Option.some(Array.max(counted, byWorth)), ({ startedAt: _startedAt, ...counting }) => counting)
@@ -67,8 +79,8 @@ export const findEffectiveSubscription = (
 /** Whether the storage upgrade applies. It applies even while a monthly payment is outstanding. */
 export const hasStorageUpgrade = (subscriptions: ReadonlyArray<RecordedSubscription>): boolean =>
   subscriptions.some(
-    (one) =>
-      one.facts.sold?.value === "storage" &&
-      ["active", "past_due"].includes(statusOf(one)) &&
-      !isTheSameAsAnother(one, subscriptions)
+    (subscription) =>
+      subscription.facts.sold?.value === "storage" &&
+      ["active", "past_due"].includes(statusOf(subscription)) &&
+      !isTheSameAsAnother(subscription, subscriptions)
   )

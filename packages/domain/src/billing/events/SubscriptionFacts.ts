@@ -28,9 +28,9 @@ export interface TimedValue<A> {
 }
 const dated = <A, I>(value: Schema.Schema<A, I>) => Schema.NullOr(Schema.Struct({ value, moment: EventMoment }))
 
-export const pickNewest = <A>(one: TimedValue<A> | null, other: TimedValue<A> | null): TimedValue<A> | null => {
-  if (one === null || other === null) return one ?? other
-  return eventMomentOrder(one.moment, other.moment) >= 0 ? one : other
+export const pickNewest = <A>(a: TimedValue<A> | null, b: TimedValue<A> | null): TimedValue<A> | null => {
+  if (a === null || b === null) return a ?? b
+  return eventMomentOrder(a.moment, b.moment) >= 0 ? a : b
 }
 
 /** A plan, or the storage upgrade. */
@@ -59,12 +59,12 @@ export const SubscriptionFacts = Schema.Struct({
 export type SubscriptionFacts = typeof SubscriptionFacts.Type
 
 /** Commutative, associative and idempotent. */
-export const mergeSubscriptionFacts = (one: SubscriptionFacts, other: SubscriptionFacts): SubscriptionFacts => ({
-  sold: pickNewest(one.sold, other.sold),
-  state: pickNewest(one.state, other.state),
-  periodEnd: pickNewest(one.periodEnd, other.periodEnd),
-  owner: pickNewest(one.owner, other.owner),
-  ended: one.ended || other.ended,
-  startedAt: Math.min(one.startedAt, other.startedAt),
-  lastEventAt: Math.max(one.lastEventAt, other.lastEventAt)
+export const mergeSubscriptionFacts = (a: SubscriptionFacts, b: SubscriptionFacts): SubscriptionFacts => ({
+  sold: pickNewest(a.sold, b.sold),
+  state: pickNewest(a.state, b.state),
+  periodEnd: pickNewest(a.periodEnd, b.periodEnd),
+  owner: pickNewest(a.owner, b.owner),
+  ended: a.ended || b.ended,
+  startedAt: Math.min(a.startedAt, b.startedAt),
+  lastEventAt: Math.max(a.lastEventAt, b.lastEventAt)
 })

@@ -13,7 +13,7 @@ export const computeStorageShare = (storage: ReadonlyArray<OwnerStorage>, ownerI
   const { maximumFileBytes, storedBytes, storedBytesPerStream } = liveLimits
   const total = storage.reduce((sum, { bytes }) => sum + bytes, 0)
   if (total <= storedBytes) return storedBytesPerStream
-  const own = storage.find((one) => one.ownerId === ownerId)
+  const own = storage.find((share) => share.ownerId === ownerId)
   const owners = own === undefined ? storage.length + 1 : storage.length
   const share = Math.floor(storedBytes / owners / Math.max(1, own?.streams ?? 1))
   return Math.min(storedBytesPerStream, Math.max(maximumFileBytes, share))

@@ -94,7 +94,7 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
           capacity: liveLimits.waitingReloads,
           held: held - 1,
           holders: all.size,
-          total: [...all.values()].reduce((sum, one) => sum + one, 0) - 1
+          total: [...all.values()].reduce((sum, count) => sum + count, 0) - 1
         })
       )
 

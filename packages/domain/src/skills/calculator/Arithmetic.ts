@@ -13,20 +13,20 @@ export type Numeral = AnyDecimal
 
 export const parseNumeral = (text: string): Numeral => new Decimal(text)
 
-export const add = (one: Numeral, other: Numeral): Numeral => one.plus(other)
-export const subtract = (one: Numeral, other: Numeral): Numeral => one.minus(other)
-export const multiply = (one: Numeral, other: Numeral): Numeral => one.times(other)
+export const add = (a: Numeral, b: Numeral): Numeral => a.plus(b)
+export const subtract = (a: Numeral, b: Numeral): Numeral => a.minus(b)
+export const multiply = (a: Numeral, b: Numeral): Numeral => a.times(b)
 
-export const divide = (one: Numeral, other: Numeral): Numeral => {
-  if (other.isZero()) throw new ExpressionInvalid({ message: "Nothing can be divided by zero." })
-  return one.div(other)
+export const divide = (a: Numeral, b: Numeral): Numeral => {
+  if (b.isZero()) throw new ExpressionInvalid({ message: "Nothing can be divided by zero." })
+  return a.div(b)
 }
 
-export const remainder = (one: Numeral, other: Numeral): Numeral => {
-  if (other.isZero()) throw new ExpressionInvalid({ message: "Nothing can be divided by zero." })
-  if (one.e - other.e > precision - 10)
+export const remainder = (a: Numeral, b: Numeral): Numeral => {
+  if (b.isZero()) throw new ExpressionInvalid({ message: "Nothing can be divided by zero." })
+  if (a.e - b.e > precision - 10)
     throw new ExpressionInvalid({ message: "The remainder of numbers that far apart is not known exactly." })
-  return one.mod(other)
+  return a.mod(b)
 }
 
 export const power = (base: Numeral, exponent: Numeral): Numeral => {

@@ -99,7 +99,7 @@ export const changeMcpServers = (
     given.map((server) =>
       Either.gen(function* () {
         const { name } = server
-        const before = stored.find((one) => one.name === name)
+        const before = stored.find((server) => server.name === name)
         const url = yield* restoreUrl(name, yield* checkUrl(server, httpsOnly), before?.url)
         const kept = before?.headers ?? {}
         if (server.headers === undefined && before?.url !== url && Object.keys(kept).length > 0)

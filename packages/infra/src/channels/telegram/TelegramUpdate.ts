@@ -150,5 +150,5 @@ export const parseTelegramUpdates = (
   bot: BotIdentity
 ): ReadonlyArray<ReceivedMessage> =>
   Array.filterMap(updates, ({ edited_message, message }) =>
-    Option.flatMap(decodeMessage(message ?? edited_message), (one) => toReceived(one, bot))
+    Option.flatMap(decodeMessage(message ?? edited_message), (received) => toReceived(received, bot))
   )

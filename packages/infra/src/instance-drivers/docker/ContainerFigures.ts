@@ -13,7 +13,7 @@ interface ContainerFigures {
   readonly pids: number | null
 }
 
-const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, one) => total + one, 0)
+const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, number) => total + number, 0)
 
 /** Computes figures of a sample like `docker stats`; none for a container that is not running. */
 export const toContainerFigures = (sample: ContainerStats): Option.Option<ContainerFigures> => {

@@ -45,9 +45,9 @@ const loadConfiguration = (kubeconfig: Option.Option<string>) =>
         const [first = "", ...others] = kubeconfig.value.split(delimiter).filter((file) => file !== "")
         configuration.loadFromFile(first)
         for (const file of others) {
-          const other = new KubeConfig()
-          other.loadFromFile(file)
-          configuration.mergeConfig(other)
+          const merged = new KubeConfig()
+          merged.loadFromFile(file)
+          configuration.mergeConfig(merged)
         }
       }
       return configuration

@@ -32,7 +32,7 @@ export const make = ({ client, intervals, running, runtime }: PodMonitorOptions)
     /** One request for all pods. Without a metrics server, or permission to read it, there are no warnings. */
     const checkMemory = client.listMetrics(instanceSelector).pipe(
       Effect.flatMap((metrics) => {
-        const figures = new Map(metrics.map((one) => [one.metadata.name, Option.getOrNull(readPodFigures(one))]))
+        const figures = new Map(metrics.map((pod) => [pod.metadata.name, Option.getOrNull(readPodFigures(pod))]))
         return Effect.forEach(
           running.list(),
           (pod) => {

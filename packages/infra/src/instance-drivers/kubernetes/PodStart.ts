@@ -173,7 +173,7 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
       Effect.all([client.getStatefulSet(names.name), client.getPod(names.pod)], { concurrency: 2 }),
       ([found, pod]) => {
         const accepted = Option.flatMap(found, findAccepted)
-        const states = Option.map(pod, (one) => ({ pod: one, state: readPodState(one) }))
+        const states = Option.map(pod, (known) => ({ pod: known, state: readPodState(known) }))
         if (Option.isNone(accepted) || Option.isNone(states)) return { accepted, current: Option.none() }
         const { pod: one, state } = states.value
         const current =

@@ -23,8 +23,8 @@ type StartDecision = Data.TaggedEnum<{
 }>
 const StartDecision = Data.taggedEnum<StartDecision>()
 
-const isSameTerms = (one: LaunchTerms, other: LaunchTerms): boolean =>
-  one.memoryMb === other.memoryMb && one.diskMb === other.diskMb && one.backendUrl === other.backendUrl
+const isSameTerms = (a: LaunchTerms, b: LaunchTerms): boolean =>
+  a.memoryMb === b.memoryMb && a.diskMb === b.diskMb && a.backendUrl === b.backendUrl
 
 /** Decides how to start an instance. A process that is not certainly the instance is neither adopted nor ended. */
 export const decideStart = (
