@@ -54,9 +54,9 @@ export class A2aCalls extends Effect.Service<A2aCalls>()("@berth/A2aCalls", {
 
     const listAgents = Effect.fn("A2aCalls.listAgents")(function* (turn: SendingTurn) {
       yield* requireSkill(turn)
-      const found = yield* messages.listReachable(turn)
-      if (found.length === 0) return "There is no other agent that you may write to."
-      return found
+      const reachable = yield* messages.listReachable(turn)
+      if (reachable.length === 0) return "There is no other agent that you may write to."
+      return reachable
         .map(({ id, isOwn, name, skills }) => {
           const offers = skills.length === 0 ? "" : `, offers the skills ${skills.join(", ")}`
           return `- ${JSON.stringify(name)}, id ${id}${isOwn ? "" : ", of another owner"}${offers}`
@@ -66,8 +66,8 @@ export class A2aCalls extends Effect.Service<A2aCalls>()("@berth/A2aCalls", {
 
     /** Agents of other owners are found by id only, since those owners choose the names. */
     const findReceiver = Effect.fnUntraced(function* (turn: SendingTurn, to: string) {
-      const found = yield* messages.listReachable(turn)
-      const named = found.filter(({ id, isOwn, name }) => id === to || (isOwn && name === to))
+      const reachable = yield* messages.listReachable(turn)
+      const named = reachable.filter(({ id, isOwn, name }) => id === to || (isOwn && name === to))
       const [only] = named
       if (only !== undefined && named.length === 1) return only
       // Not listed or nonexistent: sending the message reports the error.

@@ -159,12 +159,12 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
     const accept = Effect.fnUntraced(function* (sender: Agent, envelope: A2aEnvelope, origin: A2aOrigin) {
       const { from, messageId, mode, skill, to } = envelope
       yield* Effect.annotateCurrentSpan({ "a2a.from": from, "a2a.to": to, "a2a.mode": mode })
-      const found = yield* findReceiver(sender, to)
-      const known = yield* repository.findSent(from, messageId)
+      const receiving = yield* findReceiver(sender, to)
+      const earlier = yield* repository.findSent(from, messageId)
       // A repeated message is recognized even after its expiry.
-      if (Option.isNone(known)) yield* validate(envelope, yield* DateTime.now)
-      const chain = Option.isSome(known) ? known.value.chain : yield* findChain(envelope, origin)
-      if (Option.isNone(known) && skill !== undefined) yield* validateSkill(envelope, skill, found)
+      if (Option.isNone(earlier)) yield* validate(envelope, yield* DateTime.now)
+      const chain = Option.isSome(earlier) ? earlier.value.chain : yield* findChain(envelope, origin)
+      if (Option.isNone(earlier) && skill !== undefined) yield* validateSkill(envelope, skill, receiving)
       const id = A2aMessageId.make(yield* ids.next("a2a"))
       const chainId = Option.match(origin.before, { onNone: () => id, onSome: (before) => before.chainId })
       const expiresAt = findExpiry(
@@ -176,7 +176,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
       const acceptance = yield* transaction.run(
         Effect.tap(repository.insert(id, message, { ...maximumInProgress, chain: maximumChainMessages }), (result) =>
           result === "accepted"
-            ? Effect.zipRight(shareBudget(id, sender, envelope, origin), outbox.append(job, { id }, found.owner.id))
+            ? Effect.zipRight(shareBudget(id, sender, envelope, origin), outbox.append(job, { id }, receiving.owner.id))
             : Effect.void
         )
       )
@@ -272,9 +272,9 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
       agent: Agent,
       skillIds: ReadonlyArray<string>
     ) {
-      const known = new Set((yield* configuration.listSkills(owner, agent)).map(({ skill }) => skill.id))
+      const available = new Set((yield* configuration.listSkills(owner, agent)).map(({ skill }) => skill.id))
       const skills = [...new Set(skillIds)]
-      if (skills.some((id) => !known.has(id))) return yield* new SkillNotFound()
+      if (skills.some((id) => !available.has(id))) return yield* new SkillNotFound()
       yield* repository.writeSettings(agent.id, { skills })
       return skills
     })

@@ -23,9 +23,9 @@ export class InstanceAdministration extends Effect.Service<InstanceAdministratio
       readonly limit: number
       readonly offset: number
     }) {
-      const found = yield* instances.list(page)
+      const listed = yield* instances.list(page)
       const rows = yield* Effect.forEach(
-        found.instances,
+        listed.instances,
         ({ instance: { desired, runtimeVersion, startedAt, status, userId }, ownerEmail, ownerName }) =>
           Effect.gen(function* () {
             const figures =
@@ -46,7 +46,7 @@ export class InstanceAdministration extends Effect.Service<InstanceAdministratio
           }),
         { concurrency: 8 }
       )
-      return { instances: rows, total: found.total }
+      return { instances: rows, total: listed.total }
     })
 
     /** Returns before the action runs. */

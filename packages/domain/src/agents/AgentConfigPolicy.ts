@@ -27,9 +27,9 @@ export const validateSkillSelection = (
   kept: Choice,
   requested: Partial<Choice>
 ): Either.Either<void, SkillSelectionInvalid> => {
-  const known = catalog.map(({ id }) => id)
-  const skills = added(requested.skills, kept.skills).filter((id) => !known.includes(id))
-  return skills.length === 0 ? Either.void : Either.left(new SkillSelectionInvalid({ skills, known }))
+  const skillIds = catalog.map(({ id }) => id)
+  const skills = added(requested.skills, kept.skills).filter((id) => !skillIds.includes(id))
+  return skills.length === 0 ? Either.void : Either.left(new SkillSelectionInvalid({ skills, known: skillIds }))
 }
 
 /** Fails with the first new channel or skill that the plan does not include. Skills must be in the catalog. */

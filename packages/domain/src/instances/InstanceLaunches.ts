@@ -98,10 +98,10 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
     })
 
     const deploy = Effect.fn("InstanceLaunches.deploy")(function* (agentId: AgentId) {
-      const found = yield* agents.find(agentId)
+      const agent = yield* agents.find(agentId)
       // Idempotent: the agent is deleted, stopped or already deployed.
-      if (Option.isNone(found) || found.value.status !== "provisioning") return
-      const userId = found.value.ownerId
+      if (Option.isNone(agent) || agent.value.status !== "provisioning") return
+      const userId = agent.value.ownerId
       yield* Effect.annotateCurrentSpan({ "agent.id": agentId, "user.id": userId })
       yield* instances
         .serialized(userId, deployLocked(userId, agentId))
@@ -124,9 +124,9 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
     /** Starts one agent of any status without changing the other agents. False if it was running or is deleted. */
     const activate = Effect.fn("InstanceLaunches.activate")(
       function* (agentId: AgentId) {
-        const found = yield* agents.find(agentId)
-        if (Option.isNone(found)) return false
-        const userId = found.value.ownerId
+        const agent = yield* agents.find(agentId)
+        if (Option.isNone(agent)) return false
+        const userId = agent.value.ownerId
         yield* Effect.annotateCurrentSpan({ "agent.id": agentId, "user.id": userId })
         return yield* instances.serialized(userId, activateLocked(userId, agentId))
       },

@@ -74,8 +74,8 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
      * owner's lock.
      */
     const suspend = Effect.fnUntraced(function* (userId: UserId) {
-      const found = yield* instances.find(userId)
-      if (Option.exists(found, ({ desired }) => desired === "up"))
+      const row = yield* instances.find(userId)
+      if (Option.exists(row, ({ desired }) => desired === "up"))
         yield* instances.update(userId, { desired: "asleep", startedAt: null })
       yield* stopInstance(userId)
     })

@@ -76,12 +76,12 @@ export class InstanceSignIn extends Effect.Service<InstanceSignIn>()("@berth/Ins
       ticket: Redacted.Redacted,
       secret: Redacted.Redacted
     ) {
-      const found = Option.filter(
+      const payload = Option.filter(
         yield* open("ticket", ticket, subdomain),
         ({ browser }) => browser === hashSecret(digests, secret)
       )
-      if (Option.isNone(found)) return Option.none()
-      const { sessionId } = found.value
+      if (Option.isNone(payload)) return Option.none()
+      const { sessionId } = payload.value
       // Redemptions are different requests with the ticket's key, so only the first is claimed.
       const key = { principal: sessionId, route: "instance ticket", key: hashSecret(digests, ticket) }
       const claim = yield* keys.claim(key, hashSecret(digests, yield* tokens.make))
@@ -94,8 +94,8 @@ export class InstanceSignIn extends Effect.Service<InstanceSignIn>()("@berth/Ins
       subdomain: string,
       cookie: Redacted.Redacted
     ) {
-      const found = yield* open("session", cookie, subdomain)
-      return Option.flatten(yield* Effect.transposeMapOption(found, ({ sessionId }) => sessions.find(sessionId)))
+      const payload = yield* open("session", cookie, subdomain)
+      return Option.flatten(yield* Effect.transposeMapOption(payload, ({ sessionId }) => sessions.find(sessionId)))
     })
 
     return { issueTicket, redeemTicket, authenticate }

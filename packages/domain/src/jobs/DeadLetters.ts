@@ -24,8 +24,8 @@ export class DeadLetters extends Effect.Service<DeadLetters>()("@berth/DeadLette
     const list = Effect.fn("DeadLetters.list")(function* (queue: Option.Option<QueueName>, limit: number) {
       const queues = Option.match(queue, { onNone: () => QueueName.literals, onSome: (name) => [name] })
       const letters = yield* Effect.forEach(queues, (name) =>
-        Effect.map(orUnavailable(jobs.deadLetters(name, limit)), (found) =>
-          found.map((letter) => ({ ...letter, queue: name }))
+        Effect.map(orUnavailable(jobs.deadLetters(name, limit)), (letters) =>
+          letters.map((letter) => ({ ...letter, queue: name }))
         )
       )
       return letters.flat()

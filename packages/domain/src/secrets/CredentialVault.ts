@@ -34,11 +34,11 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       Effect.ensuring(change, modelKeys.invalidate(userId))
 
     const set = Effect.fn("CredentialVault.set")(function* (userId: UserId, key: string, value: Redacted.Redacted) {
-      const known = yield* parseCredentialKey(key)
+      const parsedKey = yield* parseCredentialKey(key)
       const parsed = yield* parseCredentialValue(value)
-      yield* changing(userId, repository.set(userId, known, parsed))
-      yield* Effect.logInfo("Credential set").pipe(Effect.annotateLogs({ userId, credential: known }))
-      return known
+      yield* changing(userId, repository.set(userId, parsedKey, parsed))
+      yield* Effect.logInfo("Credential set").pipe(Effect.annotateLogs({ userId, credential: parsedKey }))
+      return parsedKey
     })
 
     const findConfigured = Effect.fn("CredentialVault.findConfigured")(function* (userId: UserId) {
@@ -46,8 +46,8 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
     })
 
     const hasModelKey = Effect.fn("CredentialVault.hasModelKey")(function* (userId: UserId) {
-      const known = yield* repository.listKeys(userId)
-      return modelCredentialKeys.some((key) => known.includes(key))
+      const keys = yield* repository.listKeys(userId)
+      return modelCredentialKeys.some((key) => keys.includes(key))
     })
 
     /** For the AI layer's calls for this owner; cached for the model calls of a turn. */

@@ -11,9 +11,9 @@ const aliases: Readonly<Record<string, ModelCredentialKey>> = { gemini: "google"
 /** Parses a provider name case-insensitively. */
 const parseOwnKeyProvider = (name: string): Either.Either<ModelCredentialKey, OwnKeyProviderUnknown> => {
   const lower = name.trim().toLowerCase()
-  const found =
+  const match =
     modelCredentialKeys.find((key) => key === lower) ?? (Object.hasOwn(aliases, lower) ? aliases[lower] : undefined)
-  return Either.fromNullable(found, () => new OwnKeyProviderUnknown())
+  return Either.fromNullable(match, () => new OwnKeyProviderUnknown())
 }
 
 /** Owners' model keys: verified once, then used for all calls of the owner's agents. */

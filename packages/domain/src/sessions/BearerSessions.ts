@@ -10,8 +10,8 @@ export class BearerSessions extends Effect.Service<BearerSessions>()("@berth/Bea
     const sessions = yield* Sessions
     const authenticate = Effect.fn("BearerSessions.authenticate")(function* (token: Redacted.Redacted) {
       const claims = yield* Effect.mapError(tokens.verify(token), () => new AuthenticationRequired())
-      const found = Option.filter(yield* sessions.find(claims.sessionId), ({ user }) => user.id === claims.userId)
-      return yield* Effect.mapError(found, () => new AuthenticationRequired())
+      const current = Option.filter(yield* sessions.find(claims.sessionId), ({ user }) => user.id === claims.userId)
+      return yield* Effect.mapError(current, () => new AuthenticationRequired())
     })
     return { authenticate }
   })

@@ -52,13 +52,13 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
     /** Returns session and user of a token; extends the expiry. */
     const authenticate = Effect.fnUntraced(function* (token: Redacted.Redacted) {
       const now = yield* currentTime
-      const found = yield* repository.findByTokenHash(hashSecret(digests, token), now)
-      if (Option.isSome(found) && isDueForRenewal(found.value.session, now))
-        yield* repository.renew(found.value.session.id, {
+      const stored = yield* repository.findByTokenHash(hashSecret(digests, token), now)
+      if (Option.isSome(stored) && isDueForRenewal(stored.value.session, now))
+        yield* repository.renew(stored.value.session.id, {
           lastSeenAt: now,
           expiresAt: DateTime.addDuration(now, sessionLifetime)
         })
-      return found
+      return stored
     }, withExportedSpan("Sessions.authenticate"))
 
     /** Returns an active session with its user; does not extend the expiry. */

@@ -34,15 +34,15 @@ const toDate = (moment: DateTime.Utc) => new Date(moment.epochMillis)
 const makeTimes = (cron: Cron): CronTimes => ({
   listAfter: (after, limit) => cron.nextRuns(limit, toDate(after)).map((time) => DateTime.unsafeMake(time)),
   listNewest: (from, until, limit) => {
-    const found: Array<DateTime.Utc> = []
+    const times: Array<DateTime.Utc> = []
     // Cron times precede the reference strictly, in whole seconds.
     let reference = new Date(Math.floor(until.epochMillis / 1000) * 1000 + 1000)
-    while (found.length < limit) {
+    while (times.length < limit) {
       const [time] = cron.previousRuns(1, reference)
       if (time === undefined || time.getTime() < from.epochMillis) break
-      if (time.getTime() <= until.epochMillis) found.unshift(DateTime.unsafeMake(time))
+      if (time.getTime() <= until.epochMillis) times.unshift(DateTime.unsafeMake(time))
       reference = time
     }
-    return found
+    return times
   }
 })

@@ -2,8 +2,8 @@
 export const oncePerObject = <K extends object, A extends NonNullable<unknown>>(compute: (key: K) => A) => {
   const results = new WeakMap<K, A>()
   return (key: K): A => {
-    const known = results.get(key)
-    if (known !== undefined) return known
+    const cached = results.get(key)
+    if (cached !== undefined) return cached
     const result = compute(key)
     results.set(key, result)
     return result

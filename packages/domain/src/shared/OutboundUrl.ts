@@ -10,7 +10,7 @@ export const parseOutboundUrl = (
   text: string,
   { httpsOnly }: { readonly httpsOnly: boolean }
 ): Either.Either<URL, string> => {
-  const url = Option.getOrNull(Option.liftThrowable((given: string) => new URL(given))(text))
+  const url = Option.getOrNull(Option.liftThrowable((address: string) => new URL(address))(text))
   if (url === null) return Either.left("must be an absolute URL.")
   if (url.protocol !== "https:" && (httpsOnly || url.protocol !== "http:"))
     return Either.left("must begin with https://.")

@@ -40,6 +40,6 @@ export const validateAttestation = (
     [attestation.isRevoked, "attestation_revoked"],
     [Option.exists(attestation.expiresAt, DateTime.lessThanOrEqualTo(now)), "attestation_expired"]
   ]
-  const found = faults.find(([isFault]) => isFault)
-  return found === undefined ? Either.void : Either.left(found[1])
+  const fault = faults.find(([isFault]) => isFault)
+  return fault === undefined ? Either.void : Either.left(fault[1])
 }

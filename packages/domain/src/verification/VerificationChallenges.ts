@@ -43,8 +43,8 @@ export class VerificationChallenges extends Effect.Service<VerificationChallenge
       purpose: ChallengePurpose
     ) {
       const now = yield* DateTime.now
-      const found = yield* challenges.find({ agentId, userId, purpose })
-      return yield* Option.filter(found, ({ expiresAt }) => DateTime.greaterThan(expiresAt, now)).pipe(
+      const challenge = yield* challenges.find({ agentId, userId, purpose })
+      return yield* Option.filter(challenge, ({ expiresAt }) => DateTime.greaterThan(expiresAt, now)).pipe(
         Option.map(withMessage),
         Effect.mapError(() => new VerificationRejected({ fault: "challenge_missing" }))
       )

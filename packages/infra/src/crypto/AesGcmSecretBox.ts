@@ -90,14 +90,14 @@ export const layer = (options: { readonly keys: KeyEncryptionKeys }): Layer.Laye
         Effect.gen(function* () {
           const [version, keyId = "", wrapped = "", secret = "", ...more] = sealed.split(".")
           if (version !== "v1" || more.length > 0) return yield* undecryptable("unknown format")
-          const known = yield* Option.match(Option.fromNullable(options.keys.find(({ id }) => id === keyId)), {
+          const secretKey = yield* Option.match(Option.fromNullable(options.keys.find(({ id }) => id === keyId)), {
             onNone: () => undecryptable("its key is not in SECRETS_KEYS"),
             onSome: Effect.succeed
           })
           const bound = binding(keyId, context)
           return yield* Effect.try({
             try: () => {
-              const dataKey = decrypt(Redacted.value(known.key), Buffer.from(wrapped, "base64url"), bound)
+              const dataKey = decrypt(Redacted.value(secretKey.key), Buffer.from(wrapped, "base64url"), bound)
               return Redacted.make(decrypt(dataKey, Buffer.from(secret, "base64url"), bound).toString("utf8"))
             },
             catch: () => undecryptable("it was sealed for another context or modified")

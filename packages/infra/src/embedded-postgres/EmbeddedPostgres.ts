@@ -32,9 +32,9 @@ export interface RunningPostgres {
 
 /** Adopts a running server of the data directory, left by a killed process. */
 const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string, port: number | undefined) {
-  const found = yield* Postmaster.readPostmaster(cluster)
-  if (Option.isNone(found)) return Option.none<PostgresServer>()
-  const { pid } = found.value
+  const postmaster = yield* Postmaster.readPostmaster(cluster)
+  if (Option.isNone(postmaster)) return Option.none<PostgresServer>()
+  const { pid } = postmaster.value
   if (!Postmaster.isServerOf(pid, cluster)) return Option.none<PostgresServer>()
   const settled = Effect.zipWith(
     Postmaster.readPostmaster(cluster),

@@ -84,11 +84,11 @@ const changeOwner = Effect.fn("PostgresDirectory.changeOwner")(function* (
   account: PostgresAccount.PostgresAccount
 ) {
   const { gid, uid } = PostgresAccount.resolveFileOwner(account)
-  const found = yield* Effect.tryPromise({ try: () => stat(cluster), catch: toStartFailed(`reading ${cluster}`) })
-  if (process.getuid === undefined || found.uid === uid) return
+  const stats = yield* Effect.tryPromise({ try: () => stat(cluster), catch: toStartFailed(`reading ${cluster}`) })
+  if (process.getuid === undefined || stats.uid === uid) return
   if (!isRoot()) {
     return yield* new EmbeddedPostgresStartFailed({
-      reason: `${cluster} belongs to the user with the id ${found.uid}. Start as that user, or choose another DATA_DIR`
+      reason: `${cluster} belongs to the user with the id ${stats.uid}. Start as that user, or choose another DATA_DIR`
     })
   }
   yield* Effect.tryPromise({

@@ -45,8 +45,8 @@ export const findTemporaryDirectory = (directory = tmpdir()): string =>
  */
 export const ensureOwnDirectory = async (directory: string): Promise<string> => {
   await mkdir(directory, { mode: 0o711 }).catch(async () => {
-    const found = await lstat(directory)
-    if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0)
+    const stats = await lstat(directory)
+    if (!stats.isDirectory() || stats.uid !== process.getuid?.() || (stats.mode & 0o022) !== 0)
       throw new Error(`${directory} belongs to another account`)
   })
   // The umask can deny what `mkdir` is asked for.

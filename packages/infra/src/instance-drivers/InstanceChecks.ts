@@ -83,8 +83,8 @@ export const make = <Running extends { readonly instance: RunningInstance }>({
     const observations = new WeakMap<Running, Observations>()
 
     const observationsOf = (running: Running): Observations => {
-      const known = observations.get(running)
-      if (known !== undefined) return known
+      const observation = observations.get(running)
+      if (observation !== undefined) return observation
       const fresh: Observations = { missedHealthChecks: 0, memoryAlert: 0, memoryBytes: 0, cpu: [], isEnding: false }
       observations.set(running, fresh)
       return fresh

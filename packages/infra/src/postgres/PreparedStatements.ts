@@ -16,8 +16,8 @@ class StatementNames {
   readonly #names = new Map<string, { readonly name: string; readonly version: number }>()
 
   nameOf(text: string): string {
-    const known = this.#names.get(text)
-    if (known !== undefined) return known.name
+    const name = this.#names.get(text)
+    if (name !== undefined) return name.name
     return this.#give(text, 0)
   }
 

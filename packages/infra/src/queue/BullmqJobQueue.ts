@@ -71,13 +71,13 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
     })
 
     const counts = Effect.fn("JobQueue.counts")(function* (name: QueueName) {
-      const found = yield* callStore("count", () =>
+      const counts = yield* callStore("count", () =>
         queues[name].getJobCounts("active", "delayed", "completed", "failed")
       )
       // Unlike the count of waiting jobs, includes those of a paused queue.
       const { 0: waiting } = yield* callStore("count", () => queues[name].getCountsPerPriority([0]))
       return yield* Effect.mapError(
-        Schema.decodeUnknown(Counts)({ ...found, waiting }),
+        Schema.decodeUnknown(Counts)({ ...counts, waiting }),
         (cause) => new QueueUnavailable({ operation: "count", cause })
       )
     })

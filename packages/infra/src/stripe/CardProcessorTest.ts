@@ -90,8 +90,10 @@ const makeState = () => {
   const up = Effect.suspend(() => (state.isUp ? Effect.void : new CardProcessorUnavailable({ reason: "it is down" })))
   const known = (id: CustomerId) =>
     Effect.suspend(() => {
-      const found = customers.get(id)
-      return found === undefined || found.isGone ? new CardCustomerMissing({ customerId: id }) : Effect.succeed(found)
+      const customer = customers.get(id)
+      return customer === undefined || customer.isGone
+        ? new CardCustomerMissing({ customerId: id })
+        : Effect.succeed(customer)
     })
 
   const cardOf = (id: CustomerId) =>
@@ -190,13 +192,13 @@ const makeState = () => {
       ),
     updateSubscription: ({ id, plan }) =>
       Effect.flatMap(up, () => {
-        const found = subscriptions.get(id)
-        if (found === undefined || found.hasEnded || found.plan === null)
+        const subscription = subscriptions.get(id)
+        if (subscription === undefined || subscription.hasEnded || subscription.plan === null)
           return new CardProcessorUnavailable({ reason: "there is no such subscription" })
-        if (findPlanPrice(found.plan).currency !== findPlanPrice(plan).currency)
+        if (findPlanPrice(subscription.plan).currency !== findPlanPrice(plan).currency)
           return new CardProcessorUnavailable({ reason: "the currency is another one" })
-        found.plan = plan
-        found.nextPlan = null
+        subscription.plan = plan
+        subscription.nextPlan = null
         return Effect.void
       }),
     expireCheckouts: ({ customerId, exceptKey, kind }) =>
@@ -207,21 +209,21 @@ const makeState = () => {
       }),
     scheduleSubscriptionChange: ({ id, plan }) =>
       Effect.flatMap(up, () => {
-        const found = subscriptions.get(id)
-        if (found === undefined || found.hasEnded)
+        const subscription = subscriptions.get(id)
+        if (subscription === undefined || subscription.hasEnded)
           return new CardProcessorUnavailable({ reason: "there is no such subscription" })
-        found.nextPlan = plan
+        subscription.nextPlan = plan
         return Effect.void
       }),
     cancelSubscription: (id) =>
       Effect.map(up, () => {
-        const found = subscriptions.get(id)
-        if (found !== undefined) found.hasEnded = true
+        const subscription = subscriptions.get(id)
+        if (subscription !== undefined) subscription.hasEnded = true
       }),
     removeCustomer: (customerId) =>
       Effect.map(up, () => {
-        const found = customers.get(customerId)
-        if (found !== undefined) found.isGone = true
+        const customer = customers.get(customerId)
+        if (customer !== undefined) customer.isGone = true
         for (const one of subscriptions.values()) if (one.customerId === customerId) one.hasEnded = true
       })
   })
@@ -230,8 +232,8 @@ const makeState = () => {
     service,
     saveCard: (customerId: CustomerId, behavior: CardBehavior = {}) =>
       Effect.sync(() => {
-        const found = customers.get(customerId)
-        if (found !== undefined) found.card = behavior
+        const customer = customers.get(customerId)
+        if (customer !== undefined) customer.card = behavior
       }),
     pay: (url: URL) =>
       Effect.suspend(() => {
@@ -280,10 +282,10 @@ const makeState = () => {
       }),
     renew: (id: CardSubscriptionId) =>
       Effect.sync(() => {
-        const found = subscriptions.get(id)
-        if (found === undefined) return
-        found.plan = found.nextPlan ?? found.plan
-        found.nextPlan = null
+        const subscription = subscriptions.get(id)
+        if (subscription === undefined) return
+        subscription.plan = subscription.nextPlan ?? subscription.plan
+        subscription.nextPlan = null
       })
   }
 }

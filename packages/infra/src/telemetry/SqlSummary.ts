@@ -56,13 +56,13 @@ const summarize = (query: string): SqlSummary => {
 }
 
 const maximumKnownQueries = 2000
-const known = new Map<string, SqlSummary>()
+const summaries = new Map<string, SqlSummary>()
 
 /** Cached, since the statements of a process are constant. */
 export const summarizeSql = (query: string): SqlSummary => {
-  const found = known.get(query)
-  if (found !== undefined) return found
+  const cached = summaries.get(query)
+  if (cached !== undefined) return cached
   const summary = summarize(query)
-  if (known.size < maximumKnownQueries) known.set(query, summary)
+  if (summaries.size < maximumKnownQueries) summaries.set(query, summary)
   return summary
 }

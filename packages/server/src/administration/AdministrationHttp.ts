@@ -92,10 +92,10 @@ export const layer = group(WebApi, "administration", (handlers) =>
       .handle("stopInstance", act("stop"))
       .handle("restartInstance", act("restart"))
       .handle("repairInstance", act("repair"))
-      .handle("queues", () => Effect.map(queues.list, (found) => ({ queues: found })))
+      .handle("queues", () => Effect.map(queues.list, (all) => ({ queues: all })))
       .handle("pauseQueue", changeQueue(queues.pause))
       .handle("resumeQueue", changeQueue(queues.resume))
-      .handle("providers", () => Effect.map(providers.list, (found) => ({ providers: found })))
+      .handle("providers", () => Effect.map(providers.list, (all) => ({ providers: all })))
       .handle("deadJobs", ({ urlParams: { limit, queue } }) =>
         Effect.map(queues.listDead(Option.fromNullable(queue), limit), (jobs) => ({ jobs, count: jobs.length }))
       )

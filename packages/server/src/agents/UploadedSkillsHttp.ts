@@ -31,8 +31,8 @@ export const layer = group(WebApi, "uploadedSkills", (handlers) =>
     handlers
       .handle("list", () =>
         Effect.gen(function* () {
-          const found = yield* skills.list((yield* OwnedAgent).agent)
-          return { skills: found.map(view), count: found.length, status: "ok" as const }
+          const uploads = yield* skills.list((yield* OwnedAgent).agent)
+          return { skills: uploads.map(view), count: uploads.length, status: "ok" as const }
         })
       )
       .handle("upload", ({ payload }) =>

@@ -13,12 +13,12 @@ export const layer = group(WebApi, "channels", (handlers) =>
     const { appUrl } = yield* ChannelSettings
 
     const viewOf = ({ id }: Agent, views: ReadonlyArray<ChannelView>, platform: MessagingPlatform) => {
-      const found = views.find((view) => view.platform === platform)
-      const connection = found?.connection
+      const match = views.find((view) => view.platform === platform)
+      const connection = match?.connection
       const { answersBots = false, bot = null, checkedAt = null, reason = null, transport = null } = connection ?? {}
       return {
         configured: connection !== undefined,
-        enabled: found?.enabled ?? false,
+        enabled: match?.enabled ?? false,
         health: connection === undefined ? null : { state: connection.state, reason, checkedAt },
         bot: bot === null ? null : { id: bot.id, name: bot.name },
         transport,

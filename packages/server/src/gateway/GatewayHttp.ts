@@ -69,7 +69,7 @@ const makeAnswer = Effect.gen(function* () {
 
   const answer = (request: Request) =>
     Effect.gen(function* () {
-      const user = Option.map(yield* credentials.find, (found) => found.user)
+      const user = Option.map(yield* credentials.find, (principal) => principal.user)
       yield* useService(Caller, ({ address }) =>
         limiter.take(
           "gateway",

@@ -43,8 +43,8 @@ export const layer = group(WebApi, "openAiGateway", (handlers) =>
     })
     const findModel = (id: string) =>
       Effect.flatMap(listModels, (models) => {
-        const found = models.find((model) => model.id === id)
-        return found === undefined ? Effect.fail(new ModelNotFound({ model: id })) : Effect.succeed(found)
+        const match = models.find((model) => model.id === id)
+        return match === undefined ? Effect.fail(new ModelNotFound({ model: id })) : Effect.succeed(match)
       })
 
     return handlers

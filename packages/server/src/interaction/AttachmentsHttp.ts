@@ -26,11 +26,11 @@ export const layer = group(WebApi, "attachments", (handlers) =>
       .handleRaw("read", ({ path: { attachmentId } }) =>
         Effect.gen(function* () {
           const { agent } = yield* OwnedAgent
-          const found = yield* attachments.find(agent, attachmentId)
-          return HttpServerResponse.uint8Array(found.content, {
-            contentType: isImage(found) ? found.mediaType : "text/plain; charset=utf-8",
+          const attachment = yield* attachments.find(agent, attachmentId)
+          return HttpServerResponse.uint8Array(attachment.content, {
+            contentType: isImage(attachment) ? attachment.mediaType : "text/plain; charset=utf-8",
             headers: {
-              "content-disposition": disposition(isImage(found) ? "inline" : "attachment", found.name),
+              "content-disposition": disposition(isImage(attachment) ? "inline" : "attachment", attachment.name),
               "content-security-policy": "default-src 'none'; sandbox",
               "cross-origin-resource-policy": "same-origin",
               // Contents never change, but another account of the browser must not see them.

@@ -34,15 +34,19 @@ export const moveTokenToHeader = (request: IncomingMessage): void => {
   const { headers, url = "/" } = request
   if (!path.test(url) || !URL.canParse(url, "http://localhost")) return
   const protocols = headers["sec-websocket-protocol"]
-  const found = extractToken({ url, protocols })
-  request.url = found.url
+  const credentials = extractToken({ url, protocols })
+  request.url = credentials.url
   if (protocols !== undefined) {
     offeredProtocols.set(request, protocols)
-    headers["sec-websocket-protocol"] = found.protocols.join(", ")
+    headers["sec-websocket-protocol"] = credentials.protocols.join(", ")
   }
   // API keys are for programs, which can set the header; URLs are stored in too many places.
-  if (Option.isSome(found.token) && !found.token.value.startsWith(apiKeyPrefix) && headers.authorization === undefined)
-    headers.authorization = `Bearer ${found.token.value}`
+  if (
+    Option.isSome(credentials.token) &&
+    !credentials.token.value.startsWith(apiKeyPrefix) &&
+    headers.authorization === undefined
+  )
+    headers.authorization = `Bearer ${credentials.token.value}`
 }
 
 /** The handshake must select one of the offered subprotocols. */

@@ -74,7 +74,7 @@ export const layer = group(WebApi, "mcp", (handlers) =>
           const find = (all: ReadonlyArray<OfferedTool>) =>
             Option.fromNullable(all.find(({ tool }) => tool.name === params.name))
           const called = Effect.flatMap(offered, (all) =>
-            Effect.transposeOption(Option.map(find(all), (found) => found.run(params.arguments, report)))
+            Effect.transposeOption(Option.map(find(all), (tool) => tool.run(params.arguments, report)))
           )
           const result = await run(called, { signal })
           if (Option.isSome(result)) return result.value

@@ -43,8 +43,8 @@ export const layer = group(BackendApi, "runtimeTools", (handlers) =>
         )
         .handle("recall", ({ payload }) =>
           Effect.gen(function* () {
-            const found = yield* memories.searchInTurn(yield* findTurn(payload), payload.query)
-            return { found: found.map(({ at, kind, text }) => ({ kind, text, at: at.epochMillis })) }
+            const hits = yield* memories.searchInTurn(yield* findTurn(payload), payload.query)
+            return { found: hits.map(({ at, kind, text }) => ({ kind, text, at: at.epochMillis })) }
           })
         )
         .handle("useWallet", ({ payload: { call, ...of } }) =>

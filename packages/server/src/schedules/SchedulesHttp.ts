@@ -26,8 +26,8 @@ const schedules = group(WebApi, "schedules", (handlers) =>
     handlers
       .handle("list", () =>
         Effect.gen(function* () {
-          const found = yield* schedules.list((yield* OwnedAgent).agent)
-          return { schedules: found.map(view), count: found.length, status: "ok" as const }
+          const all = yield* schedules.list((yield* OwnedAgent).agent)
+          return { schedules: all.map(view), count: all.length, status: "ok" as const }
         })
       )
       .handle("create", ({ payload }) =>

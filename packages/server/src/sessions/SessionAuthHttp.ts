@@ -19,7 +19,7 @@ const principal = Layer.effect(
 const optional = Layer.effect(
   OptionalPrincipalAuth,
   Effect.map(RequestCredentials, ({ find }) =>
-    OptionalPrincipalAuth.of(Effect.map(find, (found) => Option.map(found, ({ user }) => user)))
+    OptionalPrincipalAuth.of(Effect.map(find, (authenticated) => Option.map(authenticated, ({ user }) => user)))
   )
 )
 

@@ -38,7 +38,7 @@ export const makeDirectSession = Effect.map(RequestCredentials, ({ findSession }
       failure._tag === "ScopeMissing"
         ? makeErrorResponse(ScopeMissingBody, failure)
         : makeErrorResponse(AuthenticationRequiredBody, failure),
-    onSuccess: (found) => HttpServerResponse.unsafeJson(encodeSession(showSession(found)))
+    onSuccess: (session) => HttpServerResponse.unsafeJson(encodeSession(showSession(session)))
   })
   return (): RequestHandler => answer
 })

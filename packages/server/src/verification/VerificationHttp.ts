@@ -67,8 +67,8 @@ export const layer = group(WebApi, "verification", (handlers) =>
       .handle("evidence", () =>
         Effect.gen(function* () {
           const { agent, user } = yield* OwnedAgent
-          const found = yield* verifications.find(user.id, agent.id)
-          const { ensName, walletAddress } = Option.getOrElse(found, () => noEvidence)
+          const verification = yield* verifications.find(user.id, agent.id)
+          const { ensName, walletAddress } = Option.getOrElse(verification, () => noEvidence)
           return { walletAddress, ensName }
         })
       )

@@ -42,8 +42,8 @@ export const layer = group(WebApi, "agentWallet", (handlers) =>
       .handle("listPayments", ({ urlParams: page }) =>
         Effect.gen(function* () {
           const { agent } = yield* OwnedAgent
-          const found = yield* payments.list(agent.id, page)
-          return { payments: found.payments.map(toView), total: found.total, ...page }
+          const listed = yield* payments.list(agent.id, page)
+          return { payments: listed.payments.map(toView), total: listed.total, ...page }
         })
       )
       .handle("decidePayment", ({ payload: { action, paymentId } }) =>

@@ -21,11 +21,11 @@ export const layer = group(WebApi, "userWallets", (handlers) =>
 
     const readOwn = Effect.gen(function* () {
       const { user } = yield* credentials.requireSession
-      const found = yield* Effect.tapError(wallets.findWithBalance(user.id), addRetryAfter)
-      if (Option.isNone(found)) return views.missingWallet
-      const { isCurrent, wei } = found.value.balance
+      const wallet = yield* Effect.tapError(wallets.findWithBalance(user.id), addRetryAfter)
+      if (Option.isNone(wallet)) return views.missingWallet
+      const { isCurrent, wei } = wallet.value.balance
       if (!isCurrent) yield* addResponseHeaders(makeWarningHeaders(Option.some(views.describeOutage(wei))))
-      return views.describeWallet(found.value.wallet, wei)
+      return views.describeWallet(wallet.value.wallet, wei)
     })
 
     return handlers

@@ -77,8 +77,8 @@ export const runAdminCommand = Effect.fn("AdminCommand.run")(function* (actor: A
   switch (command) {
     case "users": {
       const text = target === "" ? Option.none<string>() : Option.some(target)
-      const found = yield* administration.search({ text, ...page })
-      return found.users.map(describe)
+      const matches = yield* administration.search({ text, ...page })
+      return matches.users.map(describe)
     }
     case "user": {
       const { user, ...account } = yield* administration.read(actor, yield* findTarget)

@@ -46,8 +46,8 @@ export const recoverStuckAgents = Effect.gen(function* () {
     transaction.run(
       Effect.gen(function* () {
         yield* agents.lockOwner(agent.ownerId)
-        const found = yield* agents.find(agent.id)
-        if (Option.isNone(found) || decideStuckAgentMeasure(found.value, now) !== "retry") return
+        const current = yield* agents.find(agent.id)
+        if (Option.isNone(current) || decideStuckAgentMeasure(current.value, now) !== "retry") return
         if (!(yield* agents.changeStatus(agent.id, "provisioning", "provisioning"))) return
         yield* outbox.append(ProvisionAgentJob, { agentId: agent.id }, agent.ownerId)
         yield* Effect.logWarning("Provisioning of a stuck agent retried")

@@ -156,7 +156,7 @@ const a2aPath = /^\/agents\/[^/]+\/a2a(\/|$)/
 
 /** Returns the error format of the protocol's paths. */
 export const findA2aErrorShape = (path: string) => {
-  const found = a2aPath.exec(path)
-  if (found === null) return undefined
-  return found[1] === "/" && !path.endsWith("/a2a/") ? makeRestFailure : makeRpcFailure
+  const match = a2aPath.exec(path)
+  if (match === null) return undefined
+  return match[1] === "/" && !path.endsWith("/a2a/") ? makeRestFailure : makeRpcFailure
 }

@@ -46,9 +46,9 @@ export class A2aPeers extends Effect.Service<A2aPeers>()("@berth/A2aPeers", {
       { agent, caller, offered, owner }: A2aPeer,
       { all }: { readonly all: boolean }
     ) {
-      const known = yield* configuration.listSkills(owner, agent)
+      const available = yield* configuration.listSkills(owner, agent)
       const isShown = (id: string) => (all && caller.id === owner.id) || offered.includes(id)
-      return known.flatMap(({ enabled, skill }) => (enabled && isShown(skill.id) ? [skill] : []))
+      return available.flatMap(({ enabled, skill }) => (enabled && isShown(skill.id) ? [skill] : []))
     })
 
     return { find, listSkills }

@@ -75,15 +75,15 @@ export class ApiKeys extends Effect.Service<ApiKeys>()("@berth/ApiKeys", {
       secret: Redacted.Redacted,
       required: ApiKeyScope | null
     ) {
-      const found = yield* Effect.mapError(
+      const match = yield* Effect.mapError(
         yield* repository.findByHash(hashSecret(digests, secret)),
         () => new AuthenticationRequired()
       )
       const now = yield* DateTime.now
-      const isAdministrator = administrators.includes(found.user)
-      yield* authorizeApiKey(found.key, required, { now, isAdministrator })
-      if (isUseDue(found.key, now)) yield* repository.recordUse(found.key.id, now)
-      return found
+      const isAdministrator = administrators.includes(match.user)
+      yield* authorizeApiKey(match.key, required, { now, isAdministrator })
+      if (isUseDue(match.key, now)) yield* repository.recordUse(match.key.id, now)
+      return match
     })
 
     const findActiveIds = Effect.fn("ApiKeys.findActiveIds")(function* (active: ReadonlyArray<ApiKeyId>) {

@@ -70,16 +70,20 @@ export class EmailVerifications extends Effect.Service<EmailVerifications>()("@b
       token: Redacted.Redacted,
       signedIn: Option.Option<UserId>
     ) {
-      const found = yield* Effect.mapError(yield* mailed.find(purpose, token), () => new VerificationLinkInvalid())
-      if (policy.verifiedEmailsOnly && !Option.contains(signedIn, found.userId))
+      const mailedToken = yield* Effect.mapError(
+        yield* mailed.find(purpose, token),
+        () => new VerificationLinkInvalid()
+      )
+      if (policy.verifiedEmailsOnly && !Option.contains(signedIn, mailedToken.userId))
         return yield* new ConfirmationSignInRequired()
       return yield* transaction.run(
         Effect.gen(function* () {
           const user = yield* Effect.mapError(
-            yield* users.findForUpdate(found.userId),
+            yield* users.findForUpdate(mailedToken.userId),
             () => new VerificationLinkInvalid()
           )
-          if (normalizeEmail(user.email) !== normalizeEmail(found.email)) return yield* new VerificationLinkInvalid()
+          if (normalizeEmail(user.email) !== normalizeEmail(mailedToken.email))
+            return yield* new VerificationLinkInvalid()
           if (user.emailVerifiedAt !== null) return user.id
           yield* users.markEmailVerified(user.id)
           yield* referrals.payReward(user.id)

@@ -48,8 +48,8 @@ export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedT
 
     /** Returns user, address and time of a live token. */
     const find = Effect.fn("MailedTokens.find")(function* (purpose: MailedTokenPurpose, token: Redacted.Redacted) {
-      const found = yield* repository.find(purpose, hashSecret(digests, token), yield* DateTime.now)
-      return Option.map(found, ({ email, expiresAt, userId }) => ({
+      const stored = yield* repository.find(purpose, hashSecret(digests, token), yield* DateTime.now)
+      return Option.map(stored, ({ email, expiresAt, userId }) => ({
         email,
         userId,
         issuedAt: DateTime.subtractDuration(expiresAt, mailedTokenLifetimes[purpose])

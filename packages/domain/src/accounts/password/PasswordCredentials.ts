@@ -45,7 +45,7 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
         onNone: () => Effect.succeedNone,
         onSome: users.findByEmail
       })
-      const passwordHash = Option.flatMap(account, (found) => found.passwordHash)
+      const passwordHash = Option.flatMap(account, (credentials) => credentials.passwordHash)
       const isCorrect = yield* matches(password, passwordHash)
       if (Option.isNone(account) || !isCorrect) return yield* new CredentialsInvalid()
       const { user } = account.value

@@ -45,8 +45,8 @@ export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardC
 
     /** Returns the user's customer for a currency; creates it if absent. Idempotent under concurrency. */
     const ensure = Effect.fn("CardCustomers.ensure")(function* (user: User, currency: Currency) {
-      const known = (yield* repository.listByUser(user.id)).find((customer) => customer.currency === currency)
-      if (known !== undefined) return known.customerId
+      const existing = (yield* repository.listByUser(user.id)).find((customer) => customer.currency === currency)
+      if (existing !== undefined) return existing.customerId
       const customerId = yield* create(user, currency, user.id)
       return yield* repository.add(user.id, { customerId, currency })
     })

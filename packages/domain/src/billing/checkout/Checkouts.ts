@@ -55,10 +55,10 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
     /** Subscriptions of all customers of the user. */
     const listRunning = (user: User) =>
       Effect.gen(function* () {
-        const known = yield* customers.listByUser(user.id)
-        const running = yield* Effect.forEach(known, ({ customerId }) =>
-          Effect.map(processor.listSubscriptions(customerId), (found) =>
-            found.map((subscription) => ({ ...subscription, customerId }))
+        const cardCustomers = yield* customers.listByUser(user.id)
+        const running = yield* Effect.forEach(cardCustomers, ({ customerId }) =>
+          Effect.map(processor.listSubscriptions(customerId), (subscriptions) =>
+            subscriptions.map((subscription) => ({ ...subscription, customerId }))
           )
         )
         return running.flat()
@@ -67,10 +67,10 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
     /** Expires older checkouts of the item, so that the user can pay only one of two open pages. */
     const expireOlder = (user: User, purchase: Purchase, attemptId: string) =>
       Effect.gen(function* () {
-        const known = yield* customers.listByUser(user.id)
+        const cardCustomers = yield* customers.listByUser(user.id)
         const expire = (exceptKey: string | null) =>
           Effect.forEach(
-            known,
+            cardCustomers,
             ({ customerId }) => processor.expireCheckouts({ customerId, kind: purchase.kind, exceptKey }),
             {
               discard: true

@@ -116,10 +116,10 @@ export class SavedCardCharges extends Effect.Service<SavedCardCharges>()("@berth
       now: DateTime.Utc
     ) =>
       Effect.gen(function* () {
-        const found = yield* processor.findCharge({ customerId: kept.customerId, idempotencyKey: id })
-        if (Option.isSome(found)) {
-          if (found.value._tag === "UnderWay") return yield* Effect.as(attempts.touch(id), false)
-          yield* book(id, userId, kept, found.value)
+        const charge = yield* processor.findCharge({ customerId: kept.customerId, idempotencyKey: id })
+        if (Option.isSome(charge)) {
+          if (charge.value._tag === "UnderWay") return yield* Effect.as(attempts.touch(id), false)
+          yield* book(id, userId, kept, charge.value)
           return true
         }
         if (Duration.lessThan(DateTime.distanceDuration(triedAt, now), lookupLimit)) return false

@@ -75,7 +75,7 @@ export const applyCardFact = (
     const owner = Option.getOrNull(
       Option.map(signs.byId, (value): TimedValue<UserId> => ({ value, moment: { ...fact.moment, strength: named } }))
     )
-    const before = books.subscriptions.find((known) => known.id === id)
+    const before = books.subscriptions.find((subscription) => subscription.id === id)
     const reported = { ...facts, owner }
     return {
       id,
@@ -99,11 +99,13 @@ export const applyCardFact = (
       payer === null
         ? []
         : books.subscriptions
-            .filter((known) => known.payer === fact.payer && !owned.some(({ id }) => id === known.id))
-            .filter((known) => known.facts.owner === null && known.userId !== payer.value)
-            .map((known) => ({ ...known, userId: payer.value }))
+            .filter(
+              (subscription) => subscription.payer === fact.payer && !owned.some(({ id }) => id === subscription.id)
+            )
+            .filter((subscription) => subscription.facts.owner === null && subscription.userId !== payer.value)
+            .map((subscription) => ({ ...subscription, userId: payer.value }))
     const changed = [...owned, ...moved]
-    const before = changed.flatMap(({ id }) => books.subscriptions.filter((known) => known.id === id))
+    const before = changed.flatMap(({ id }) => books.subscriptions.filter((subscription) => subscription.id === id))
     const booking = Option.map(fact.credits, (credits) => ({
       ...credits,
       userId,
@@ -122,7 +124,7 @@ export const applyCardFact = (
       names: Option.orElse(booking, () => month),
       nowKnown: [
         ...(payer === null || Option.exists(books.payer, ({ user }) => user.value === payer.value) ? [] : [fact.payer]),
-        ...owned.flatMap(({ id }) => (books.subscriptions.some((known) => known.id === id) ? [] : [id]))
+        ...owned.flatMap(({ id }) => (books.subscriptions.some((subscription) => subscription.id === id) ? [] : [id]))
       ],
       users: [...new Set([...before, ...changed].map((subscription) => subscription.userId))].toSorted()
     }

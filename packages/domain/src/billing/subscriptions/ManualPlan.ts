@@ -18,7 +18,7 @@ export const decideManualPlan = (
   stored: Option.Option<StoredSubscription>,
   plan: PlanId
 ): Either.Either<Option.Option<Pick<Subscription, "plan" | "status">>, CardSubscriptionActive> => {
-  if (Option.exists(stored, (known) => known.byCard && isRunning(known)))
+  if (Option.exists(stored, (subscription) => subscription.byCard && isRunning(subscription)))
     return Either.left(new CardSubscriptionActive())
   if (plan !== "free") return Either.right(Option.some({ plan, status: "active" }))
   return Either.right(

@@ -162,11 +162,11 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
       capacity: cachedFiles,
       lookup: (path: string) => {
         const [id = "", name = ""] = path.split("/")
-        return Effect.flatMap(Effect.option(parseLiveFileName(name)), (known) =>
-          Option.isNone(known)
+        return Effect.flatMap(Effect.option(parseLiveFileName(name)), (fileName) =>
+          Option.isNone(fileName)
             ? Effect.succeedNone
-            : Effect.map(loadFile(LiveStreamId.make(id), known.value), (file) =>
-                Option.map(file, (found) => ({ ...found, isPlaylist: isPlaylistName(known.value) }))
+            : Effect.map(loadFile(LiveStreamId.make(id), fileName.value), (file) =>
+                Option.map(file, (content) => ({ ...content, isPlaylist: isPlaylistName(fileName.value) }))
               )
         )
       },

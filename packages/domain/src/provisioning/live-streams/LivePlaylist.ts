@@ -97,8 +97,8 @@ export interface ReloadTarget {
 }
 
 const numberOf = (text: string, tag: string, fallback: number): number => {
-  const found = new RegExp(`^#EXT-X-${tag}:(\\d{1,15})\\s*$`, "m").exec(text)?.[1]
-  return found === undefined ? fallback : Number(found)
+  const digits = new RegExp(`^#EXT-X-${tag}:(\\d{1,15})\\s*$`, "m").exec(text)?.[1]
+  return digits === undefined ? fallback : Number(digits)
 }
 
 /** Whether the encoder announces blocking reloads. */

@@ -31,14 +31,14 @@ export class SkillCalls extends Effect.Service<SkillCalls>()("@berth/SkillCalls"
       input: SkillInput
     ) {
       const skills = yield* configuration.listSkills(owner, agent)
-      const found = skills.find(({ skill }) => skill.id === skillId)
-      if (found === undefined) return yield* new SkillNotFound()
-      if (!found.enabled) return yield* new SkillDisabled({ skillId })
-      const { tools } = found.skill
+      const match = skills.find(({ skill }) => skill.id === skillId)
+      if (match === undefined) return yield* new SkillNotFound()
+      if (!match.enabled) return yield* new SkillDisabled({ skillId })
+      const { tools } = match.skill
       const tool = input.tool ?? (tools.length === 1 ? tools[0] : undefined)
       if (tool === undefined || !tools.includes(tool))
         return yield* new SkillInputInvalid({ reason: `input.tool must be one of: ${tools.join(", ")}.` })
-      const uploaded = found.skill.code?.tools.find(({ name }) => name === tool)
+      const uploaded = match.skill.code?.tools.find(({ name }) => name === tool)
       const args = input.arguments ?? {}
       yield* Effect.mapError(
         uploaded === undefined

@@ -47,14 +47,14 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
     /** Returns the account of a verified address, locked until the transaction ends; creates it if absent. */
     const findOrCreateByEmail = (email: Email, identity: VerifiedIdentity) =>
       Effect.gen(function* () {
-        const known = yield* accounts.findByEmailForUpdate(email)
-        if (Option.isNone(known)) return yield* create(email, identity.name)
+        const account = yield* accounts.findByEmailForUpdate(email)
+        if (Option.isNone(account)) return yield* create(email, identity.name)
         // An unverified email does not prove ownership: the account is claimed, which unlinks its other identities.
-        if (known.value.emailVerifiedAt === null)
-          yield* Effect.mapError(claims.claim(known.value.id), () => new ProviderEmailUnverified())
-        else if (yield* linked.hasOtherSubject(known.value.id, identity)) return yield* new OAuthSubjectConflict()
-        yield* notices.announce(known.value.id, `A sign-in at ${identity.issuer} was linked.`)
-        return known.value.id
+        if (account.value.emailVerifiedAt === null)
+          yield* Effect.mapError(claims.claim(account.value.id), () => new ProviderEmailUnverified())
+        else if (yield* linked.hasOtherSubject(account.value.id, identity)) return yield* new OAuthSubjectConflict()
+        yield* notices.announce(account.value.id, `A sign-in at ${identity.issuer} was linked.`)
+        return account.value.id
       }).pipe(
         // A concurrent request created the account.
         Effect.retry({ times: 3, while: ({ _tag }) => _tag === "EmailAlreadyTaken" }),

@@ -50,6 +50,6 @@ export const validateSiweMessage = (
     [Option.exists(message.expiresAt, DateTime.lessThanOrEqualTo(now)), "expired"],
     [Option.exists(message.notBefore, DateTime.greaterThan(now)), "not yet valid"]
   ]
-  const found = faults.find(([isFault]) => isFault)
-  return found === undefined ? Either.void : Either.left(found[1])
+  const fault = faults.find(([isFault]) => isFault)
+  return fault === undefined ? Either.void : Either.left(fault[1])
 }

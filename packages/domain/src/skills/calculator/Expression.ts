@@ -39,7 +39,7 @@ type Token =
 const end: Token = { kind: "end", text: "the end" }
 
 const tokens = (text: string): ReadonlyArray<Token> => {
-  const found: Array<Token> = []
+  const tokens: Array<Token> = []
   token.lastIndex = 0
   let at = 0
   while (text.slice(at).trim() !== "") {
@@ -48,12 +48,12 @@ const tokens = (text: string): ReadonlyArray<Token> => {
     if (match === null)
       throw new ExpressionInvalid({ message: `"${firstCharacter(text.slice(at).trim())}" is not understood.` })
     const [, number, name, sign = ""] = match
-    if (number !== undefined) found.push({ kind: "number", text: number })
-    else if (name !== undefined) found.push({ kind: "name", text: name.toLowerCase() })
-    else found.push({ kind: "sign", text: spellings[sign] ?? sign })
+    if (number !== undefined) tokens.push({ kind: "number", text: number })
+    else if (name !== undefined) tokens.push({ kind: "name", text: name.toLowerCase() })
+    else tokens.push({ kind: "sign", text: spellings[sign] ?? sign })
     at = token.lastIndex
   }
-  return found
+  return tokens
 }
 
 const firstCharacter = (text: string): string => String.fromCodePoint(text.codePointAt(0) ?? 0x20)

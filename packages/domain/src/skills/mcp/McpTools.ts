@@ -25,10 +25,10 @@ export class McpTools extends Effect.Service<McpTools>()("@berth/McpTools", {
 
     const findServer = (agentId: AgentId, name: string) =>
       Effect.flatMap(repository.list(agentId), (all) => {
-        const found = all.find((server) => server.name === name)
-        return found === undefined
+        const match = all.find((server) => server.name === name)
+        return match === undefined
           ? new McpCallFailed({ reason: `The agent has no MCP server ${name} any more.` })
-          : Effect.succeed(found)
+          : Effect.succeed(match)
       })
 
     /** Caches failures too, so that a failing server delays one turn per minute. */

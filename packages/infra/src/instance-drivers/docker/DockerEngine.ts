@@ -59,7 +59,7 @@ export const make = (address: EngineAddress) =>
           getCall("/networks", { filters: JSON.stringify({ name: [name] }) })
         ),
         // The filter also matches parts of names.
-        (found) => found.filter(({ Name }) => Name === name)
+        (networks) => networks.filter(({ Name }) => Name === name)
       ),
     inspectNetwork: (id: string) =>
       optional(json(Models.NetworkInspection, getCall(`/networks/${encodeURIComponent(id)}`))),

@@ -208,9 +208,11 @@ export const make = ({ directory, engine, image, installation, network }: Instan
       return ownersOf([...(yield* engine.listContainers(labels)), ...(yield* engine.listVolumes(labels))])
     }),
     /** Includes containers in creation, which are about to run; excludes unaccepted candidates. */
-    listRunning: Effect.map(engine.listContainers(installationLabels(installation)), (found) =>
+    listRunning: Effect.map(engine.listContainers(installationLabels(installation)), (containers) =>
       ownersOf(
-        found.filter(({ Names, State }) => State !== "exited" || Names.some((name) => name.endsWith(candidateSuffix)))
+        containers.filter(
+          ({ Names, State }) => State !== "exited" || Names.some((name) => name.endsWith(candidateSuffix))
+        )
       )
     )
   }

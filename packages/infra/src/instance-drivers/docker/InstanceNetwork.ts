@@ -58,7 +58,7 @@ const electNetwork = (engine: DockerEngine, name: string) =>
       Effect.map(engine.createVolume(volume, { [electionLabel]: Id }), ({ Labels }) => Labels[electionLabel])
     const listCandidates = engine.listNetworks(name).pipe(
       Effect.flatMap(Effect.forEach(({ Id }) => engine.inspectNetwork(Id))),
-      Effect.map((found) => Array.sort(Array.getSomes(found), candidateOrder))
+      Effect.map((candidates) => Array.sort(Array.getSomes(candidates), candidateOrder))
     )
     if ((yield* engine.listNetworks(name)).length === 0)
       // Another program may have created it concurrently.
@@ -67,17 +67,17 @@ const electNetwork = (engine: DockerEngine, name: string) =>
       )
     const candidate = yield* Array.head(yield* listCandidates)
     const first = yield* propose(candidate)
-    const found = yield* listCandidates
+    const candidates = yield* listCandidates
     // The elected network was removed manually.
-    const isGone = !found.some(hasId(first))
+    const isGone = !candidates.some(hasId(first))
     if (isGone) yield* engine.removeVolume(volume)
     const elected = isGone ? yield* propose(candidate) : first
     yield* Effect.forEach(
-      found.filter((network) => network.Id !== elected),
+      candidates.filter((network) => network.Id !== elected),
       ({ Id }) => engine.removeNetwork(Id),
       { discard: true }
     )
-    return yield* Array.findFirst(found, hasId(elected))
+    return yield* Array.findFirst(candidates, hasId(elected))
   })
 
 /** Returns the network of instances; creates it if absent. Rejects an existing network without isolation. */

@@ -46,12 +46,12 @@ export const make = ({ containers, engine, installation, network }: RunningConta
 
     const checkExit = (container: RunningContainer) =>
       Effect.gen(function* () {
-        const found = yield* engine.inspectContainer(container.id)
-        if (Option.exists(found, ({ State }) => State.Running) || !registry.isRegistered(container)) return
-        const reason = Option.isNone(found)
+        const details = yield* engine.inspectContainer(container.id)
+        if (Option.exists(details, ({ State }) => State.Running) || !registry.isRegistered(container)) return
+        const reason = Option.isNone(details)
           ? Effect.succeed("its container was removed")
-          : Effect.map(readExitMessage(engine, found.value), (line) =>
-              describeContainerExit(found.value.State, container.memoryMb, line)
+          : Effect.map(readExitMessage(engine, details.value), (line) =>
+              describeContainerExit(details.value.State, container.memoryMb, line)
             )
         registry.unregister(container.instance.owner)
         yield* registry.publishExit(container, yield* reason)

@@ -35,9 +35,9 @@ export const make = (
   Effect.map(Effect.cachedWithTTL(engine.measureVolumes, interval), (sizes) => ({
     measure: (volume, enough) =>
       Effect.gen(function* () {
-        const found = yield* engine.inspectVolume(volume)
-        if (Option.isNone(found)) return { bytes: 0, entries: 0, directory: Option.none() }
-        const { Mountpoint } = found.value
+        const details = yield* engine.inspectVolume(volume)
+        if (Option.isNone(details)) return { bytes: 0, entries: 0, directory: Option.none() }
+        const { Mountpoint } = details.value
         if (!(yield* isReadable(Mountpoint)))
           return { bytes: (yield* sizes).get(volume) ?? 0, entries: 0, directory: Option.none() }
         const count = beginDiskCount(Mountpoint)

@@ -116,8 +116,8 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
   /** Applies a claim, which can grow if its storage class allows it, but never shrink. */
   const applyClaim = ({ diskMb }: InstanceSpec, names: PodNames) =>
     Effect.gen(function* () {
-      const found = yield* client.getVolumeClaim(names.name)
-      const currentMb = Option.match(found, {
+      const claim = yield* client.getVolumeClaim(names.name)
+      const currentMb = Option.match(claim, {
         onNone: () => 0,
         onSome: ({ spec }) => (parseQuantity(spec.resources.requests.storage, byteScales) ?? 0) / mib
       })

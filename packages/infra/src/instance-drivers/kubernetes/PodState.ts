@@ -37,18 +37,18 @@ const describeWaiting = (reason: string, message: string): string => (message ==
 
 export const readPodState = ({ metadata, status }: Pod): PodState => {
   if (metadata.deletionTimestamp !== undefined) return PodState.Terminating()
-  const found = status.containerStatuses.find(({ name }) => name === containerName)
-  const terminated = found?.state.terminated ?? found?.lastState.terminated
-  if (found?.state.running !== undefined && status.podIP !== "")
+  const container = status.containerStatuses.find(({ name }) => name === containerName)
+  const terminated = container?.state.terminated ?? container?.lastState.terminated
+  if (container?.state.running !== undefined && status.podIP !== "")
     return PodState.Running({
       endpoint: `http://${status.podIP.includes(":") ? `[${status.podIP}]` : status.podIP}:${runtimePort}`,
-      startedAt: found.state.running.startedAt,
-      containerId: found.containerID
+      startedAt: container.state.running.startedAt,
+      containerId: container.containerID
     })
   if (terminated !== undefined)
     return PodState.Ended({
       end: toContainerEnd(terminated),
-      isPrevious: found?.state.terminated === undefined
+      isPrevious: container?.state.terminated === undefined
     })
   // Evicted or rejected by the kubelet, before or after its container ran.
   if (status.phase === "Failed")
@@ -56,7 +56,7 @@ export const readPodState = ({ metadata, status }: Pod): PodState => {
       end: { exitCode: -1, isOutOfMemory: false, error: describeWaiting(status.reason, status.message) },
       isPrevious: false
     })
-  const { message = "", reason = "" } = found?.state.waiting ?? {}
+  const { message = "", reason = "" } = container?.state.waiting ?? {}
   if (imageProblems.has(reason))
     return PodState.Blocked({
       problem: `its image cannot be pulled (${describeWaiting(reason, message)}). Check RUNTIME_IMAGE and the pull secrets of the namespace`

@@ -88,8 +88,8 @@ export const make = ({ client, intervals, processes }: InstanceMonitorOptions) =
 
     const observationsOf = (process: RunningProcess) =>
       Effect.gen(function* () {
-        const known = observations.get(process)
-        if (known !== undefined) return known
+        const observation = observations.get(process)
+        if (observation !== undefined) return observation
         const size = yield* InstanceLogFile.readFileSize(process.directory.log)
         const allowance = makeFullAllowance(yield* Clock.currentTimeMillis)
         const fresh: Observations = {

@@ -106,9 +106,9 @@ const make = (options: ProcessInstanceDriverOptions) =>
         // A stop removes both files.
         listRunning: list(({ address, record }) => existsSync(record) || existsSync(address)),
         find: (directory) =>
-          Effect.flatMap(probeInstance(client, directory, Option.none()), (found) =>
-            found.process === "same" && found.health !== "unresponsive"
-              ? processes.adopt(directory, found)
+          Effect.flatMap(probeInstance(client, directory, Option.none()), (probe) =>
+            probe.process === "same" && probe.health !== "unresponsive"
+              ? processes.adopt(directory, probe)
               : Effect.succeedNone
           ),
         readLog: (directory) => monitor.withLogLock(InstanceLogFile.readEntries(directory)),

@@ -90,16 +90,16 @@ export const make = ({ bundles, processes, settings }: ProcessLaunchOptions) => 
 
   const start = (spec: InstanceSpec, directory: InstanceDirectory) =>
     Effect.gen(function* () {
-      const found = yield* probeInstance(settings.client, directory, Option.some(spec.token))
-      const decision = decideStart(found, spec)
+      const probe = yield* probeInstance(settings.client, directory, Option.some(spec.token))
+      const decision = decideStart(probe, spec)
       if (decision._tag === "Adopt") {
-        const adopted = yield* processes.adopt(directory, found)
+        const adopted = yield* processes.adopt(directory, probe)
         if (Option.isSome(adopted)) return adopted.value
       }
       processes.unregister(spec.owner)
-      if (decision._tag === "Replace" && Option.isSome(found.pid)) {
-        yield* Effect.annotateLogs(logReplaced(spec.owner, decision.reason), { pid: found.pid.value })
-        yield* terminateProcess(found.pid.value, readStartMark(found.pid.value), accountOf(found.record))
+      if (decision._tag === "Replace" && Option.isSome(probe.pid)) {
+        yield* Effect.annotateLogs(logReplaced(spec.owner, decision.reason), { pid: probe.pid.value })
+        yield* terminateProcess(probe.pid.value, readStartMark(probe.pid.value), accountOf(probe.record))
       }
       const bundle = yield* bundles.findPinned(directory)
       const instance = yield* startNew(spec, directory, bundle)

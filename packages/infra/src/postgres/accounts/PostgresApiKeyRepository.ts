@@ -26,18 +26,18 @@ const KeyWithUser = Schema.Struct({
 })
 const Active = Schema.Struct({ id: ApiKeyId })
 
-const withUser = (found: typeof KeyWithUser.Type) => ({
+const withUser = (row: typeof KeyWithUser.Type) => ({
   key: {
-    id: found.keyId,
-    userId: found.id,
-    name: found.keyName,
-    scopes: found.scopes,
-    hint: found.hint,
-    createdAt: found.keyCreatedAt,
-    expiresAt: found.expiresAt,
-    lastUsedAt: found.lastUsedAt
+    id: row.keyId,
+    userId: row.id,
+    name: row.keyName,
+    scopes: row.scopes,
+    hint: row.hint,
+    createdAt: row.keyCreatedAt,
+    expiresAt: row.expiresAt,
+    lastUsedAt: row.lastUsedAt
   },
-  user: toUser(found)
+  user: toUser(row)
 })
 
 const columns = `${listColumns("users", UserRow)}, ${listColumns("api_keys", { fields: keyColumns })},

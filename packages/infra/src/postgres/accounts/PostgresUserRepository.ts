@@ -50,9 +50,9 @@ export const layer = Repository.layer(UserRepository, (sql) => {
       }),
     findByEmail: (email) =>
       sql`select * from users where lower(email) = lower(${toStorableText(email)})`.pipe(
-        mapFirstRow(UserWithPassword, (found) => ({
-          user: toUser(found),
-          passwordHash: Option.fromNullable(found.passwordHash)
+        mapFirstRow(UserWithPassword, (row) => ({
+          user: toUser(row),
+          passwordHash: Option.fromNullable(row.passwordHash)
         }))
       ),
     findPasswordHash: (id) => sql`select password_hash from users where id = ${id}`.pipe(decodePasswordHash),

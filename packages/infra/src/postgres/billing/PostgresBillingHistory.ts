@@ -104,13 +104,13 @@ export const layer = Repository.layer(BillingHistory, (sql) => {
     sumUsage: (userId, days) =>
       Effect.gen(function* () {
         const now = DateTime.toDate(yield* DateTime.now)
-        const found = yield* sums(toStorableText(userId), days, now)
+        const totals = yield* sums(toStorableText(userId), days, now)
         return {
-          days: found.flatMap(({ day, units }) => (day === null ? [] : [{ day, units }])),
-          agents: found.flatMap(({ agentId, division, name, units }) =>
+          days: totals.flatMap(({ day, units }) => (day === null ? [] : [{ day, units }])),
+          agents: totals.flatMap(({ agentId, division, name, units }) =>
             division === "agent" ? [{ agentId, name, units }] : []
           ),
-          models: found.flatMap(({ division, model, units }) => (division === "model" ? [{ model, units }] : []))
+          models: totals.flatMap(({ division, model, units }) => (division === "model" ? [{ model, units }] : []))
         }
       }),
     list: (userId, { limit, offset }) =>

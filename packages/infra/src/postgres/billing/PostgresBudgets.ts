@@ -21,11 +21,11 @@ export const layer = Repository.layer(Budgets, (sql) => ({
       .withTransaction(
         Effect.gen(function* () {
           const named = [...new Set(limits.flatMap(({ agentId }) => (agentId === null ? [] : [agentId])))]
-          const found = yield* sql`
+          const rows = yield* sql`
             select id from agents
             where owner_id = ${userId} and id = any(${named.map(toStorableText)}::text[])
             order by id for key share`.pipe(decodeRows(AgentRow))
-          const missing = named.filter((agentId) => !found.some(({ id }) => id === agentId))
+          const missing = named.filter((agentId) => !rows.some(({ id }) => id === agentId))
           if (missing.length > 0) return yield* new BudgetAgentNotFound({ agentIds: missing })
           yield* lockCreditUnits(sql, userId)
           yield* sql`delete from budgets where user_id = ${userId}`

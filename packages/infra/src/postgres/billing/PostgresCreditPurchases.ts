@@ -155,10 +155,10 @@ const make = Effect.gen(function* () {
         insert into purchase_reversals as known ${sql.insert({ payment, source: toStorableText(source), amount, version })}
         on conflict (payment, source) do update set amount = excluded.amount, version = excluded.version
           where known.version < excluded.version`
-      const known = yield* sql`select booked_as from card_purchases where name = ${payment}`.pipe(
+      const purchase = yield* sql`select booked_as from card_purchases where name = ${payment}`.pipe(
         decodeFirstRow(CauseRow)
       )
-      const cause = Option.match(known, { onNone: () => payment, onSome: ({ bookedAs }) => bookedAs })
+      const cause = Option.match(purchase, { onNone: () => payment, onSome: ({ bookedAs }) => bookedAs })
       const reversedAt = DateTime.toDate(yield* DateTime.now)
       // Waits for an uncommitted booking of the same cause, and makes later ones wait for this transaction.
       yield* sql`

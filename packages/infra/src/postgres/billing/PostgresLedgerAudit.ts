@@ -87,9 +87,9 @@ export const layer = Repository.layer(LedgerAudit, (sql) => {
     Effect.gen(function* () {
       const next = yield* findBounds(last)
       if (next.last === null) return []
-      const found = yield* compare(last, next.last)
-      if (found.length === 0) yield* close(last, next.last, until)
-      return next.users < batch ? found : [...found, ...(yield* auditFrom(next.last, until))]
+      const discrepancies = yield* compare(last, next.last)
+      if (discrepancies.length === 0) yield* close(last, next.last, until)
+      return next.users < batch ? discrepancies : [...discrepancies, ...(yield* auditFrom(next.last, until))]
     })
 
   return {

@@ -73,9 +73,9 @@ const make = Effect.gen(function* () {
         // Serializes a user's attempts, so that the second finds the first one's attempt.
         yield* sql`select pg_advisory_xact_lock(hashtextextended(${`berth.purchase ${userId}`}, 0))`
         const now = yield* DateTime.now
-        const found = yield* find(attempt, now)
-        if (Option.isSome(found)) {
-          const { id, state, ...rest } = found.value
+        const stored = yield* find(attempt, now)
+        if (Option.isSome(stored)) {
+          const { id, state, ...rest } = stored.value
           if (state === "open") yield* touch(id)
           return { id, state, isNew: false, charge: chargeOf(rest) }
         }

@@ -98,14 +98,14 @@ export const layer = Repository.layerEffect(
         const locked = yield* lockChat(chat, limits.agent)
         if (Option.isNone(locked)) return "known" satisfies Reception
         const content = toStorableJson(message.content)
-        const known = yield* sql`
+        const stored = yield* sql`
           select id, status = 'waiting' and version < ${message.version} as is_newer from inbound_messages
           where ${isChannel(key)} and external_id = ${toStorableText(message.externalId)}`.pipe(decodeFirstRow(Known))
-        if (Option.isSome(known)) {
-          if (!known.value.isNewer) return "known" satisfies Reception
+        if (Option.isSome(stored)) {
+          if (!stored.value.isNewer) return "known" satisfies Reception
           yield* sql`
             update inbound_messages set content = ${content}::jsonb, version = ${message.version}
-            where id = ${known.value.id}`
+            where id = ${stored.value.id}`
           return "updated" satisfies Reception
         }
         const { ofAgent, ofChat } = yield* sql`
@@ -196,8 +196,8 @@ export const layer = Repository.layerEffect(
         sql`select transcripts from inbound_messages where id = ${id}`.pipe(
           decodeFirstRow(Transcripts),
           Effect.map(
-            (found) =>
-              new Map(Object.entries(Option.match(found, { onNone: () => ({}), onSome: (row) => row.transcripts })))
+            (chat) =>
+              new Map(Object.entries(Option.match(chat, { onNone: () => ({}), onSome: (row) => row.transcripts })))
           )
         ),
       storeTranscript: (id, file, text) =>

@@ -155,10 +155,10 @@ const make = Effect.gen(function* () {
     // Hot path: a runtime token lives as long as its row, which is never recreated for the same user.
     ensureRuntimeToken: (userId: UserId) =>
       Effect.suspend(() => {
-        const known = runtimeTokens.get(userId)
-        return known === undefined
+        const cached = runtimeTokens.get(userId)
+        return cached === undefined
           ? Effect.tap(token("runtime_token_sealed", userId), (created) => keepRuntimeToken(userId, created))
-          : Effect.succeed(known)
+          : Effect.succeed(cached)
       }).pipe(withExportedSpan("InstanceRepository.ensureRuntimeToken")),
     findByRuntimeToken: Effect.fnUntraced(function* (shown: Redacted.Redacted) {
       // Hot path: runs for every request of an instance.

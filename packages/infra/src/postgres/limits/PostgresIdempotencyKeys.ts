@@ -112,9 +112,11 @@ const make = Effect.gen(function* () {
   const claim = (key: IdempotencyKey, requestHash: string): Effect.Effect<IdempotencyClaim, Unusable> =>
     Effect.gen(function* () {
       const id = digestIdempotencyKey(key)
-      const known = yield* look(id)
-      const found = Option.isSome(known) ? yield* decided(known.value, requestHash) : Option.none<IdempotencyClaim>()
-      if (Option.isSome(found)) return found.value
+      const stored = yield* look(id)
+      const decision = Option.isSome(stored)
+        ? yield* decided(stored.value, requestHash)
+        : Option.none<IdempotencyClaim>()
+      if (Option.isSome(decision)) return decision.value
       const claimed = yield* take(id, key.principal, requestHash)
       if (Option.isSome(claimed)) return IdempotencyClaim.Claimed({ id: claimed.value.claimId })
       // A concurrent request claimed the key.

@@ -41,18 +41,18 @@ const SessionRow = Schema.Struct({
 const columns = `${listColumns("users", UserRow)}, sessions.id as session_id, sessions.created_at as started_at, sessions.authenticated_at,
   sessions.last_seen_at, sessions.expires_at, sessions.user_agent, sessions.address`
 
-const withUser = (found: typeof SessionWithUser.Type): { readonly session: Session; readonly user: User } => ({
+const withUser = (row: typeof SessionWithUser.Type): { readonly session: Session; readonly user: User } => ({
   session: {
-    id: found.sessionId,
-    userId: found.id,
-    createdAt: found.startedAt,
-    authenticatedAt: found.authenticatedAt,
-    lastSeenAt: found.lastSeenAt,
-    expiresAt: found.expiresAt,
-    userAgent: found.userAgent,
-    address: found.address
+    id: row.sessionId,
+    userId: row.id,
+    createdAt: row.startedAt,
+    authenticatedAt: row.authenticatedAt,
+    lastSeenAt: row.lastSeenAt,
+    expiresAt: row.expiresAt,
+    userAgent: row.userAgent,
+    address: row.address
   },
-  user: toUser(found)
+  user: toUser(row)
 })
 const decodeSession = decodeFirstRow(SessionWithUser)
 const Open = Schema.Struct({ id: SessionId })
