@@ -1,5 +1,5 @@
-// Checks names and wording: retired words, error names, comment openings, pronouns, spelling, test titles, exported names,
-// commit subjects.
+// Checks names and wording: retired words, error names, comment openings, comments that repeat a name, pronouns, spelling,
+// test titles, exported names, commit subjects.
 // `--counts` prints only the counts, as JSON, and always succeeds.
 import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
@@ -65,6 +65,26 @@ const patterns = {
   titles: /(?<![\w.])it(?:\.\w+)*(?:\((?:[^()"`]|\([^()]*\))*\)|\(\[[^\]]*\]\))?\(\s*["`][a-z][a-z'-]*,? /g
 }
 
+/** A one-line comment, without code or figures, and the name that it describes. */
+const commented =
+  /^[^\S\n]*(?:\/\*\* ([^\n*`\d]+) \*\/|(?<!\/\/[^\n]*\n[^\S\n]*)\/\/ ([^\n`\d]+))\n\s*(?:(?:async|class|const|export|function\*?|interface|let|override|readonly|type) )*(\w+)/gm
+const fillers = new Set(
+  "a all an are as at be by for from in is it its of on only or returns that the this to which with".split(" ")
+)
+/** The words of a text or a name, without fillers and endings. */
+const stemsOf = (text) =>
+  text
+    .replace(/([a-z\d])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .filter((word) => word !== "" && !fillers.has(word))
+    .map((word) => word.replace(/ies$/, "y").replace(/(?:ing|ed|es|s|e)$/, ""))
+const repeats = (comment, name) => {
+  const names = stemsOf(name)
+  const words = stemsOf(comment)
+  return words.length > 0 && words.every((word) => names.includes(word))
+}
+
 const git = (...args) =>
   execFileSync("git", args, { encoding: "utf8", maxBuffer: 1 << 26, stdio: ["ignore", "pipe", "ignore"] })
 const files = git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -72,7 +92,17 @@ const files = git("ls-files", "-z", "--cached", "--others", "--exclude-standard"
   .filter((path) => path !== "" && !ignored.test(path) && existsSync(path))
 
 /** @type {Record<string, Array<{ place: string, text: string, word?: string }>>} */
-const found = { retired: [], errors: [], comments: [], pronouns: [], british: [], titles: [], exports: [], commits: [] }
+const found = {
+  retired: [],
+  errors: [],
+  comments: [],
+  repeated: [],
+  pronouns: [],
+  british: [],
+  titles: [],
+  exports: [],
+  commits: []
+}
 const notes = []
 const used = new Set()
 
@@ -117,6 +147,10 @@ for (const path of files) {
     // In Markdown, # opens a heading and * a list.
     if (rule === "comments" ? !path.endsWith(".md") : rule !== "titles" || path.endsWith(".test.ts"))
       findAll(path, text, pattern, (hit) => found[rule].push(hit))
+  if (/\.(?:tsx?|mjs)$/.test(path))
+    findAll(path, text, commented, (hit, [, block, line, name]) => {
+      if (repeats(block ?? line, name)) found.repeated.push(hit)
+    })
   if (/^packages\/[^/]+\/src\/.*\.tsx?$/.test(path)) collectExports(path, text)
 }
 

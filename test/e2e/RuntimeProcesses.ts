@@ -7,7 +7,6 @@ import type { UserId } from "@berth/domain/shared/UserId"
 /** Files of the process driver for one owner. */
 export interface RuntimeTraces {
   readonly owner: string
-  /** Its log. */
   readonly log: string
   /** Its process, while one is expected. */
   readonly pid: Option.Option<number>

@@ -29,7 +29,6 @@ export interface BackendModelCall {
   readonly comment: () => void
   /** Ends the stream normally. */
   readonly end: () => void
-  /** Breaks the connection. */
   readonly breakConnection: () => void
   /** Responds with a status and a JSON body instead of a stream. */
   readonly fail: (status: number, body: unknown) => void

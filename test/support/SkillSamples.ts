@@ -21,5 +21,4 @@ export const sampleSkills: ReadonlyArray<Skill> = [
   }
 ]
 
-/** A catalog of the samples. */
 export const sampleSkillCatalog = Layer.succeed(SkillCatalog, sampleSkills)

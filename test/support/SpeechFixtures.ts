@@ -65,7 +65,6 @@ export const localSpeechLayer = ({
     Layer.provide(Layer.succeed(GatewaySettings, { ...settings, speech: { ...settings.speech, ...times } }))
   )
 
-/** A user with an own key. */
 export const userWithOwnKey = UserId.make("usr_keyed")
 
 export const makeSpokenText = (text: string, more: Partial<SpeechInput> = {}): SpeechInput => ({

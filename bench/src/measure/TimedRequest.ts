@@ -1,7 +1,6 @@
 import { Data, Effect, type Scope } from "effect"
 import { Client } from "undici"
 
-/** A request. */
 export interface HttpRequest {
   readonly method: "GET" | "POST"
   readonly path: string

@@ -21,7 +21,6 @@ export const sendJson = (response: ServerResponse, status: number, body: unknown
 /** The form in a request's body. */
 export const readFormBody = async (request: IncomingMessage) => new URLSearchParams(await text(request))
 
-/** Faults of a server. */
 export type ServerFault = "hangs" | "fails" | "is cut" | "redirects" | "has no end" | "speaks no JSON"
 
 export const respondWithFault = (response: ServerResponse, how: ServerFault): void => {

@@ -64,7 +64,6 @@ export interface FakeStripe {
   readonly setResponseDelay: (milliseconds: number) => void
   /** Removes all idempotency keys, as the processor does after a day. */
   readonly forgetKeys: () => void
-  /** Advances its clock. */
   readonly advanceClock: (seconds: number) => void
   /** Its clock, in epoch seconds. */
   readonly now: () => number

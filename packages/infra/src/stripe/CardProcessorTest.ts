@@ -43,7 +43,6 @@ export interface CardPurchases {
   readonly running: ReadonlyArray<{ readonly kind: string | null; readonly plan: string | null }>
 }
 
-/** A call of the card processor. */
 export interface CardProcessorCall {
   readonly method: keyof CardProcessor["Type"]
   readonly input: unknown

@@ -63,7 +63,6 @@ type Transaction = typeof Transaction.Type
 const hashOf = (raw: string) => `0x${createHash("sha256").update(raw).digest("hex")}`
 const mark = "0x76"
 
-/** A call of the chain. */
 export interface PaymentChainCall {
   readonly method: keyof PaymentChain["Type"]
   /** Signed transaction or hash. */

@@ -89,7 +89,6 @@ const toFrame =
     }
   }
 
-/** Lists an agent as a model. */
 export const listAgentModel = ({ createdAt, id }: Pick<Agent, "createdAt" | "id">) =>
   listModel({ id: formatAgentModel(id) }, Math.floor(createdAt.epochMillis / 1000))
 

@@ -121,7 +121,6 @@ export const respondEncoded = <A, E = never>(
     headers: { "cache-control": "no-cache", "x-accel-buffering": "no", ...headers }
   })
 
-/** Responds with frames. */
 export const respondFrames = (frames: FrameSource, headers?: Readonly<Record<string, string>>) =>
   respondEncoded(frames, { encode: identity, toLast: absurd }, headers)
 

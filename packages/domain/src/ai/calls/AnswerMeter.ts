@@ -73,7 +73,6 @@ export const recordAbandonedCall = (sent: SentCall, request: ChatRequest, record
     return recordUsage(sent, request.caller, { usage, costUsd: costOf(sent.call, usage) }, record)
   })
 
-/** Meters an answer. */
 export const meterAnswer = (sent: SentCall, request: ChatRequest, record: ModelUsage["Type"]): AnswerMeter => {
   const { call, span } = sent
   // Plain variables: one Effect per delta would be most of the cost of forwarding an answer.

@@ -24,7 +24,6 @@ export const ContentPart = Schema.Union(
 ).annotations({ identifier: "ContentPart" })
 export type ContentPart = typeof ContentPart.Type
 
-/** The texts of the parts. */
 export const joinTextParts = (parts: ReadonlyArray<ContentPart>): string =>
   parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n")
 

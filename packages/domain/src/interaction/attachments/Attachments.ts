@@ -120,7 +120,6 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
   })
 }) {}
 
-/** A message for a prompt. */
 export interface PromptedMessage {
   readonly content: string
   readonly images: ReadonlyArray<AttachmentId>

@@ -1,6 +1,5 @@
 import type { Message } from "../Conversation.ts"
 
-/** Maximum messages of a history. */
 export const maximumHistoryMessages = 400
 /** Maximum characters of a history, so that a turn fits into its protocols' limits. */
 export const maximumHistoryCharacters = 300_000

@@ -65,7 +65,6 @@ const estimateMicros = ({ inputCost, maxTokens, outputCost, promptTokens }: Call
   answerMicros: UsdMicros(roundUp(maxTokens * outputCost))
 })
 
-/** Returns the maximum units of a turn. */
 export const findMaximumTurnUnits = ({ budgetUsd }: TurnPrices): Units =>
   Units(Math.max(1, roundUpUnits(Number((budgetUsd * unitsPerCredit).toFixed(6)))))
 

@@ -18,7 +18,6 @@ export interface OpenRouterModelCatalogOptions {
   readonly freshFor?: Duration.DurationInput | undefined
   /** Minimum time from a failed load to the next one. */
   readonly retryAfter?: Duration.DurationInput | undefined
-  /** Timeout of a load. */
   readonly loadTimeout?: Duration.DurationInput | undefined
 }
 

@@ -20,7 +20,6 @@ import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 /** Batching delay: bounds the number of statements, and delays reads of other processes. */
 const batchDelay = Duration.millis(40)
 const retryDelay = Duration.seconds(1)
-/** Maximum deltas of a row. */
 const maximumDeltasPerRow = 200
 /** Further deltas are not resumable. */
 const maximumWaitingRows = 10_000

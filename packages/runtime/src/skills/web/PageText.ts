@@ -14,7 +14,6 @@ const ignoredElements = new Set([
   "title"
 ])
 
-/** Block elements. */
 const blockElements = new Set(
   (
     "address article aside blockquote body br button caption dd details dialog div dl dt fieldset figcaption figure footer form " +
