@@ -31,6 +31,7 @@ const LiveWithShortStatements = Layer.unwrapScoped(
 
 const assertUnavailable = (answer: HttpCallResponse) => {
   assertError(answer, { status: 503, code: "service_unavailable" })
+  assert.strictEqual(answer.body["error"], "Service unavailable")
   const seconds = Number(answer.headers["retry-after"])
   assert.isTrue(Number.isInteger(seconds) && seconds >= 1 && seconds <= 10, answer.headers["retry-after"])
 }

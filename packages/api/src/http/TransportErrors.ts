@@ -71,7 +71,7 @@ export const InternalFailureBody = plainErrorBody(InternalFailure, {
 })
 export const ServiceUnavailableBody = plainErrorBody(ServiceUnavailable, {
   status: 503,
-  error: "DependencyUnavailable",
+  error: "Service unavailable",
   message: "The service is temporarily unavailable. Try again in a few seconds."
 })
 export const RequestMalformedBody = plainErrorBody(RequestMalformed, {
