@@ -177,26 +177,26 @@ const prepare = Effect.gen(function* () {
     openChat,
     /** With the limits of a request: operations and statements. */
     requests: [
-      ["GET /health/live", read("/health/live"), 42, 0],
-      ["GET /api/auth/session", read("/api/auth/session"), 78, 1],
+      ["GET /health/live", read("/health/live"), 40, 0],
+      ["GET /api/auth/session", read("/api/auth/session"), 75, 1],
       [
         "GET /api/auth/session, 401",
         () =>
           send(`${webUrl}/api/auth/session`, { method: "GET", headers: { authorization: "Bearer x" }, status: 401 }),
-        215,
+        210,
         1
       ],
-      ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 105, 0],
+      ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 103, 0],
       [
         "POST /api/v1/gateway by card",
         plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),
-        388,
+        375,
         3
       ],
-      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 136, 0],
-      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 139, 0],
-      ["POST /v1/chat/completions, streamed", () => completion(1), 244, 0],
-      ["POST /api/agent, streamed", () => turn(1), 1439, 8]
+      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 132, 0],
+      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 135, 0],
+      ["POST /v1/chat/completions, streamed", () => completion(1), 240, 0],
+      ["POST /api/agent, streamed", () => turn(1), 1410, 8]
     ] as const,
     /** With the limits of a further delta that arrives alone: operations, and bytes of the whole process. */
     streams: [
