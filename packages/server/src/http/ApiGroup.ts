@@ -1,8 +1,9 @@
 import type { RequiredScope } from "@berth/api/sessions/RequiredScope"
 import type { Caller } from "@berth/domain/sessions/Caller"
-import { HttpApi, HttpApiBuilder, type HttpApiGroup, type HttpApiMiddleware } from "@effect/platform"
+import { type HttpApi, HttpApiBuilder, type HttpApiGroup, type HttpApiMiddleware } from "@effect/platform"
 import { Context, Effect, Layer, type Scope } from "effect"
 import type { InstanceHost } from "./InstanceHost.ts"
+import { listEndpoints } from "./RouteTable.ts"
 
 /** Services that every request has, beside those of its endpoint's middlewares. */
 type RequestServices = Caller | RequiredScope | InstanceHost | Scope.Scope
@@ -16,13 +17,8 @@ const pickMiddlewares = <Id extends string, Groups extends HttpApiGroup.HttpApiG
   services: Context.Context<S>
 ) => {
   const picked = new Map<string, unknown>()
-  HttpApi.reflect(api, {
-    predicate: ({ group }) => group.identifier === name,
-    onGroup: () => undefined,
-    onEndpoint: ({ middleware }) => {
-      for (const { key } of middleware) picked.set(key, services.unsafeMap.get(key))
-    }
-  })
+  for (const { group, middlewares } of listEndpoints(api))
+    if (group === name) for (const key of middlewares) picked.set(key, services.unsafeMap.get(key))
   return picked
 }
 
