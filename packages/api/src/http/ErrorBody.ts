@@ -1,19 +1,22 @@
 import { HttpApiSchema } from "@effect/platform"
 import { Context, Option, Predicate, Schema, SchemaAST } from "effect"
 
+const Message = Schema.String.annotations({ description: "The problem, and how to solve it" })
+const TraceId = Schema.optional(Schema.String)
+
 /**
  * Fields of every error body. `error` is the code of the specification, else a short sentence; `traceId` is added on
  * output.
  */
 export const errorFields = <Code extends string>(code: Code) => ({
   error: Schema.String,
-  message: Schema.String.annotations({ description: "The problem, and how to solve it" }),
+  message: Message,
   code: Schema.Literal(code).annotations({ description: "Stable code for programs" }),
-  traceId: Schema.optional(Schema.String)
+  traceId: TraceId
 })
 
 /** Members that a group with a separate error format (lifecycle) adds to all of its error bodies. */
-const lifecycleFields = { success: Schema.Literal(false), status: Schema.Literal("error") }
+const LifecycleFields = Schema.Struct({ success: Schema.Literal(false), status: Schema.Literal("error") })
 export const lifecycleMembers = { success: false, status: "error" } as const
 
 /** Annotates a group with members of every error body at its paths, including errors of other groups. */
@@ -29,6 +32,10 @@ const tagOf = <E>({ prototype }: ErrorConstructor<E>): Option.Option<string> =>
     ? Option.some(prototype.name)
     : Option.none()
 
+/** The type of `Schema.Struct({ _tag: Schema.Literal(tag) })`, without the classes of these schemas. */
+const taggedType = (tag: string) =>
+  new SchemaAST.TypeLiteral([new SchemaAST.PropertySignature("_tag", new SchemaAST.Literal(tag), false, true)], [])
+
 /**
  * Schema of an error class: the decoded side of its body. By the literal tag, a union of all errors finds its member
  * directly; otherwise an encoded error would be compared with each class before its own.
@@ -38,7 +45,7 @@ export const errorClassSchema = <E>(constructor: ErrorConstructor<E>) =>
     (value: unknown): value is E => value instanceof constructor,
     Option.match(tagOf(constructor), {
       onNone: () => ({}),
-      onSome: (tag) => ({ [SchemaAST.SurrogateAnnotationId]: Schema.Struct({ _tag: Schema.Literal(tag) }).ast })
+      onSome: (tag) => ({ [SchemaAST.SurrogateAnnotationId]: taggedType(tag) })
     })
   )
 
@@ -104,9 +111,12 @@ export const extendedErrorBody = <E, M extends object, I extends object>(
 const withExample = <E>(options: ErrorBodyOptions<E>): ErrorBodyOptions<E> =>
   typeof options.message === "string" ? { ...options, example: options.read(options.message, {}) } : options
 
+const noFields = Schema.Struct({})
+const noMembers = () => ({})
+
 /** Body of a domain error: one class has one body and one status per API. */
 export const errorBody = <E>(constructor: ErrorConstructor<E>, options: ErrorBodyOptions<E>) =>
-  extendedErrorBody(constructor, Schema.Struct({}), { ...withExample(options), members: () => ({}) })
+  extendedErrorBody(constructor, noFields, { ...withExample(options), members: noMembers })
 
 /** As `errorBody`, for an error without members. */
 export const plainErrorBody = <E>(constructor: new () => E, options: Omit<ErrorBodyOptions<E>, "read">) =>
@@ -150,7 +160,7 @@ export const fieldsErrorBody = <M extends object, I extends object, E extends M>
 export const lifecycleErrorBody = <E>(constructor: ErrorConstructor<E>, options: ErrorBodyOptions<E>) =>
   extendedErrorBody(
     constructor,
-    Schema.Struct(lifecycleFields),
+    LifecycleFields,
     { ...withExample(options), members: () => lifecycleMembers },
     "Lifecycle"
   )
