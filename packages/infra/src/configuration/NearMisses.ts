@@ -28,9 +28,10 @@ export const editDistance = (one: string, other: string): number => {
 
 const longWord = 5
 
+type Words = ReadonlyArray<string>
+
 /** Exactly one word is misspelled: by at most two edits in a long word of Berth's own names, else by one. */
-const isMisspelling = (name: string, known: string): boolean => {
-  const [words, knownWords] = [name.split("_"), known.split("_")]
+const isMisspelling = (words: Words, known: string, knownWords: Words): boolean => {
   if (words.length !== knownWords.length || words.length < 2) return false
   const different = knownWords.flatMap((word, index) => (word === words[index] ? [] : [index]))
   const [index = 0, ...others] = different
@@ -51,12 +52,15 @@ export const findNearMisses = (
   environment: Readonly<Record<string, string | undefined>>,
   settingNames: ReadonlySet<string>
 ): ReadonlyArray<NearMiss> => {
-  const unset = [...settingNames].filter((name) => (environment[name] ?? "").trim() === "")
+  const unset = [...settingNames]
+    .filter((name) => (environment[name] ?? "").trim() === "")
+    .map((name) => ({ name, words: name.split("_") }))
   return Object.keys(environment)
     .filter((name) => !settingNames.has(name) && !wellKnownNames.test(name))
     .flatMap((name) => {
-      const meant = unset.find((known) => isMisspelling(name, known))
-      return meant === undefined ? [] : [{ name, meant }]
+      const words = name.split("_")
+      const meant = unset.find((known) => isMisspelling(words, known.name, known.words))
+      return meant === undefined ? [] : [{ name, meant: meant.name }]
     })
 }
 
