@@ -1,4 +1,4 @@
-import { CreditAmount, Reason } from "@berth/api/administration/AdministrationApi"
+import { CreditAmount, Reason } from "@berth/api/administration/AdministrationFields"
 import { UserNotFound } from "@berth/domain/accounts/AccountErrors"
 import { Administrators } from "@berth/domain/accounts/Administrators"
 import { Users } from "@berth/domain/accounts/Users"
