@@ -40,7 +40,7 @@ export const makeConsoleDocument = Effect.gen(function* () {
   const { agentsDomain, appUrl } = yield* WebSettings
   const { models } = yield* AgentSettings
   const { hasCardProcessor, offersPlansWithoutPayment, prices } = yield* BillingSettings
-  const pricing = formatPricing(findCreditPrices(prices), offersPlansWithoutPayment)
+  const creditPrices = findCreditPrices(prices)
   const { logsMailLinks, repliesFromSandbox } = yield* PageSettings
   const administrators = yield* Administrators
   const agents = yield* Agents
@@ -84,7 +84,7 @@ export const makeConsoleDocument = Effect.gen(function* () {
           usage: yield* ledger.findUsage(user),
           tier,
           hasCardProcessor,
-          pricing,
+          pricing: formatPricing(creditPrices, offersPlansWithoutPayment),
           appUrl,
           instanceUrl: makeInstanceUrl(subdomain, agentsDomain, appUrl),
           notices: findConsoleNotices(visit),
