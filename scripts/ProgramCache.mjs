@@ -5,13 +5,9 @@ import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Script } from "node:vm"
 
-const parameters = ["exports", "require", "module", "__filename", "__dirname"]
-
+/** A program is one function, in ASCII: its text is read without a copy. */
 const load = (file, filename, options) => {
-  const script = new Script(`(function (${parameters.join(", ")}) {${readFileSync(file, "utf8")}\n})`, {
-    filename,
-    ...options
-  })
+  const script = new Script(readFileSync(file, "latin1"), { filename, ...options })
   const module = { exports: {} }
   const run = () => script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file))
   return { script, run }

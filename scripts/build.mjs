@@ -99,7 +99,10 @@ const formatOf = (name) =>
         // A compiled script has no module loader; `require` also loads ES modules.
         supported: { "dynamic-import": false },
         define: { "import.meta.url": "__moduleUrl" },
-        banner: { js: '"use strict"; const __moduleUrl = require("node:url").pathToFileURL(__filename).href;' }
+        banner: {
+          js: '(function (exports, require, module, __filename, __dirname) { "use strict"; const __moduleUrl = require("node:url").pathToFileURL(__filename).href;'
+        },
+        footer: { js: "})" }
       }
     : {
         format: "esm",
@@ -156,7 +159,7 @@ const bundle = async (names) => {
   // esbuild's helper process holds hundreds of megabytes; the caller then runs the service.
   const results = await Promise.all(started).finally(() => void stop())
   names.forEach((name, index) => assertSelfContained(name, results[index].metafile))
-  names.forEach((name) => reportWide(join(made, bundleOf(name))))
+  for (const name of names.filter((name) => cached.includes(name))) assertAscii(join(made, bundleOf(name)))
   writeCompileCache(join(dist, ".new-runtime"))
   for (const name of names.filter((name) => cached.includes(name))) writeProgramCache(made, name)
   const newSkills = join(dist, ".new-skills")
@@ -169,11 +172,10 @@ const bundle = async (names) => {
   rmSync(made, { recursive: true })
 }
 
-/** A character outside Latin-1 doubles the memory of a program's text. */
-const reportWide = (file) => {
-  const [wide] = /.{0,20}[^\0-\u00ff]/.exec(readFileSync(file, "utf8")) ?? []
-  if (wide !== undefined)
-    console.error(`${basename(file)} takes twice its memory. Escape the last character of: ${wide}`)
+/** Programs are read as Latin-1, which takes one byte per character in memory. */
+const assertAscii = (file) => {
+  const [wide] = /.{0,20}[^\0-\u007f]/.exec(readFileSync(file, "utf8")) ?? []
+  if (wide !== undefined) throw new Error(`${basename(file)} is not ASCII. Escape the last character of: ${wide}`)
 }
 
 const browsers = ["chrome111", "firefox115", "safari16.4"]
@@ -342,10 +344,7 @@ const bundleRuntime = async (build, outdir) => {
     })
   ])
   for (const { metafile } of made) assertSelfContained("runtime", metafile)
-  if (readFileSync(join(outdir, "program.cjs")).some((byte) => byte > 127))
-    throw new Error(
-      "The runtime's program has characters outside ASCII, for example in a regular expression. Escape them."
-    )
+  assertAscii(join(outdir, "program.cjs"))
   return made[1]
 }
 
