@@ -18,6 +18,7 @@ import { basename, dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 import { directImports } from "./DirectImports.mjs"
+import { lazyPackages } from "./LazyPackages.mjs"
 import { withLock } from "./Lock.mjs"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -72,6 +73,7 @@ const sources = () => {
     join(root, "package.json"),
     join(root, "pnpm-lock.yaml"),
     join(root, "scripts", "DirectImports.mjs"),
+    join(root, "scripts", "LazyPackages.mjs"),
     join(root, "scripts", "ProgramCache.mjs"),
     fileURLToPath(import.meta.url)
   ].sort((one, other) => (one < other ? -1 : 1))
@@ -135,7 +137,7 @@ const bundle = async (names) => {
       minifyWhitespace: true,
       // Node.js prints the source line of a crash.
       lineLimit: 500,
-      plugins: [directImports, separateReference],
+      plugins: [directImports, lazyPackages, separateReference],
       legalComments: "none",
       logLevel: "warning",
       metafile: true,
