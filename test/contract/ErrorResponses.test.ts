@@ -28,14 +28,13 @@ const assertRow = (row: ErrorRow) =>
     }
   })
 
+const appOf = (options: App.TestAppOptions) => App.layer({ ...options, sendsSpans: false })
+
 const everyRow = (options: App.TestAppOptions, name: string, rows: ReadonlyArray<ErrorRow>) =>
-  layer(errorRowFixturesLayer.pipe(Layer.provideMerge(App.layer(options))), { excludeTestServices: true })(
-    name,
-    (it) => {
-      for (const row of rows)
-        it.effect(`${row.route} is ${row.status} ${row.code} when ${row.when}`, () => assertRow(row))
-    }
-  )
+  layer(errorRowFixturesLayer.pipe(Layer.provideMerge(appOf(options))), { excludeTestServices: true })(name, (it) => {
+    for (const row of rows)
+      it.effect(`${row.route} is ${row.status} ${row.code} when ${row.when}`, () => assertRow(row))
+  })
 
 everyRow({}, "Every error of the table", errorRows)
 

@@ -78,8 +78,11 @@ const port = 4_711
 
 class Visitor extends Context.Tag("Visitor")<Visitor, App.SignedIn>() {}
 
+const visitor = Layer.effect(Visitor, App.signInNewUser())
+const appOf = (site: Site) => App.layer({ appUrl: site.appUrl(port), sendsSpans: false })
+
 for (const site of sites)
-  layer(Layer.provideMerge(Layer.effect(Visitor, App.signInNewUser()), App.layer({ appUrl: site.appUrl(port) })), {
+  layer(Layer.provideMerge(visitor, appOf(site)), {
     excludeTestServices: true
   })(`A request to ${site.name} from a page`, (it) => {
     it("A request of another site is rejected at every route that changes state", () => {

@@ -485,10 +485,10 @@ export function layer(options: TestAppOptions = {}) {
 /** Files of a worker share modules, and therefore this Layer, until the process ends. */
 const memoMap = Effect.runSync(Layer.makeMemoMap)
 const workerScope = Effect.runSync(Scope.make())
-const standard = layer()
+const standard = layer({ sendsSpans: false })
 const buildStandard = (scope: Scope.Scope) => Layer.buildWithMemoMap(standard, memoMap, scope)
 
-/** `layer()`, started once per worker, for tests that read only their own rows and leave the ports unchanged. */
+/** Started once per worker, for tests that read only their own rows and no spans, and leave the ports unchanged. */
 export const shared: typeof standard = Layer.scopedContext(
   Effect.zipRight(buildStandard(workerScope), Effect.flatMap(Effect.scope, buildStandard))
 )
