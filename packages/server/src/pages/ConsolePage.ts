@@ -35,7 +35,7 @@ export const renderConsolePage = (page: ConsolePage, assets: Context.Tag.Service
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="berth-console" content="${JSON.stringify(findSettings(page))}" />
-        <title>${findPlainTitle(page.path)} · Berth</title>
+        <title>${findPlainTitle(page.path)} &middot; Berth</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="${consoleAssetsPath}/${assets.style}" />
         ${assets.preloads.map((name) => html`<link rel="modulepreload" href="${consoleAssetsPath}/${name}" />`)}

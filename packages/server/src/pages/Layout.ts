@@ -102,7 +102,7 @@ const document = (assets: Assets, { appUrl, isSignedIn, main, path, script, titl
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>${title} · Berth</title>
+        <title>${title} &middot; Berth</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="${assets.address("style.css")}" />
         ${script !== undefined && html`<script type="module" src="${assets.address(script)}"></script>`}
