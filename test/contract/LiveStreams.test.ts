@@ -1,6 +1,7 @@
 import { LiveFileName } from "@berth/domain/provisioning/live-streams/LiveFile"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
-import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
+import { LiveIngest } from "@berth/domain/provisioning/live-streams/LiveIngest"
+import { LivePlayback } from "@berth/domain/provisioning/live-streams/LivePlayback"
 import { liveLimits, LiveStreamId } from "@berth/domain/provisioning/live-streams/LiveStream"
 import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
 import { LiveStreams } from "@berth/domain/provisioning/live-streams/LiveStreams"
@@ -111,7 +112,7 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
       assert.deepInclude(yield* stream.status, { status: "active", endedAt: null })
       yield* sql`update live_streams set last_upload_at = now() - interval '31 s' where id = ${stream.liveStreamId}`
       assert.deepInclude(yield* stream.status, { status: "idle" })
-      const { endIdleBroadcasts } = yield* Effect.provide(LiveOrigin, LiveOrigin.Default)
+      const { endIdleBroadcasts } = yield* Effect.provide(LiveIngest, LiveIngest.Default)
       yield* endIdleBroadcasts()
       yield* endIdleBroadcasts()
       const expected = ["Live stream ended", "Live stream started", "Live stream ended", "Live stream started"]
@@ -289,7 +290,7 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
       yield* stream.upload("seg3.ts", "x")
       yield* sql`update live_files set listed_at = now() - interval '3 minutes' where stream_id = ${stream.liveStreamId}`
       yield* stream.upload("index.m3u8", playlist([3]))
-      const { pruneFiles } = yield* Effect.provide(LiveOrigin, LiveOrigin.Default)
+      const { pruneFiles } = yield* Effect.provide(LiveIngest, LiveIngest.Default)
       yield* pruneFiles
       assert.deepStrictEqual(yield* names, ["index.m3u8", "seg3.ts"])
       yield* sql`update live_files set listed_at = now() - interval '3 minutes' where stream_id = ${stream.liveStreamId}`
@@ -375,8 +376,8 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
     Effect.gen(function* () {
       const stream = yield* createOwnerWithStream
       yield* stream.upload("seg0.ts", "zero")
-      const origin = yield* Effect.provide(LiveOrigin, LiveOrigin.Default)
-      const play = (id: string) => origin.play(LiveStreamId.make(id), "seg0.ts", Option.none())
+      const playback = yield* Effect.provide(LivePlayback, LivePlayback.Default)
+      const play = (id: string) => playback.play(LiveStreamId.make(id), "seg0.ts", Option.none())
       yield* (yield* play(stream.liveStreamId)).takeBytes(1e10)
       yield* Effect.forEach(
         Array.from({ length: 1100 }, (_, n) => `lst_${n}`),

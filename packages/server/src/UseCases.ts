@@ -36,7 +36,8 @@ import { Referrals } from "@berth/domain/accounts/referrals/Referrals"
 import { ExternalAccounts } from "@berth/domain/accounts/registration/ExternalAccounts"
 import { AgentConversations } from "@berth/domain/interaction/conversations/AgentConversations"
 import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
-import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
+import { LiveIngest } from "@berth/domain/provisioning/live-streams/LiveIngest"
+import { LivePlayback } from "@berth/domain/provisioning/live-streams/LivePlayback"
 import * as SchedulesServices from "@berth/domain/schedules/SchedulesServices"
 import * as RecoveryServices from "@berth/domain/recovery/RecoveryServices"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
@@ -84,7 +85,8 @@ export const web = Layer.mergeAll(
     Layer.provide(AgentClaims.Default, Layer.merge(AgentConversations.Default, Channels.Default)),
     AgentLiveStreams.Default
   ),
-  LiveOrigin.Default,
+  LiveIngest.Default,
+  LivePlayback.Default,
   AgentOverviews.Default,
   AgentMcpServers.Default,
   VerificationServices.layer,

@@ -4,7 +4,7 @@ import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
 import { ChannelRecovery } from "@berth/domain/channels/ChannelRecovery"
 import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
-import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
+import { LiveIngest } from "@berth/domain/provisioning/live-streams/LiveIngest"
 import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
 import { VerificationChecks } from "@berth/domain/verification/VerificationChecks"
 import { PaymentDispatch } from "@berth/domain/wallets/payments/PaymentDispatch"
@@ -47,13 +47,13 @@ export const layer = Layer.scopedDiscard(
     yield* untraced("resume chats", "1 second", resumeChats)
     yield* untraced("check channels", "30 seconds", repeatChecks)
 
-    const origin = yield* LiveOrigin
+    const ingest = yield* LiveIngest
     const streams = yield* AgentLiveStreams
-    yield* untraced("end idle broadcasts", "10 seconds", origin.endIdleBroadcasts())
+    yield* untraced("end idle broadcasts", "10 seconds", ingest.endIdleBroadcasts())
     yield* untraced("record broadcasts at the provider", "10 seconds", streams.recordBroadcasts())
     yield* untraced("replace due stream keys", "10 seconds", streams.rotateDueKeys())
     yield* untraced("end abandoned live streams", "10 seconds", streams.endAbandoned())
-    yield* untraced("retention of live files", "10 seconds", origin.pruneFiles)
+    yield* untraced("retention of live files", "10 seconds", ingest.pruneFiles)
 
     const unclaimed = yield* UnclaimedExpiry
     yield* untraced("expiry of unclaimed agents", "1 minute", unclaimed.run())
@@ -66,7 +66,7 @@ export const layer = Layer.scopedDiscard(
     Layer.mergeAll(
       ChannelReaders.Default,
       ChannelRecovery.Default,
-      LiveOrigin.Default,
+      LiveIngest.Default,
       PaymentDispatch.Default,
       UnclaimedExpiry.Default
     )

@@ -1,6 +1,6 @@
 import { streamKeyHeader } from "@berth/api/provisioning/live-streams/LiveStreamsApi"
 import { WebApi } from "@berth/api/WebApi"
-import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
+import { LiveIngest } from "@berth/domain/provisioning/live-streams/LiveIngest"
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Redacted } from "effect"
 import { group } from "../http/ApiGroup.ts"
@@ -18,11 +18,11 @@ const done = HttpServerResponse.empty({ status: 204 })
 
 export const layer = group(WebApi, "liveIngest", (handlers) =>
   Effect.gen(function* () {
-    const origin = yield* LiveOrigin
+    const ingest = yield* LiveIngest
 
     const upload = ({ path, request }: IngestCall) =>
-      origin
-        .ingest(
+      ingest
+        .upload(
           keyOf(request),
           path.file,
           // The pipeline responds to invalid bodies.
@@ -33,6 +33,6 @@ export const layer = group(WebApi, "liveIngest", (handlers) =>
     return handlers
       .handleRaw("upload", upload, complete)
       .handleRaw("uploadByPost", upload, complete)
-      .handleRaw("remove", ({ path, request }) => Effect.as(origin.removeFile(keyOf(request), path.file), done))
+      .handleRaw("remove", ({ path, request }) => Effect.as(ingest.removeFile(keyOf(request), path.file), done))
   })
 )

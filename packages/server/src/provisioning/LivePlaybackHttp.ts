@@ -2,7 +2,7 @@ import { CrossOrigin } from "@berth/api/http/CrossOrigin"
 import { LivePlaybackApi } from "@berth/api/provisioning/live-streams/LiveStreamsApi"
 import { WebApi } from "@berth/api/WebApi"
 import { findLiveContentType, type LiveFileName } from "@berth/domain/provisioning/live-streams/LiveFile"
-import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
+import { LivePlayback } from "@berth/domain/provisioning/live-streams/LivePlayback"
 import type { ReloadTarget } from "@berth/domain/provisioning/live-streams/LivePlaylist"
 import { LiveRangeUnsatisfiable, LiveReloadInvalid } from "@berth/domain/provisioning/live-streams/LiveStreamErrors"
 import type { LiveFile } from "@berth/domain/provisioning/live-streams/LiveStreamRepository"
@@ -95,12 +95,12 @@ const readTarget = (directives: {
 
 export const layer = group(WebApi, "livePlayback", (handlers) =>
   Effect.gen(function* () {
-    const origin = yield* LiveOrigin
+    const playback = yield* LivePlayback
     return handlers
       .handleRaw("play", ({ path, request, urlParams }) =>
         Effect.gen(function* () {
           const target = yield* readTarget(urlParams)
-          const file = yield* origin.play(path.liveStreamId, path.file, target)
+          const file = yield* playback.play(path.liveStreamId, path.file, target)
           const { bytes, response } = yield* makeFileResponse(file, request)
           yield* file.takeBytes(bytes)
           return response
