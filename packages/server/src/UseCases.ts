@@ -49,6 +49,7 @@ import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import * as WalletsServices from "@berth/domain/wallets/WalletsServices"
 import * as VerificationServices from "@berth/domain/verification/VerificationServices"
 import { A2aCalls } from "@berth/domain/a2a/A2aCalls"
+import { A2aAgentSettings } from "@berth/domain/a2a/A2aAgentSettings"
 import { A2aMessages } from "@berth/domain/a2a/A2aMessages"
 import { A2aPeers } from "@berth/domain/a2a/tasks/A2aPeers"
 import { PushNotifications } from "@berth/domain/a2a/tasks/PushNotifications"
@@ -80,6 +81,7 @@ export const web = Layer.mergeAll(
     Layer.provide(InteractionServices.layer, quotedModels)
   ),
   Layer.provide(A2aPeers.Default, AgentLifecycle.Default),
+  A2aAgentSettings.Default,
   QuotedModelSubstitutes.layer,
   Layer.provideMerge(
     Layer.provide(AgentClaims.Default, Layer.merge(AgentConversations.Default, Channels.Default)),

@@ -1,6 +1,5 @@
 import { DateTime, type Duration, Effect, Option, Schedule, Schema } from "effect"
 import type { Agent } from "../agents/Agent.ts"
-import { AgentConfiguration, SkillNotFound } from "../agents/AgentConfiguration.ts"
 import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
 import { AgentNotFound } from "../agents/AgentErrors.ts"
 import { Users } from "../accounts/Users.ts"
@@ -71,7 +70,6 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
     const agents = yield* AgentLifecycle
     const users = yield* Users
     const skills = yield* SkillCalls
-    const configuration = yield* AgentConfiguration
     const budgets = yield* TurnBudgets
     const repository = yield* A2aRepository
     const outbox = yield* Outbox
@@ -257,28 +255,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
     const list = Effect.fn("A2aMessages.list")(
       (agent: Agent, page: { readonly limit: number; readonly offset: number }) => repository.list(agent.id, page)
     )
-    const readSettings = Effect.fn("A2aMessages.readSettings")((agent: Agent) => repository.readSettings(agent.id))
 
-    /** Replaces the allowed owners and agents. Senders of the same owner are always allowed. */
-    const allow = Effect.fn("A2aMessages.allow")(function* (agent: Agent, entries: ReadonlyArray<string>) {
-      const allow = [...new Set(entries)]
-      yield* repository.writeSettings(agent.id, { allow })
-      return allow
-    })
-
-    /** Replaces the offered skills. A skill that the agent may no longer use is not offered. */
-    const offer = Effect.fn("A2aMessages.offer")(function* (
-      owner: User,
-      agent: Agent,
-      skillIds: ReadonlyArray<string>
-    ) {
-      const available = new Set((yield* configuration.listSkills(owner, agent)).map(({ skill }) => skill.id))
-      const skills = [...new Set(skillIds)]
-      if (skills.some((id) => !available.has(id))) return yield* new SkillNotFound()
-      yield* repository.writeSettings(agent.id, { skills })
-      return skills
-    })
-
-    return { send, sendInTurn, awaitOutcome, listReachable, list, readSettings, allow, offer }
+    return { send, sendInTurn, awaitOutcome, listReachable, list }
   })
 }) {}

@@ -1,5 +1,6 @@
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
+import { A2aAgentSettings } from "@berth/domain/a2a/A2aAgentSettings"
 import { findSenderReason, makeA2aReply } from "@berth/domain/a2a/A2aMessage"
 import { A2aMessages } from "@berth/domain/a2a/A2aMessages"
 import { Principal } from "@berth/domain/sessions/Principal"
@@ -26,35 +27,35 @@ const messages = group(WebApi, "a2aMessages", (handlers) =>
 )
 
 const ofAgent = group(WebApi, "agentA2a", (handlers) =>
-  Effect.map(A2aMessages, (a2a) =>
+  Effect.map(Effect.all([A2aMessages, A2aAgentSettings]), ([{ list }, settings]) =>
     handlers
       .handle("readAllow", () =>
         Effect.gen(function* () {
-          const { allow } = yield* a2a.readSettings((yield* OwnedAgent).agent)
+          const { allow } = yield* settings.read((yield* OwnedAgent).agent)
           return { allow }
         })
       )
       .handle("writeAllow", ({ payload: { allow } }) =>
         Effect.gen(function* () {
-          return { allow: yield* a2a.allow((yield* OwnedAgent).agent, allow) }
+          return { allow: yield* settings.allow((yield* OwnedAgent).agent, allow) }
         })
       )
       .handle("readSkills", () =>
         Effect.gen(function* () {
-          const { skills } = yield* a2a.readSettings((yield* OwnedAgent).agent)
+          const { skills } = yield* settings.read((yield* OwnedAgent).agent)
           return { skills }
         })
       )
       .handle("writeSkills", ({ payload: { skills } }) =>
         Effect.gen(function* () {
           const { agent, user } = yield* OwnedAgent
-          return { skills: yield* a2a.offer(user, agent, skills) }
+          return { skills: yield* settings.offer(user, agent, skills) }
         })
       )
       .handle("messages", ({ urlParams: { limit, offset } }) =>
         Effect.gen(function* () {
           const { agent } = yield* OwnedAgent
-          const { messages, total } = yield* a2a.list(agent, { limit, offset })
+          const { messages, total } = yield* list(agent, { limit, offset })
           const present = (message: (typeof messages)[number]) => {
             const isSent = message.envelope.from === agent.id
             return {
