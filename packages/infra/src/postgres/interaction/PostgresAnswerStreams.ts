@@ -12,6 +12,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { makeBatchWriter } from "../BatchWriter.ts"
 import { makeDirectly } from "../DirectQueries.ts"
+import { preparedMark } from "../PreparedStatements.ts"
 import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
 import { readSqlErrorCode } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -51,6 +52,7 @@ const gone: AnswerSnapshot = { deltas: [], state: { state: "gone" } }
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const directly = yield* makeDirectly
+  const prepared = sql.literal(preparedMark)
   let open = new Map<MessageId, DeltaRow>()
   const writer = yield* makeBatchWriter<DeltaRow>({
     rows: "answer_events",
@@ -62,16 +64,15 @@ const make = Effect.gen(function* () {
     },
     insert: (rows) =>
       Effect.flatMap(DateTime.now, (now) =>
-        directly(sql`
-          insert into answer_events ${sql.insert(
-            rows.map(({ messageId, n, parts }) => ({
-              messageId,
-              firstDelta: n,
-              deltaCount: parts.length,
-              deltas: JSON.stringify(parts),
-              createdAt: DateTime.toDate(now)
-            }))
-          )}
+        directly(sql`${prepared}
+          insert into answer_events (message_id, first_delta, delta_count, deltas, created_at)
+          select message_id, first_delta, delta_count, deltas::json, ${DateTime.toDate(now)}::timestamptz
+          from unnest(
+            ${rows.map(({ messageId }) => messageId)}::text[],
+            ${rows.map(({ n }) => n)}::integer[],
+            ${rows.map(({ parts }) => parts.length)}::integer[],
+            ${rows.map(({ parts }) => JSON.stringify(parts))}::text[]
+          ) as parts (message_id, first_delta, delta_count, deltas)
           on conflict (message_id, first_delta) do nothing`)
       )
   })
