@@ -221,6 +221,18 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       })
   )
 
+  it.effect("The public OpenAI protocol ignores fields of transcriptions with the names of object members", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.signInNewUser("pro")
+      const client = yield* clientOf(owner, "gateway")
+      const file = yield* call(() => OpenAI.toFile(Buffer.from("SUQzBwcH", "base64"), "a.mp3"))
+      for (const name of ["constructor", "__proto__", "toString[]"]) {
+        const body = { model: "whisper-1", file, ...Object.fromEntries([[name, "x"]]) }
+        assert.deepStrictEqual(yield* call(() => client.audio.transcriptions.create(body)), { text: "6 bytes" })
+      }
+    })
+  )
+
   it.effect("The public OpenAI protocol refuses an image for a model without image input, and charges nothing", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("pro")

@@ -10,13 +10,13 @@ const asJson: WriteTranscript = (text) => HttpServerResponse.unsafeJson({ text }
 const asText: WriteTranscript = (text) => HttpServerResponse.text(`${text}\n`)
 
 /** Values of OpenAI's options without effect. */
-const usualValues: Readonly<Record<string, ReadonlyArray<string>>> = {
-  include: [""],
-  timestamp_granularities: [""],
-  stream: ["", "false"],
-  temperature: ["", "0", "0.0"],
-  chunking_strategy: ["", "auto"]
-}
+const usualValues: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
+  ["include", [""]],
+  ["timestamp_granularities", [""]],
+  ["stream", ["", "false"]],
+  ["temperature", ["", "0", "0.0"]],
+  ["chunking_strategy", ["", "auto"]]
+])
 
 /**
  * Returns the format of a transcription. Providers return text without timestamps, so formats with timestamps are
@@ -27,7 +27,7 @@ export const readTranscriptFormat = (content: CallContent): Either.Either<WriteT
   const { fields } = content.form
   for (const [name, value] of fields) {
     const [parameter = name] = name.split("[")
-    if (usualValues[parameter]?.includes(value) === false)
+    if (usualValues.get(parameter)?.includes(value) === false)
       return Either.left(new ParameterUnsupported({ parameter, reason: "is not supported for transcriptions" }))
   }
   const format = fields.get("response_format") ?? ""
