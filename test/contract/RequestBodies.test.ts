@@ -182,6 +182,22 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
+  it.effect("A form that is compressed is 415", () =>
+    Effect.gen(function* () {
+      const as = yield* createOwnerWithAgent()
+      const forms = [
+        ["/api/auth/callback/credentials", "application/x-www-form-urlencoded", "email=a%40example.com&password=p"],
+        ["/v1/audio/transcriptions", "multipart/form-data; boundary=x", "--x--\r\n"]
+      ] as const
+      for (const [path, type, body] of forms) {
+        const headers = { "content-type": type, "content-encoding": "gzip" }
+        const answer = yield* App.web({ method: "POST", path, as, body, headers })
+        assert.strictEqual(answer.status, 415, answer.text)
+        assert.strictEqual(answer.headers["accept-encoding"], "identity")
+      }
+    })
+  )
+
   it.effect("JSON by another name is JSON", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

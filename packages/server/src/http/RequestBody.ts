@@ -149,7 +149,7 @@ export const readParsedBody = (request: HttpServerRequest.HttpServerRequest): Pa
 
 const keepBytes = (bytes: Buffer) => Either.right({ bytes, value: undefined })
 
-const checkForm = (bytes: Buffer) => {
+const checkForm = (bytes: Buffer): Either.Either<ParsedBody, BodyFailure> => {
   const reason = findFormFault(bytes)
   return reason === undefined ? keepBytes(bytes) : Either.left(new BodyMalformed({ reason }))
 }
@@ -166,15 +166,17 @@ export const setLazyContent = (
     request.content = new UndeclaredContent(request, parseOnce(read, keepBytes))
     return
   }
-  if (type === formType && accepted.includes(formType)) {
-    request.content = new UndeclaredContent(request, parseOnce(read, checkForm))
-    return
-  }
   // Lazy, since an error captures a stack trace.
   const unsupported = () => new MediaTypeUnsupported({ supported: accepted })
+  const parseUncoded = (parse: typeof checkForm) =>
+    parseOnce(read, (bytes) => (isCoded(request) ? Either.left(unsupported()) : parse(bytes)))
+  if (type === formType && accepted.includes(formType)) {
+    request.content = new UndeclaredContent(request, parseUncoded(checkForm))
+    return
+  }
   if (type === multipartType && accepted.includes(multipartType)) {
     const refused = Effect.dieSync(unsupported)
-    const parsed = parseOnce(read, keepBytes)
+    const parsed = parseUncoded(keepBytes)
     const { arrayBuffer } = new UndeclaredContent(request, parsed)
     request.content = { parsed, json: refused, text: refused, urlParamsBody: refused, arrayBuffer }
     return
