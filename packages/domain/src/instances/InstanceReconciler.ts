@@ -91,22 +91,15 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
 
     /** Brings one instance to its desired state; on failure, schedules the next attempt. */
     const reconcile = (userId: UserId): Effect.Effect<void> =>
-      Effect.flatMap(records.shouldBeUp(userId), (mustRun) =>
-        mustRun ? Effect.asVoid(launches.revive(userId)) : shutdown.finishStop(userId)
-      ).pipe(
-        Effect.catchAll((error) =>
-          Effect.flatMap(records.shouldBeUp(userId), (mustRun) =>
-            mustRun ? handleFailure(userId, error) : Effect.void
-          )
-        ),
+      Effect.if(records.shouldBeUp(userId), {
+        onTrue: () => Effect.asVoid(launches.revive(userId)),
+        onFalse: () => shutdown.finishStop(userId)
+      }).pipe(
+        Effect.catchAll((error) => Effect.whenEffect(handleFailure(userId, error), records.shouldBeUp(userId))),
         Effect.catchAllDefect((defect) =>
           Effect.zipRight(Effect.logError("Reconciliation failed", defect), reconcileLater(userId))
-        )
-      )
-
-    const handleFailedLaunch = (userId: UserId, failure: InstanceUnavailable | InstanceHostUnavailable) =>
-      Effect.flatMap(records.shouldBeUp(userId), (mustRun) =>
-        mustRun ? handleFailure(userId, failure) : shutdown.finishStop(userId)
+        ),
+        Effect.asVoid
       )
 
     /** Replaces a scheduled restart with a launch. A failed launch is followed by reconciliation. */
@@ -115,13 +108,16 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
         Effect.zipRight(launches.launch(userId, event)),
         Effect.tapErrorCause((cause) => {
           if (Cause.isInterruptedOnly(cause)) return Effect.void
-          const failure = Cause.failureOption(cause)
-          if (Option.isNone(failure)) return reconcileLater(userId)
-          if (failure.value._tag === "InstanceNotFound") return Effect.void
+          const failure = Option.getOrUndefined(Cause.failureOption(cause))
+          if (failure === undefined) return reconcileLater(userId)
+          if (failure._tag === "InstanceNotFound") return Effect.void
           // The previous version runs again before the caller receives the failure.
           return event === "updated" || event === "repaired"
             ? reconcile(userId)
-            : handleFailedLaunch(userId, failure.value)
+            : Effect.if(records.shouldBeUp(userId), {
+                onTrue: () => handleFailure(userId, failure),
+                onFalse: () => shutdown.finishStop(userId)
+              })
         })
       )
 
@@ -141,7 +137,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     )
 
     const handleExit = ({ owner, reason }: InstanceExit) =>
-      Effect.flatMap(records.shouldBeUp(owner), (mustRun) => (mustRun ? handleCrash(owner, reason) : Effect.void))
+      Effect.whenEffect(handleCrash(owner, reason), records.shouldBeUp(owner))
 
     yield* Effect.forkScoped(
       Stream.runForEach(driver.exits, (exit) =>
