@@ -13,7 +13,7 @@ import { type ExchangeFailed, postForStream, readBodyText } from "@berth/api/run
 import { readRuntimeSource, type RuntimeSource } from "@berth/api/runtime/RuntimeStream"
 import { makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
 import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
-import { Turn } from "@berth/domain/instances/AgentRuntime"
+import type { Turn } from "@berth/domain/instances/AgentRuntime"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
@@ -163,7 +163,8 @@ const noAnswer = (within: Duration.Duration) =>
 const awaitHead = (within: Duration.Duration) =>
   Effect.timeoutFail({ duration: within, onTimeout: () => noAnswer(within) })
 
-const encodeTurn = Schema.encodeSync(Schema.parseJson(Turn))
+/** Hot path: a turn is its own encoded form, and its history is long. */
+const encodeTurn = (turn: typeof Turn.Encoded): string => JSON.stringify(turn)
 
 /** Longer bodies close the connection. */
 const readBody = (response: HttpClientResponse.HttpClientResponse) =>

@@ -1,7 +1,7 @@
 import {
   RuntimeModelEvent,
   runtimeModelPath,
-  RuntimeModelRequest,
+  type RuntimeModelRequest,
   turnBudgetExhaustedStatus
 } from "@berth/api/runtime/RuntimeContract"
 import { type ExchangeFailed, makeKeepingAgent, postForStream, readBodyText } from "@berth/api/runtime/RuntimeExchange"
@@ -9,7 +9,7 @@ import { readRuntimeSource, RuntimeStreamProblem } from "@berth/api/runtime/Runt
 import { withScopedSpan } from "@berth/domain/shared/SpanExport"
 import { makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
 import { mapChunkFailure } from "@berth/domain/ai/streams/ChunkSource"
-import { Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { Duration, Effect, Layer, Redacted } from "effect"
 import { type BackendAccess, readRefusal } from "../Backend.ts"
 import { ModelCallFailed, ModelClient } from "./ModelClient.ts"
 
@@ -83,7 +83,8 @@ export const layer = ({
     })
   )
 
-const encodeRequest = Schema.encodeSync(Schema.parseJson(RuntimeModelRequest))
+/** Hot path: a request is its own encoded form, and its messages are long. */
+const encodeRequest = (request: typeof RuntimeModelRequest.Encoded): string => JSON.stringify(request)
 
 /** Longer than the AI layer's limit of an answer. */
 const answerTimeout = "15 minutes"
