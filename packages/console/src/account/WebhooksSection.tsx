@@ -108,13 +108,11 @@ const Endpoint = ({ endpoint }: { readonly endpoint: WebhookEndpointsJson["endpo
   return (
     <Section
       title={<Address>{url}</Address>}
-      lead={
-        <>
-          {events.join(", ")} · {texts.webhooks.created} <Moment at={createdAt} />
-        </>
-      }
       actions={<StatusTag value={status === "enabled" && failingSince !== null ? "failing" : status} />}
     >
+      <Text fz="sm" c="dimmed" mb="sm">
+        {events.join(", ")} · {texts.webhooks.created} <Moment at={createdAt} />
+      </Text>
       {(disabledReason ?? failingSince) !== null && (
         <Text fz="sm" c="dimmed" mb="sm">
           {disabledReason !== null ? texts.webhooks.disabledReasons[disabledReason] : texts.webhooks.failing}
