@@ -35,32 +35,3 @@ export const directImports = {
       loader: "ts"
     }))
 }
-
-/** `make` of Effect's Schema, whose every schema is a class with its own methods. */
-const schemaClass =
-  /(export function make\(ast\) \{\n  return class SchemaClass) \{\n(.*?)    static ast = ast;\n(.*?)  \};\n\}\n(const variance = \{.*?\n\};\n)/s
-
-/**
- * Gives the schemas' classes one base with their methods. A program has thousands of schemas, and each takes 1 instead of
- * 3.6 kB and a quarter of the processor time.
- */
-export const withSharedMethods = (source) => {
-  if (!schemaClass.test(source)) throw new Error("Effect's Schema.make has changed: its schemas cannot share methods.")
-  return source.replace(
-    schemaClass,
-    (_, make, instance, methods, variance) => `${make} extends SharedSchema { static ast = ast; };
-}
-${variance}class SharedSchema {
-${instance}${methods.replace("String(ast)", "String(this.ast)")}}
-`
-  )
-}
-
-export const smallSchemas = {
-  name: "small-schemas",
-  setup: ({ onLoad }) =>
-    onLoad({ filter: /[\\/]effect[\\/]dist[\\/]esm[\\/]Schema\.js$/ }, ({ path }) => ({
-      contents: withSharedMethods(readFileSync(path, "utf8")),
-      loader: "js"
-    }))
-}

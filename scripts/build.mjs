@@ -17,7 +17,7 @@ import { createRequire, isBuiltin } from "node:module"
 import { basename, dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { brotliCompressSync, constants, gzipSync } from "node:zlib"
-import { directImports, smallSchemas } from "./DirectImports.mjs"
+import { directImports } from "./DirectImports.mjs"
 import { lazyPackages } from "./LazyPackages.mjs"
 import { withLock } from "./Lock.mjs"
 
@@ -137,7 +137,7 @@ const bundle = async (names) => {
       minifyWhitespace: true,
       // Node.js prints the source line of a crash.
       lineLimit: 500,
-      plugins: [directImports, smallSchemas, lazyPackages, separateReference],
+      plugins: [directImports, lazyPackages, separateReference],
       legalComments: "none",
       logLevel: "warning",
       metafile: true,
@@ -332,7 +332,7 @@ const bundleRuntime = async (build, outdir) => {
       outExtension: { ".js": ".cjs" },
       // Else `ws` looks for optional packages at every start.
       define: { "process.env.WS_NO_BUFFER_UTIL": "true", "process.env.WS_NO_UTF_8_VALIDATE": "true" },
-      plugins: [directImports, smallSchemas, separateEngine],
+      plugins: [directImports, separateEngine],
       // A compiled script has no module loader.
       supported: { "dynamic-import": false }
     }),
