@@ -487,6 +487,7 @@ export const texts = {
     ],
     new: "New schedule",
     next: (at: string) => `Next: ${at}`,
+    nextRuns: (times: ReadonlyArray<string>) => `Next runs: ${times.join(" · ")}`,
     none: "No schedules yet",
     noneHint: "For example, a summary every weekday at 9:00.",
     noRuns: "No runs yet.",

@@ -1,6 +1,7 @@
 import { Button, Code, Collapse, Group, Modal, Stack, Switch, Text } from "@mantine/core"
 import { useDisclosure } from "@mantine/hooks"
 import { queryOptions, useQuery } from "@tanstack/react-query"
+import { Cron } from "croner"
 import { toString } from "cronstrue"
 import { call, segment } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
@@ -29,6 +30,16 @@ const describeCron = (cron: string): string => {
     return toString(cron, { trimHoursLeadingZero: true })
   } catch {
     return ""
+  }
+}
+
+/** Lists the next runs of a cron expression; none for an invalid one. */
+const listNextRuns = (cron: string, timezone: string): ReadonlyArray<string> => {
+  try {
+    const times = new Cron(cron, { timezone, mode: "5-or-6-parts" }).nextRuns(3)
+    return times.map((time) => formatDateTimeIn(time.toISOString(), timezone))
+  } catch {
+    return []
   }
 }
 
@@ -159,6 +170,8 @@ const NewSchedule = ({ agentId, onClose }: { readonly agentId: string; readonly 
       }
     }
   )
+  const { cron, timezone } = form.values
+  const nextRuns = listNextRuns(cron, timezone)
   return (
     <Form form={form} label={texts.schedules.create} onCancel={onClose}>
       <TextareaField
@@ -177,9 +190,14 @@ const NewSchedule = ({ agentId, onClose }: { readonly agentId: string; readonly 
           required
           classNames={{ input: "mono" }}
         />
-        <Text fz="sm" mt={6} role="status">
-          {describeCron(form.values.cron)}
-        </Text>
+        <Stack gap={2} mt={6} role="status">
+          <Text fz="sm">{describeCron(cron)}</Text>
+          {nextRuns.length > 0 && (
+            <Text fz="sm" c="dimmed">
+              {texts.schedules.nextRuns(nextRuns)}
+            </Text>
+          )}
+        </Stack>
         <Group gap={6} mt={8}>
           {presets.map(([label, cron]) => (
             <Button key={cron} size="compact-xs" variant="default" onClick={() => form.change({ cron })}>
