@@ -12,7 +12,7 @@ import * as RedisStartup from "@berth/infra/redis/RedisStartup"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
 import * as ProvisioningWiring from "@berth/infra/wiring/ProvisioningWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
-import * as OutboundWiring from "@berth/infra/wiring/OutboundWiring"
+import * as WebhooksWiring from "@berth/infra/wiring/WebhooksWiring"
 import * as VerificationWiring from "@berth/infra/wiring/VerificationWiring"
 import type { Settings } from "@berth/infra/configuration/Settings"
 import { countSealedValues, resealSecrets, type SealedCount } from "@berth/infra/postgres/SecretResealing"
@@ -89,7 +89,7 @@ export const workerProgram = (settings: Settings) =>
         Layer.provide(BillingWiring.fromSettings(settings)),
         Layer.provide(MailWiring.fromSettings(settings)),
         Layer.provide(ChannelsWiring.fromSettings(settings)),
-        Layer.provide(OutboundWiring.webhooksFromSettings(settings)),
+        Layer.provide(WebhooksWiring.fromSettings(settings)),
         Layer.provide(WalletsWiring.fromSettings(settings)),
         Layer.provide(InteractionWiring.fromSettings(settings)),
         Layer.provide(AccountsWiring.fromSettings(settings)),
