@@ -243,7 +243,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByRole("link", { name: "Schedules" }).click()
         await page.getByRole("button", { name: "New schedule" }).first().click()
         await page.getByLabel("Message to the agent").fill("Write the summary")
-        await page.getByText(/^Next runs: (.*, 9:00 AM · ){2}.*, 9:00 AM$/).waitFor()
+        await page.getByText(/^Next runs: (.*,\s9:00\sAM · ){2}.*,\s9:00\sAM$/).waitFor()
         await page.getByRole("button", { name: "Create schedule" }).click()
         await page.getByText(/^Next: .*, 9:00 AM$/).waitFor()
         await page.getByText("Asia/Tokyo", { exact: true }).waitFor()

@@ -37,7 +37,8 @@ const describeCron = (cron: string): string => {
 const listNextRuns = (cron: string, timezone: string): ReadonlyArray<string> => {
   try {
     const times = new Cron(cron, { timezone, mode: "5-or-6-parts" }).nextRuns(3)
-    return times.map((time) => formatDateTimeIn(time.toISOString(), timezone))
+    // A line breaks between times only.
+    return times.map((time) => formatDateTimeIn(time.toISOString(), timezone).replaceAll(" ", "\u00a0"))
   } catch {
     return []
   }
