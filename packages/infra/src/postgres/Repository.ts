@@ -1,8 +1,9 @@
+import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, Effect, Layer, Predicate } from "effect"
 
 const trace = (member: unknown, span: string): unknown => {
-  const traced = Effect.withSpan(span, { captureStackTrace: false })
+  const traced = withExportedSpan(span)
   if (Effect.isEffect(member)) return traced(member)
   if (!Predicate.isFunction(member)) return member
   return (...args: ReadonlyArray<unknown>): unknown => {
@@ -16,7 +17,7 @@ interface TracingOptions<Service> {
   readonly untraced?: ReadonlyArray<keyof Service>
 }
 
-/** Layer of a repository in which each member has a span `<Repository>.<member>`. */
+/** Layer of a repository in which each member has a span `<Repository>.<member>` if spans are exported. */
 export const layerEffect = <Self, Service extends object, E, R>(
   tag: Context.Tag<Self, Service>,
   make: Effect.Effect<Service, E, R>,
@@ -24,12 +25,12 @@ export const layerEffect = <Self, Service extends object, E, R>(
 ) =>
   Layer.scoped(
     tag,
-    Effect.tap(make, (service) => {
+    Effect.map(make, (service) => {
       const name = tag.key.slice(tag.key.lastIndexOf("/") + 1)
       const kept = new Set<PropertyKey>(untraced)
       for (const key of Object.keys(service))
         if (!kept.has(key)) Reflect.set(service, key, trace(Reflect.get(service, key), `${name}.${key}`))
-      return Effect.void
+      return service
     })
   )
 
