@@ -1,4 +1,5 @@
-import { layerMigrated, migrate, migrations, sha256Of } from "@berth/infra/postgres/Migrations"
+import { layerMigrated, migrate, migrations } from "@berth/infra/postgres/Migrations"
+import { sha256Of } from "@berth/infra/postgres/PendingMigrations"
 import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"

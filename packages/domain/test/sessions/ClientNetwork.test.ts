@@ -1,4 +1,4 @@
-import { parseClientNetwork } from "@berth/domain/sessions/Sessions"
+import { parseClientNetwork } from "@berth/domain/sessions/ClientNetwork"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Option } from "effect"
 

@@ -1,43 +1,7 @@
 import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
 import { hash, verify } from "@node-rs/argon2"
-import { Duration, Effect, Layer, Metric, Redacted, Ref } from "effect"
-import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
-
-const waiting = Metric.gauge("berth_password_hashes_waiting", { description: "Password hashes in work or in line" })
-
-interface ConcurrencyLimits {
-  readonly maxConcurrent: number
-  /** Maximum waiting calls; a further call fails with `DependencyUnavailable`. */
-  readonly maxWaiting: number
-}
-
-const retryAfter = Duration.seconds(2)
-
-/**
- * Limits concurrent promises, which cannot be canceled. An interrupted caller leaves the queue; if it is interrupted
- * during the work, its permit is returned when the promise settles.
- */
-export const makeConcurrencyLimit = ({ maxConcurrent, maxWaiting }: ConcurrencyLimits) =>
-  Effect.map(Effect.all([Effect.makeSemaphore(maxConcurrent), Ref.make(0)]), ([turns, inHand]) => {
-    const enter = Effect.zipRight(
-      Effect.filterOrDie(
-        Ref.modify(inHand, (held) => (held < maxConcurrent + maxWaiting ? [true, held + 1] : [false, held])),
-        (entered) => entered,
-        () => new DependencyUnavailable({ dependency: "the hashing of passwords", retryAfter })
-      ),
-      Metric.incrementBy(waiting, 1)
-    )
-    const leave = Effect.zipRight(
-      Ref.update(inHand, (held) => held - 1),
-      Metric.incrementBy(waiting, -1)
-    )
-    return <A>(work: () => Promise<A>): Effect.Effect<A> =>
-      Effect.acquireUseRelease(
-        enter,
-        () => turns.withPermits(1)(Effect.uninterruptible(Effect.promise(work))),
-        () => leave
-      )
-  })
+import { Effect, Layer, Redacted } from "effect"
+import { makeConcurrencyLimit } from "./ConcurrencyLimit.ts"
 
 interface Argon2Parameters {
   /** In KiB. */

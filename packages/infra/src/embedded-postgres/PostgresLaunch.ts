@@ -1,4 +1,4 @@
-import { Data, Deferred, Duration, Effect, Option } from "effect"
+import { Deferred, Duration, Effect, Option } from "effect"
 import { spawn } from "node:child_process"
 import { closeSync, openSync, readFileSync, renameSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -9,31 +9,7 @@ import * as PostgresDirectory from "./PostgresDirectory.ts"
 import type * as PostgresInstallation from "./PostgresInstallation.ts"
 import { pollUntil, stop } from "./PostgresShutdown.ts"
 import * as Postmaster from "./Postmaster.ts"
-
-/** Reason of a failed start, as required for the next step. */
-export type StartFailure = Data.TaggedEnum<{
-  /** An earlier server has not yet released the data directory. */
-  Locked: { readonly message: string }
-  PortTaken: { readonly message: string }
-  /** The file system of the data directory does not support sockets. */
-  SocketRefused: { readonly message: string }
-  Other: { readonly message: string }
-}>
-
-const { Locked, Other, PortTaken, SocketRefused } = Data.taggedEnum<StartFailure>()
-
-const lock = /lock file "postmaster\.pid" already exists|pre-existing shared memory block|lock file .* is empty/
-const socket = /could not create any Unix-domain sockets/
-const port = /could not bind|Address already in use|could not create any TCP\/IP sockets/
-
-/** Classifies a start by the server's log. */
-export const classifyStartFailure = (log: string): StartFailure => {
-  const lines = log.split("\n").filter((line) => line.trim() !== "")
-  const message = lines.findLast((line) => line.includes("FATAL")) ?? lines.at(-1) ?? "it ended without a message"
-  if (lock.test(log)) return Locked({ message })
-  if (socket.test(log)) return SocketRefused({ message })
-  return port.test(log) ? PortTaken({ message }) : Other({ message })
-}
+import { classifyStartFailure, type StartFailure } from "./StartFailure.ts"
 
 export interface PostgresServer {
   readonly pid: number

@@ -6,44 +6,8 @@ import { type DiskCount, maximumEntries } from "./DiskUsage.ts"
 import { maximumMissedHealthChecks, probeHealth } from "./HealthProbe.ts"
 import * as InstanceLogFile from "./InstanceLogFile.ts"
 import { addInstances } from "./InstanceMetrics.ts"
-
-const mib = 1024 * 1024
-
-/** Shares of memory at which the owner of an instance is warned, the highest first. */
-const alertShares = [0.9, 0.8]
-/** An alert ends at its share minus this one, so that small changes raise no further alert. */
-const hysteresis = 0.1
-
-interface MemoryAlert {
-  /** Share of the last warning; 0 for none. */
-  readonly share: number
-  readonly isRaised: boolean
-}
-
-/** Returns the alert after a measurement, and whether it is new. */
-export const decideMemoryAlert = (share: number, usedBytes: number, limitMb: number): MemoryAlert => {
-  const used = usedBytes / (limitMb * mib)
-  const reached = alertShares.find((alert) => used >= alert) ?? 0
-  if (reached > share) return { share: reached, isRaised: true }
-  return { share: used < share - hysteresis ? reached : share, isRaised: false }
-}
-
-/** Describes an alert for the instance's log. */
-export const describeMemoryAlert = (usedBytes: number, limitMb: number): string => {
-  const usedMb = Math.round(usedBytes / mib)
-  const percent = Math.round((100 * usedBytes) / (limitMb * mib))
-  return `The instance uses ${usedMb} of its ${limitMb} MB of memory (${percent} %). It is ended when it needs more than that.`
-}
-
-export interface CpuSample {
-  readonly cpuMs: number
-  /** Epoch milliseconds. */
-  readonly at: number
-}
-
-/** Percent of one core between two samples; null for samples at the same time. */
-export const computeCpuPercent = (before: CpuSample, now: CpuSample): number | null =>
-  now.at <= before.at ? null : Math.max(0, (100 * (now.cpuMs - before.cpuMs)) / (now.at - before.at))
+import { decideMemoryAlert, describeMemoryAlert } from "./MemoryAlert.ts"
+import { type CpuSample, computeCpuPercent } from "./CpuPercent.ts"
 
 // Sum over all instances, since a label per instance would be unbounded.
 const runningInstances = Metric.gauge("berth_instances_running", { description: "Instances that this backend runs" })

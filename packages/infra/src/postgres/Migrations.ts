@@ -1,7 +1,7 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import { Duration, Effect, Either, Layer, Schema } from "effect"
+import { Duration, Effect, Layer, Schema } from "effect"
 import baseline from "./migrations/0001_baseline.ts"
 import provisioning from "./migrations/0002_provisioning.ts"
 import events from "./migrations/0003_events.ts"
@@ -34,43 +34,8 @@ import largeResponses from "./migrations/0029_large_responses.ts"
 import turnsOfDeletedAgents from "./migrations/0030_turns_of_deleted_agents.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
-import {
-  DatabaseEncodingUnsupported,
-  type DatabaseRefused,
-  MigrationChanged,
-  SchemaOutdated,
-  SchemaTooNew
-} from "./SchemaErrors.ts"
-import { createHash } from "node:crypto"
-
-export interface Migration {
-  readonly id: number
-  readonly file: string
-  readonly sql: string
-}
-
-interface AppliedMigration {
-  readonly id: number
-  readonly file: string
-  readonly sha256: string
-}
-
-export const sha256Of = ({ sql }: Migration): string => createHash("sha256").update(sql).digest("hex")
-
-/** Returns the unapplied migrations, or the first applied migration that the program must reject. */
-export const pendingMigrations = (
-  known: ReadonlyArray<Migration>,
-  applied: ReadonlyArray<AppliedMigration>
-): Either.Either<ReadonlyArray<Migration>, MigrationChanged | SchemaTooNew> => {
-  const byId = new Map(known.map((migration) => [migration.id, migration]))
-  for (const { file, id, sha256 } of applied.toSorted((a, b) => a.id - b.id)) {
-    const migration = byId.get(id)
-    if (migration === undefined) return Either.left(new SchemaTooNew({ id, file }))
-    if (sha256Of(migration) !== sha256) return Either.left(new MigrationChanged({ id, file: migration.file }))
-    byId.delete(id)
-  }
-  return Either.right([...byId.values()])
-}
+import { DatabaseEncodingUnsupported, type DatabaseRefused, SchemaOutdated } from "./SchemaErrors.ts"
+import { type Migration, sha256Of, pendingMigrations } from "./PendingMigrations.ts"
 
 /** All files of `migrations/`, in order. Append-only: a listed file never changes. */
 export const migrations: ReadonlyArray<Migration> = [

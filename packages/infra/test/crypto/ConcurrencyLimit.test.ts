@@ -1,4 +1,4 @@
-import { makeConcurrencyLimit } from "@berth/infra/crypto/Argon2PasswordHasher"
+import { makeConcurrencyLimit } from "@berth/infra/crypto/ConcurrencyLimit"
 import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
 import { makePostgresEnvironment } from "../../src/embedded-postgres/PostgresAccount.ts"
-import { classifyStartFailure } from "@berth/infra/embedded-postgres/PostgresLaunch"
+import { classifyStartFailure } from "@berth/infra/embedded-postgres/StartFailure"
 
 const stamp = "2026-11-20 10:00:00.000 UTC [42] "
 

@@ -1,4 +1,4 @@
-import { decideMemoryAlert, describeMemoryAlert } from "@berth/infra/instance-drivers/InstanceChecks"
+import { decideMemoryAlert, describeMemoryAlert } from "@berth/infra/instance-drivers/MemoryAlert"
 import { assert, it } from "@effect/vitest"
 
 const mib = 1024 * 1024

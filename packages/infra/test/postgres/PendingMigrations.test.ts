@@ -1,4 +1,4 @@
-import { type Migration, pendingMigrations, sha256Of } from "@berth/infra/postgres/Migrations"
+import { type Migration, pendingMigrations, sha256Of } from "@berth/infra/postgres/PendingMigrations"
 import { MigrationChanged, SchemaTooNew } from "@berth/infra/postgres/SchemaErrors"
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"

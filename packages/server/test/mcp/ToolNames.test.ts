@@ -1,6 +1,6 @@
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { withoutCanceled } from "@berth/server/mcp/McpMessages"
-import { nameChatTool, nameSkillTool } from "@berth/server/mcp/AgentTools"
+import { nameChatTool, nameSkillTool } from "@berth/server/mcp/ToolNames"
 import { assert, it } from "@effect/vitest"
 
 const id = AgentId.make("agt_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b")

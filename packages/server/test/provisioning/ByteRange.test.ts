@@ -1,4 +1,4 @@
-import { decideByteRange } from "@berth/server/provisioning/LivePlaybackHttp"
+import { decideByteRange } from "@berth/server/provisioning/ByteRange"
 import { moveStreamKeyToHeader } from "@berth/server/provisioning/StreamKeys"
 import { assert, describe, it } from "@effect/vitest"
 import { Option } from "effect"

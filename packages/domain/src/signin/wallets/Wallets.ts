@@ -1,5 +1,5 @@
-import { DateTime, Effect, Either, Option } from "effect"
-import { normalizeWalletAddress, shortenWalletAddress, type WalletAddress } from "../../chain/WalletAddress.ts"
+import { DateTime, Effect, Option } from "effect"
+import { shortenWalletAddress, type WalletAddress } from "../../chain/WalletAddress.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { LinkedIdentities } from "../identities/LinkedIdentities.ts"
 import { AccessNotices } from "../../accounts/access-notices/AccessNotices.ts"
@@ -8,40 +8,10 @@ import { PasswordCredentials } from "../../accounts/password/PasswordCredentials
 import { ExternalAccounts } from "../../accounts/registration/ExternalAccounts.ts"
 import { Users } from "../../accounts/Users.ts"
 import { makeWalletEmail, maximumWalletsPerUser, type Wallet } from "./Wallet.ts"
-import {
-  LastAccessMethodRequired,
-  WalletAlreadyLinked,
-  WalletEmailInUse,
-  WalletLimitReached,
-  WalletNotFound
-} from "./WalletErrors.ts"
+import { WalletAlreadyLinked, WalletLimitReached } from "./WalletErrors.ts"
 import { WalletRepository } from "./WalletRepository.ts"
 import type { UserId } from "../../shared/UserId.ts"
-import { type Email, normalizeEmail } from "../../shared/Email.ts"
-
-export interface WalletUnlinkingInput {
-  readonly address: WalletAddress
-  readonly wallets: ReadonlyArray<Wallet>
-  readonly email: Email
-  readonly hasOtherAccessMethod: boolean
-  readonly walletEmailDomain: string
-}
-
-/** Rejects the removal of the last access method, and of a wallet that the next sign-in would link again. */
-export const validateWalletUnlinking = ({
-  address,
-  email,
-  hasOtherAccessMethod,
-  walletEmailDomain,
-  wallets
-}: WalletUnlinkingInput): Either.Either<void, WalletNotFound | LastAccessMethodRequired | WalletEmailInUse> => {
-  if (!wallets.some((wallet) => normalizeWalletAddress(wallet.address) === normalizeWalletAddress(address)))
-    return Either.left(new WalletNotFound())
-  if (wallets.length === 1 && !hasOtherAccessMethod) return Either.left(new LastAccessMethodRequired())
-  if (normalizeEmail(email) === normalizeEmail(makeWalletEmail(address, walletEmailDomain)))
-    return Either.left(new WalletEmailInUse())
-  return Either.void
-}
+import { validateWalletUnlinking } from "./WalletUnlinking.ts"
 
 /** Wallets linked to accounts. Proofs are not checked here: callers pass proven addresses. */
 export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {

@@ -1,5 +1,5 @@
 import { Email } from "@berth/domain/shared/Email"
-import { validateWalletUnlinking, type WalletUnlinkingInput } from "@berth/domain/signin/wallets/Wallets"
+import { validateWalletUnlinking, type WalletUnlinkingInput } from "@berth/domain/signin/wallets/WalletUnlinking"
 import { LastAccessMethodRequired, WalletEmailInUse, WalletNotFound } from "@berth/domain/signin/wallets/WalletErrors"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { assert, describe, it } from "@effect/vitest"

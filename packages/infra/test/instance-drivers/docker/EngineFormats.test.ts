@@ -2,7 +2,7 @@ import { describeContainerExit } from "@berth/infra/instance-drivers/docker/Cont
 import { toContainerFigures } from "@berth/infra/instance-drivers/docker/ContainerFigures"
 import { EngineAddress, parseEngineAddress } from "@berth/infra/instance-drivers/docker/EngineAddress"
 import { EngineRequestRejected } from "@berth/infra/instance-drivers/docker/EngineErrors"
-import { joinLogFrames } from "@berth/infra/instance-drivers/docker/DockerEngine"
+import { joinLogFrames } from "@berth/infra/instance-drivers/docker/LogFrames"
 import { makeTarArchive } from "@berth/infra/instance-drivers/docker/TarArchive"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Option } from "effect"

@@ -8,8 +8,8 @@ import {
   measureDeletedFiles,
   measureDiskUsage
 } from "@berth/infra/instance-drivers/DiskUsage"
-import { consumeAllowance, makeFullAllowance, isLogFlood } from "@berth/infra/instance-drivers/process/InstanceMonitor"
-import { computeCpuPercent } from "@berth/infra/instance-drivers/InstanceChecks"
+import { consumeAllowance, makeFullAllowance, isLogFlood } from "@berth/infra/instance-drivers/process/LogAllowance"
+import { computeCpuPercent } from "@berth/infra/instance-drivers/CpuPercent"
 import { parseProcessMetrics } from "@berth/infra/instance-drivers/process/ProcessMetrics"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FastCheck, Option } from "effect"
