@@ -52,7 +52,7 @@ const rank = ({ moduleId }: TestSpecification) => {
 /** A long file that starts late would keep one worker busy after the others have ended. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: ReadonlyArray<TestSpecification>) {
-    return (await super.sort([...files])).toSorted((one, other) => rank(one) - rank(other))
+    return (await super.sort([...files])).toSorted((a, b) => rank(a) - rank(b))
   }
 }
 

@@ -76,7 +76,7 @@ const sources = () => {
     join(root, "scripts", "LazyPackages.mjs"),
     join(root, "scripts", "ProgramCache.mjs"),
     fileURLToPath(import.meta.url)
-  ].sort((one, other) => (one < other ? -1 : 1))
+  ].sort((a, b) => (a < b ? -1 : 1))
 }
 
 const fingerprint = () => {
@@ -210,7 +210,7 @@ const usedStyles = (scripts) => ({
       const parts = readdirSync(folder)
         .filter((name) => !name.endsWith(".layer.css"))
         .map((name) => readFileSync(join(folder, name), "utf8").trim())
-        .sort((one, other) => whole.indexOf(one) - whole.indexOf(other))
+        .sort((a, b) => whole.indexOf(a) - whole.indexOf(b))
       if (parts.join("\n\n") !== whole)
         throw new Error(`${path} is not the files of ${folder}: the build cannot select the used ones.`)
       const isUsed = (part) => {

@@ -11,7 +11,7 @@ import type { Scenario } from "./Scenario.ts"
 import { startServer } from "./servers/ServerProcess.ts"
 
 const path = "/api/v1/gateway"
-const asked = {
+const requested = {
   model: "openai/gpt-4o-mini",
   messages: [{ role: "user", content: "Ahoy! What is the weather like at sea?" }],
   max_tokens: 100
@@ -33,7 +33,7 @@ const unpaid: HttpRequest = {
   method: "POST",
   path,
   headers: { "content-type": "application/json", "x-payment-method": "mpp" },
-  body: JSON.stringify(asked),
+  body: JSON.stringify(requested),
   expected: 402
 }
 
@@ -52,7 +52,7 @@ export const charges: Scenario = (amounts) =>
     const free = yield* createOwners(hosted, people)
     yield* makeAdmins(hosted, free)
     const load = (callers: Array.NonEmptyReadonlyArray<Owner>, connections: number): Load => {
-      const calls = Array.map(callers, (caller) => ownerPost(caller, path, asked))
+      const calls = Array.map(callers, (caller) => ownerPost(caller, path, requested))
       return { origin, connections, callOf: (index) => calls[index % calls.length] ?? calls[0] }
     }
     const levels = yield* Effect.forEach(amounts.connections, (connections) =>

@@ -281,7 +281,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
         yield* visiting(owner, async ({ page }) => {
           await page.goto(chatOf(owner))
           const message = page.getByLabel("Message", { exact: true })
-          const asked = page.locator(".turn-user .text")
+          const requested = page.locator(".turn-user .text")
           const replies = page.locator(".turn-agent", { has: page.locator(".answer-facts") })
           await message.fill("one")
           await message.press("Enter")
@@ -294,7 +294,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
           await replies.filter({ hasText: "Echo: one and two" }).waitFor()
           await page.getByRole("button", { name: "Ask again" }).click()
           await replies.nth(2).filter({ hasText: "Echo: one and two" }).waitFor()
-          assert.deepStrictEqual(await asked.allTextContents(), ["one", "one and two", "one and two"])
+          assert.deepStrictEqual(await requested.allTextContents(), ["one", "one and two", "one and two"])
         })
       })
     )

@@ -146,10 +146,10 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       const { alice, bob } = yield* pair
       const used = yield* findUsedUnits(bob)
       const answer = yield* Effect.makeLatch(false)
-      let asked = 0
+      let requested = 0
       const script = () =>
         Effect.suspend(() => {
-          asked += 1
+          requested += 1
           return Effect.as(answer.await, "done")
         })
       yield* send(alice, bob)
@@ -161,7 +161,7 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
         for (let runs = 0; runs < 2; runs++)
           assert.strictEqual((yield* Effect.flip(Effect.provide(run, worker)))._tag, "JobPostponed")
         yield* eventually(
-          Effect.sync(() => asked),
+          Effect.sync(() => requested),
           (count) => count === 1
         )
         return Context.get(worker, BackgroundJobs.BackgroundJobs)
@@ -176,7 +176,7 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
         yield* Fiber.join(last)
       }).pipe(withScripts(new Map([[bob.agent.id, script]])))
       assert.include(yield* log, '"status":"answered"')
-      assert.deepStrictEqual([asked, yield* findUsedUnits(bob)], [1, used + 1])
+      assert.deepStrictEqual([requested, yield* findUsedUnits(bob)], [1, used + 1])
     })
   )
 

@@ -314,8 +314,8 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
         const jobs = sql`
         select payload->>'action' as action from outbox
         where name = 'act-on-instance' and payload->>'userId' = ${id} order by position`
-        const asked = (yield* jobs).map(({ action }) => action)
-        assert.deepStrictEqual(asked, actions)
+        const requested = (yield* jobs).map(({ action }) => action)
+        assert.deepStrictEqual(requested, actions)
         assert.deepStrictEqual(
           (yield* auditOf(id)).toReversed(),
           actions.map((action) => ({

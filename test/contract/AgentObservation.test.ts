@@ -95,8 +95,8 @@ const observations = (options: App.TestAppOptions, name: string) =>
     it.effect("GET instance stats returns N/A for an instance that is down", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
-        const asked = App.web({ method: "GET", path: `/api/instance/${owner.user.id}/stats`, as: owner })
-        const { body, status } = yield* withManager({ stats: () => Effect.succeed(Option.none()) }, asked)
+        const requested = App.web({ method: "GET", path: `/api/instance/${owner.user.id}/stats`, as: owner })
+        const { body, status } = yield* withManager({ stats: () => Effect.succeed(Option.none()) }, requested)
         assert.strictEqual(status, 200)
         assert.deepInclude(body, { userId: owner.user.id, cpu: "N/A", memory: "N/A" })
       })
@@ -105,8 +105,8 @@ const observations = (options: App.TestAppOptions, name: string) =>
     it.effect("GET instance storage returns the plan's limit without a use for an instance that is down", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent("starter")
-        const asked = App.web({ method: "GET", path: `/api/instance/${owner.user.id}/storage`, as: owner })
-        const { body, status } = yield* withManager({ measureStorage: () => Effect.succeedNone }, asked)
+        const requested = App.web({ method: "GET", path: `/api/instance/${owner.user.id}/storage`, as: owner })
+        const { body, status } = yield* withManager({ measureStorage: () => Effect.succeedNone }, requested)
         assert.strictEqual(status, 200)
         assert.deepStrictEqual(body, { usedBytes: null, limitBytes: 1024 ** 3 })
       })
@@ -115,18 +115,18 @@ const observations = (options: App.TestAppOptions, name: string) =>
     it.effect("GET logs passes level, limit, owner and agent to the backend", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
-        const asked: Array<readonly [string, RuntimeLogQuery]> = []
+        const requests: Array<readonly [string, RuntimeLogQuery]> = []
         const answer = yield* withManager(
           {
             logs: (userId, query) =>
               Effect.sync(() => {
-                asked.push([userId, query])
+                requests.push([userId, query])
                 return { entries: [fakeLogEntry, { ...fakeLogEntry, id: "log_2", agentId: owner.agent.id }], total: 7 }
               })
           },
           App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs?limit=2&level=error`, as: owner })
         )
-        assert.deepStrictEqual(asked, [[owner.user.id, { agentId: owner.agent.id, level: "error", limit: 2 }]])
+        assert.deepStrictEqual(requests, [[owner.user.id, { agentId: owner.agent.id, level: "error", limit: 2 }]])
         assert.deepInclude(answer.body, { total: 7, limit: 2 })
         const entry = {
           timestamp: DateTime.formatIso(fakeLogEntry.timestamp),

@@ -128,13 +128,13 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       const [older, younger] = [yield* insertAgent(owner.user.id), yield* insertAgent(owner.user.id)]
       const all = yield* Deferred.make<void>()
-      let asked = 0
+      let requested = 0
       const { turns } = yield* during(
         () =>
           Stream.concat(
             Stream.execute(
               Effect.suspend(() =>
-                ++asked === 3 ? Deferred.succeed(all, undefined) : Effect.asVoid(Deferred.await(all))
+                ++requested === 3 ? Deferred.succeed(all, undefined) : Effect.asVoid(Deferred.await(all))
               )
             ),
             says("ok")

@@ -137,16 +137,16 @@ layer(challenged, { excludeTestServices: true })("Turnstile bot detection", (it)
     it.effect(`Turnstile bot detection accepts a token at ${path} once, in the body or in a header`, () =>
       Effect.gen(function* () {
         const [inBody, inHeader] = [yield* uniqueName("passed"), yield* uniqueName("passed")]
-        const asked = (token: string) =>
+        const requested = (token: string) =>
           Effect.flatMap(freshEmail, (email) => send(path, { ...body(email), turnstileToken: token }, {}))
         const askedByHeader = (token: string) =>
           Effect.flatMap(freshEmail, (email) => send(path, body(email), { "cf-turnstile-response": token }))
-        assert.strictEqual((yield* asked(inBody)).status, 200)
-        assertBlocked(yield* asked(inBody))
+        assert.strictEqual((yield* requested(inBody)).status, 200)
+        assertBlocked(yield* requested(inBody))
         assert.strictEqual((yield* askedByHeader(inHeader)).status, 200)
         assertBlocked(yield* askedByHeader(inHeader))
         assertBlocked(yield* send(path, body(yield* freshEmail), chrome))
-        assertBlocked(yield* asked("failed"))
+        assertBlocked(yield* requested("failed"))
       })
     )
 

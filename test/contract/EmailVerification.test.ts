@@ -259,9 +259,9 @@ layer(App.layer(inProduction), { excludeTestServices: true })("In production", (
       const token = yield* findVerificationToken(email)
       const link = `/api/auth/verify-email?token=${encodeURIComponent(token)}`
       const anonymous = yield* open(token)
-      const asked = new URL(anonymous.headers.location ?? "", "http://localhost")
-      assert.strictEqual(asked.pathname, "/login")
-      assert.deepStrictEqual(Object.fromEntries(asked.searchParams), {
+      const requested = new URL(anonymous.headers.location ?? "", "http://localhost")
+      assert.strictEqual(requested.pathname, "/login")
+      assert.deepStrictEqual(Object.fromEntries(requested.searchParams), {
         notice: "sign_in_to_confirm",
         callbackUrl: link
       })

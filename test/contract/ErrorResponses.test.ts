@@ -12,8 +12,8 @@ const assertRow = (row: ErrorRow) =>
   Effect.gen(function* () {
     const app = yield* App.TestApp
     const call = makeRowCall(row, yield* ErrorRowFixtures)
-    const asked = app[row.listener ?? "web"](call)
-    const answer = yield* row.during === undefined ? asked : row.during(asked)
+    const requested = app[row.listener ?? "web"](call)
+    const answer = yield* row.during === undefined ? requested : row.during(requested)
     assertError(answer, row)
     const documented = findErrorExample(row)
     if (documented !== undefined) {

@@ -99,14 +99,14 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     Effect.gen(function* () {
       const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("pro")
-      const asked: Array<number | undefined> = []
+      const requests: Array<number | undefined> = []
       yield* withBehavior({
         chat: (_model, _messages, { maxTokens }) => {
-          asked.push(maxTokens)
+          requests.push(maxTokens)
           return textAnswer("Hi")
         }
       })(Effect.all([gatewayCall({ as, json: { messages: helloRequest.messages } }), gatewayCall({ as })]))
-      assert.deepStrictEqual(asked, [3_994, 100])
+      assert.deepStrictEqual(requests, [3_994, 100])
     })
   )
 

@@ -22,8 +22,8 @@ export const decodeGatewayAnswer = ({ text }: HttpCallResponse) =>
 /** The challenge of a call, as parsed by a client of the interface. */
 export const requestChallenge = (call: Partial<App.AppCall> = {}) =>
   Effect.gen(function* () {
-    const asked = yield* gatewayCall({ ...call, headers: { ...machinePaymentHeaders, ...call.headers } })
-    return (yield* Effect.orDie(Schema.decode(Schema.parseJson(ChallengeBody))(asked.text))).mpp
+    const requested = yield* gatewayCall({ ...call, headers: { ...machinePaymentHeaders, ...call.headers } })
+    return (yield* Effect.orDie(Schema.decode(Schema.parseJson(ChallengeBody))(requested.text))).mpp
   })
 
 /** A credential that pays the terms: the interface's own, with a signed transaction that was not sent. */

@@ -478,7 +478,7 @@ layer(App.shared, { excludeTestServices: true })("Cookies", (it) => {
         App.web({ method: "GET", path: "/api/settings", headers: { authorization: `Bearer ${token}` } }),
         App.web({ method: "GET", path: "/api/settings", headers: { cookie: `berth_session=${token}` } })
       ]
-      for (const asked of elsewhere) assert.strictEqual((yield* asked).status, 401)
+      for (const requested of elsewhere) assert.strictEqual((yield* requested).status, 401)
     })
   )
 })

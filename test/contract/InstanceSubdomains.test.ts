@@ -44,17 +44,17 @@ const openInBrowser = (owner: App.SignedIn, host = hostOf(owner)) =>
   Effect.gen(function* () {
     const first = yield* at(host, { method: "GET", path: "/", headers: html })
     assert.strictEqual(first.status, 302, first.text)
-    const asked = locationOf(first)
+    const requested = locationOf(first)
     const issued = yield* App.web({
       method: "GET",
-      path: `${asked.pathname}${asked.search}`,
+      path: `${requested.pathname}${requested.search}`,
       headers: { ...html, cookie: owner.cookie }
     })
     assert.strictEqual(issued.status, 200, issued.text)
     const ticket = new URL(String(issued.headers["refresh"]).replace("0;url=", ""))
     const redeem = (cookie: string, atHost = host) =>
       at(atHost, { method: "GET", path: `${ticket.pathname}${ticket.search}`, headers: { ...html, cookie } })
-    return { first, asked, issued, ticket, browser: cookiesOf(first).join("; "), redeem }
+    return { first, requested, issued, ticket, browser: cookiesOf(first).join("; "), redeem }
   })
 
 const signInAtInstance = (owner: App.SignedIn) =>
@@ -232,8 +232,8 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
       Effect.gen(function* () {
         const { appUrl } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
-        const { asked, browser, first, issued, redeem, ticket } = yield* openInBrowser(owner)
-        assert.deepStrictEqual([asked.origin, asked.pathname], [appUrl.origin, "/instance"])
+        const { requested, browser, first, issued, redeem, ticket } = yield* openInBrowser(owner)
+        assert.deepStrictEqual([requested.origin, requested.pathname], [appUrl.origin, "/instance"])
         assert.deepStrictEqual([ticket.hostname, ticket.port], [hostOf(owner), appUrl.port])
         assert.strictEqual(issued.headers["cache-control"], "no-store")
         assert.notInclude(JSON.stringify(issued.headers["set-cookie"] ?? []), "berth_instance")

@@ -296,8 +296,8 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
         ["/.//evil.example/", "/dashboard"],
         ["javascript:alert(1)", "/dashboard"]
       ] as const
-      for (const [asked, carried] of table) {
-        const path = `/login?callbackUrl=${encodeURIComponent(asked)}`
+      for (const [requested, carried] of table) {
+        const path = `/login?callbackUrl=${encodeURIComponent(requested)}`
         const elements = assertPage(yield* App.web({ method: "GET", path }))
         const field = elements.find(([, { name }]) => name === "callbackUrl")
         assert.strictEqual(field?.[1]["value"], carried)

@@ -118,8 +118,8 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
     Effect.gen(function* () {
       const { email } = yield* account
       const nobody = `${yield* uniqueName("nobody")}@example.com`
-      const asked = [email, nobody].flatMap((one) => [one, one.toUpperCase(), one, one, one])
-      const answers = yield* Effect.forEach(asked, (one) => forgot(one))
+      const requested = [email, nobody].flatMap((one) => [one, one.toUpperCase(), one, one, one])
+      const answers = yield* Effect.forEach(requested, (one) => forgot(one))
       assert.deepStrictEqual(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size, 1)
       for (const one of [email, nobody]) {
         const jobs = yield* sql`

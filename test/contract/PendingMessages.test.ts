@@ -49,15 +49,15 @@ const usedBy = ({ user }: OwnerWithAgent) =>
 /** Agents that answer after `go`, and the received messages in order. */
 const holdAnswers = Effect.gen(function* () {
   const go = yield* Deferred.make<void>()
-  const asked: Array<string> = []
+  const requests: Array<string> = []
   const chat = (_userId: string, turn: Turn): Stream.Stream<TurnEvent> => {
-    asked.push(turn.message)
+    requests.push(turn.message)
     return Stream.execute(Deferred.await(go)).pipe(
       Stream.concat(Stream.make<[TurnEvent]>({ type: "done", reply: `Echo: ${turn.message}`, model: "test" }))
     )
   }
   const { withBehavior } = yield* AgentManagerTest
-  return { asked, during: withBehavior({ chat }), go: Deferred.succeed(go, undefined) }
+  return { requests, during: withBehavior({ chat }), go: Deferred.succeed(go, undefined) }
 })
 
 /** Locks new messages of a user until the transaction ends. */
@@ -100,7 +100,7 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
   it.effect("Pending messages are limited to sixteen per conversation, in order; one more is a free 429", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { asked, during, go } = yield* holdAnswers
+      const { requests, during, go } = yield* holdAnswers
       const { answered, counted } = yield* counter
       yield* during(
         Effect.gen(function* () {
@@ -126,7 +126,7 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
             const { headers, status } = yield* postMessage(owner, { ...asModel, messages }, path)
             assert.deepStrictEqual([status, headers["retry-after"]], [429, "2"], path)
           }
-          assert.strictEqual(asked.length, 1)
+          assert.strictEqual(requests.length, 1)
           yield* go
           const statuses = (yield* Fiber.join(sent)).map(({ status }) => status)
           assert.deepStrictEqual(
@@ -135,7 +135,7 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
           )
         })
       )
-      assert.strictEqual(asked.length, perSession)
+      assert.strictEqual(requests.length, perSession)
       assert.strictEqual(yield* usedBy(owner), perSession)
       const record = yield* App.web({
         method: "GET",
@@ -145,7 +145,7 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
       const { session } = yield* Schema.decodeUnknown(Page)(record.body)
       assert.deepStrictEqual(
         session.messages.map(({ content }) => content),
-        asked.flatMap((message) => [message, `Echo: ${message}`])
+        requests.flatMap((message) => [message, `Echo: ${message}`])
       )
     })
   )
@@ -361,9 +361,9 @@ it.scopedLive(
         ])
         assert.strictEqual(yield* usedBy(owner), 1)
       }).pipe(Effect.provide(here))
-      const asked = yield* Effect.forEach([here, there], (process) => Context.get(process, AgentManagerTest).calls)
+      const requested = yield* Effect.forEach([here, there], (process) => Context.get(process, AgentManagerTest).calls)
       assert.deepStrictEqual(
-        asked.flat().flatMap(({ method, turn }) => (method === "chat" ? [turn?.message] : [])),
+        requested.flat().flatMap(({ method, turn }) => (method === "chat" ? [turn?.message] : [])),
         ["hello"]
       )
     })

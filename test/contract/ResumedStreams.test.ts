@@ -330,7 +330,7 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       const [manager, models] = [yield* AgentManagerTest, yield* ModelProvidersTest]
       const owner = yield* createOwnerWithAgent()
       const call = yield* makeRuntimeCalls(owner)
-      const [asked, ended] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const [requested, ended] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const running = { id: "0.0", name: "calculate", arguments: "{}", status: "running", result: null } as const
       const began: ReadonlyArray<TurnEvent> = [...pieces.slice(0, 2), { type: "tool", call: running }]
       const client = yield* postMessage(owner, "/api/agent").pipe(
@@ -340,14 +340,14 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
         }),
         models.withBehavior({
           chat: () =>
-            Stream.execute(Deferred.succeed(asked, undefined)).pipe(
+            Stream.execute(Deferred.succeed(requested, undefined)).pipe(
               Stream.concat(Stream.never),
               Stream.ensuring(Deferred.succeed(ended, undefined))
             )
         }),
         Effect.forkDaemon
       )
-      yield* Deferred.await(asked)
+      yield* Deferred.await(requested)
       const [row] = yield* eventually(
         sql<{ messageId: string }>`
           select message_id from answer_events join messages on messages.id = message_id

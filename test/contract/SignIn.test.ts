@@ -150,16 +150,16 @@ layer(App.shared, { excludeTestServices: true })("Sign-in by password", (it) => 
     Effect.gen(function* () {
       const { passwordHasherCalls } = yield* App.TestApp
       const { email } = yield* account
-      const asked = (work: Effect.Effect<unknown, never, App.TestApp>) =>
+      const requested = (work: Effect.Effect<unknown, never, App.TestApp>) =>
         Effect.gen(function* () {
           const before = (yield* passwordHasherCalls).length
           yield* work
           return (yield* passwordHasherCalls).slice(before)
         })
-      assert.deepStrictEqual(yield* asked(signIn(email, "wrong")), ["verify"])
-      assert.deepStrictEqual(yield* asked(signIn(email)), ["verify"])
-      assert.deepStrictEqual(yield* asked(signIn("nobody@example.com")), ["verifyDummy"])
-      assert.deepStrictEqual(yield* asked(signIn("no e-mail at all")), ["verifyDummy"])
+      assert.deepStrictEqual(yield* requested(signIn(email, "wrong")), ["verify"])
+      assert.deepStrictEqual(yield* requested(signIn(email)), ["verify"])
+      assert.deepStrictEqual(yield* requested(signIn("nobody@example.com")), ["verifyDummy"])
+      assert.deepStrictEqual(yield* requested(signIn("no e-mail at all")), ["verifyDummy"])
     })
   )
 

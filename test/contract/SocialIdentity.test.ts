@@ -396,16 +396,16 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
     Effect.gen(function* () {
       const says = yield* Chain
       yield* Ref.set(says, respondRpcError({ code: -32603, message: "internal error" }))
-      for (const [claims, asked] of [
+      for (const [claims, requested] of [
         [{ address }, undefined],
         [{}, address],
         [{ address: makePrivateKey().address }, address],
         [{ address: "0x12" }, "0x12"],
         [{ address: [address] }, address]
       ] as const) {
-        const answer = yield* Effect.flatMap(tokenOf(newFid(), claims), (token) => verify(token, asked))
+        const answer = yield* Effect.flatMap(tokenOf(newFid(), claims), (token) => verify(token, requested))
         assert.strictEqual(answer.status, 200, answer.text)
-        s.assertShape(answer.body, shape("basic", asked ?? null))
+        s.assertShape(answer.body, shape("basic", requested ?? null))
       }
     })
   )

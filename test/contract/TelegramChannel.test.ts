@@ -622,7 +622,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
           yield* withBehavior({ chat: () => Stream.fromEffect(Deferred.await(gate)) })(
             Effect.gen(function* () {
               const working = yield* Effect.fork(runChannelJobs)
-              yield* eventually(askedAfter(before), (asked) => asked.length === 1)
+              yield* eventually(askedAfter(before), (requested) => requested.length === 1)
               const claiming = yield* Effect.fork(
                 App.web({ method: "POST", path: "/api/agents/claim", as: claimer, json: { code } })
               )
@@ -664,7 +664,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
           yield* withBehavior({ chat: () => Stream.fromEffect(Deferred.await(gate)) })(
             Effect.gen(function* () {
               const worker = yield* Effect.fork(runChannelJobs)
-              yield* eventually(askedAfter(before), (asked) => asked.length === 1)
+              yield* eventually(askedAfter(before), (requested) => requested.length === 1)
               yield* Fiber.interrupt(worker)
               const typed = telegram.calls("sendChatAction").length
               yield* sql`update inbound_messages set received_at = now() - interval '1 minute'`

@@ -113,7 +113,7 @@ layer(
 
 class NodeBehavior extends Context.Tag("@berth/test/ModelBehavior")<
   NodeBehavior,
-  { readonly now: Ref.Ref<ChainNodeBehavior>; readonly asked: Effect.Effect<ReadonlyArray<unknown>> }
+  { readonly now: Ref.Ref<ChainNodeBehavior>; readonly requests: Effect.Effect<ReadonlyArray<unknown>> }
 >() {}
 
 const broken = respondRpcError({ code: -32603, message: "internal error" })
@@ -125,7 +125,7 @@ const overStub = Layer.unwrapScoped(
     const gatingToken = { ...gatedBy(WalletAddress.make(makePrivateKey().address)), minBalance: 1n }
     return Layer.merge(
       App.layer({ baseRpcUrl: node.url, gatingToken }),
-      Layer.succeed(NodeBehavior, { now, asked: node.asked })
+      Layer.succeed(NodeBehavior, { now, requests: node.requests })
     )
   })
 )
@@ -153,13 +153,13 @@ layer(overStub, { excludeTestServices: true })("A failing chain node", (it) => {
 
   it.effect("A failing chain node does not affect cached access, and concurrent requests share one call", () =>
     Effect.gen(function* () {
-      const { asked, now } = yield* NodeBehavior
+      const { requests, now } = yield* NodeBehavior
       const { address } = makePrivateKey()
       yield* Ref.set(now, respondRpcResult(word(1n)))
-      const before = (yield* asked).length
+      const before = (yield* requests).length
       const answers = yield* Effect.replicateEffect(check(address), 30, { concurrency: "unbounded" })
       assert.isTrue(answers.every(({ body }) => body["hasAccess"] === true))
-      assert.strictEqual((yield* asked).length, before + 1)
+      assert.strictEqual((yield* requests).length, before + 1)
       yield* Ref.set(now, broken)
       assert.deepInclude((yield* check(address)).body, { hasAccess: true })
     })

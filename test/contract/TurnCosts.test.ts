@@ -164,13 +164,13 @@ layer(App.shared, { excludeTestServices: true })("The cost of a message", (it) =
         const models = yield* ModelProvidersTest
         const desired = path === "a restart" ? "up" : "down"
         yield* sql`update instances set desired = ${desired} where owner_id = ${owner.user.id}`
-        const asked = yield* Deferred.make<void>()
+        const requested = yield* Deferred.make<void>()
         const chat = (_: string, turn: Turn) =>
           Stream.concat(
             Stream.execute(
               Effect.gen(function* () {
                 const calling = yield* Effect.forkDaemon(call(turn, { model: platformModel }))
-                yield* Deferred.await(asked)
+                yield* Deferred.await(requested)
                 yield* Fiber.interrupt(calling)
               })
             ),
@@ -179,7 +179,7 @@ layer(App.shared, { excludeTestServices: true })("The cost of a message", (it) =
         const answer = yield* sendMessage(owner).pipe(
           manager.withBehavior({ chat }),
           models.withBehavior({
-            chat: () => Stream.concat(Stream.execute(Deferred.succeed(asked, undefined)), Stream.never)
+            chat: () => Stream.concat(Stream.execute(Deferred.succeed(requested, undefined)), Stream.never)
           })
         )
         assert.strictEqual(answer.status, 500)
@@ -308,7 +308,7 @@ layer(App.layer({ limits: { "runtime-model": { count: 3, window: Duration.minute
       const manager = yield* AgentManagerTest
       const models = yield* ModelProvidersTest
       const [begun, left] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-      const asked = yield* Deferred.make<Fiber.RuntimeFiber<unknown, unknown>>()
+      const requested = yield* Deferred.make<Fiber.RuntimeFiber<unknown, unknown>>()
       const endless = Stream.repeatEffect(
         Effect.delay(Effect.succeed<ModelEvent<ProviderEnding>>({ type: "delta", text: "x" }), "200 millis")
       ).pipe(
@@ -319,7 +319,7 @@ layer(App.layer({ limits: { "runtime-model": { count: 3, window: Duration.minute
         Stream.concat(
           Stream.execute(
             Effect.flatMap(Effect.forkDaemon(call(turn, { model: platformModel })), (fiber) =>
-              Effect.zipRight(Deferred.succeed(asked, fiber), Deferred.await(begun))
+              Effect.zipRight(Deferred.succeed(requested, fiber), Deferred.await(begun))
             )
           ),
           Stream.make<[TurnEvent]>({ type: "done", reply: "fine", model: "m" })
@@ -331,7 +331,7 @@ layer(App.layer({ limits: { "runtime-model": { count: 3, window: Duration.minute
       )
       assert.strictEqual(answer.status, 200)
       assert.isBelow(DateTime.distance(started, yield* DateTime.now), 10_000)
-      yield* Effect.flatMap(Deferred.await(asked), Fiber.await)
+      yield* Effect.flatMap(Deferred.await(requested), Fiber.await)
       yield* eventually(countOpenReservations(owner), (count) => count === 0)
     })
   )

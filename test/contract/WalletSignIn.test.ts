@@ -342,12 +342,12 @@ layer(App.shared, { excludeTestServices: true })("A page that signs in by wallet
 layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })("Behind https", (it) => {
   it.effect("Both cookies have the __Host- prefix and Secure", () =>
     Effect.gen(function* () {
-      const asked = yield* App.web({ method: "GET", path: "/api/auth/nonce" })
-      const [line = ""] = asked.headers["set-cookie"] ?? []
+      const requested = yield* App.web({ method: "GET", path: "/api/auth/nonce" })
+      const [line = ""] = requested.headers["set-cookie"] ?? []
       assert.match(line, /^__Host-berth_wallet_nonce=/)
       assert.include(line.split("; "), "Secure")
       const headers = { origin: "https://berth.example", cookie: line.split(";")[0] ?? "" }
-      const answer = yield* signIn(yield* proof(newSigner(), { nonce: String(asked.body["nonce"]) }), { headers })
+      const answer = yield* signIn(yield* proof(newSigner(), { nonce: String(requested.body["nonce"]) }), { headers })
       assert.strictEqual(answer.status, 302, answer.text)
       assert.deepStrictEqual([...cookiesOf(answer).keys()].toSorted(), [
         "__Host-berth_session",
@@ -559,9 +559,9 @@ layer(App.shared, { excludeTestServices: true })("The wallets of an account", (i
         status: 400,
         code: "wallet_proof_rejected"
       })
-      const asked = yield* App.web({ method: "GET", path: "/api/auth/nonce" })
-      const cookie = `${me.cookie}; ${pairOf(asked, `berth_wallet_nonce_${appUrl.port}`)}`
-      const linked = yield* link(me, yield* proof(newSigner(), { nonce: String(asked.body["nonce"]) }), {
+      const requested = yield* App.web({ method: "GET", path: "/api/auth/nonce" })
+      const cookie = `${me.cookie}; ${pairOf(requested, `berth_wallet_nonce_${appUrl.port}`)}`
+      const linked = yield* link(me, yield* proof(newSigner(), { nonce: String(requested.body["nonce"]) }), {
         origin,
         cookie
       })

@@ -107,7 +107,7 @@ it.scopedLive(
           { description: "all answers", timeout: waitLimit }
         )
 
-        const asked = upstream.received.flatMap(({ body }) => {
+        const requested = upstream.received.flatMap(({ body }) => {
           const messages = memberAt(body, "messages")
           return Array.isArray(messages) ? [textOrEmpty(memberAt(messages.at(-1), "content"))] : []
         })
@@ -127,7 +127,7 @@ it.scopedLive(
         for (const chat of chats) {
           const ofChat = new Set(chat.texts)
           assert.deepStrictEqual(
-            asked.filter((text) => ofChat.has(text)),
+            requested.filter((text) => ofChat.has(text)),
             chat.texts
           )
           assert.deepStrictEqual(

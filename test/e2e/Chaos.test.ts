@@ -132,7 +132,7 @@ const beginChat = (person: SignedUpClient, message: string, pieces: ReadonlyArra
     )
     yield* eventually(
       Effect.sync(() => ({ asked: upstream.received.length - before, told: told.length })),
-      (so) => so.asked > 0 && so.told >= pieces.length,
+      (current) => current.asked > 0 && current.told >= pieces.length,
       { description: `"${message}" reached the upstream and has ${pieces.length} deltas`, timeout: waitLimit }
     )
     return { told, end: Fiber.join(fiber) }
@@ -530,10 +530,10 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       )
       const { body } = yield* half.raw("GET", "/api/chat")
       assert.include(JSON.stringify(body), "Half answered")
-      const asked = yield* askedUpstream
+      const requested = yield* askedUpstream
       for (const message of ["Never begun", "Half answered", "Before", "Answered", "At once", "After", "After all"])
         assert.deepStrictEqual(
-          asked.filter((one) => one === message),
+          requested.filter((one) => one === message),
           [message]
         )
     })

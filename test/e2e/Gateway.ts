@@ -106,8 +106,8 @@ export const gateway: SharedBerthPart = (it) => {
       const person = yield* signUpClient(berth.webUrl)
       const before = yield* network.received
       const stranger = yield* openWebClient(berth.webUrl)
-      const asked = yield* stranger.raw("POST", path, { body: call, headers: { "x-payment-method": "mpp" } })
-      const { mpp } = yield* Schema.decodeUnknown(ChallengeBody)(asked.body)
+      const requested = yield* stranger.raw("POST", path, { body: call, headers: { "x-payment-method": "mpp" } })
+      const { mpp } = yield* Schema.decodeUnknown(ChallengeBody)(requested.body)
       const raw = yield* network.sign([{ to: mpp.recipient, amount: BigInt(mpp.amount) }])
       const byMachine = stranger.raw("POST", path, {
         body: call,
@@ -131,7 +131,7 @@ export const gateway: SharedBerthPart = (it) => {
       )
       yield* eventually(
         Effect.sync(() => chats(upstream)),
-        (so) => so >= seen + 2,
+        (current) => current >= seen + 2,
         { description: "both model calls", timeout: "60 seconds" }
       )
       const { server } = yield* berth.pids

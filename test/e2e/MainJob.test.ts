@@ -270,9 +270,9 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
       const provision = makeTrace()
       const { traceId } = provision
       const headers = { traceparent: provision.traceparent, "x-request-id": `asked-${traceId}` }
-      const asked = yield* person.raw("POST", "/api/agents/provision", { body: { name: "Ada" }, headers })
-      assert.strictEqual(asked.headers["x-request-id"], `asked-${traceId}`)
-      const agentId = AgentId.make(textOrEmpty(memberAt(asked.body, "agent", "id")))
+      const requested = yield* person.raw("POST", "/api/agents/provision", { body: { name: "Ada" }, headers })
+      assert.strictEqual(requested.headers["x-request-id"], `asked-${traceId}`)
+      const agentId = AgentId.make(textOrEmpty(memberAt(requested.body, "agent", "id")))
       yield* person.untilRunning(agentId)
       const chat = makeTrace()
       const { body } = yield* person.raw("POST", "/api/agent", {

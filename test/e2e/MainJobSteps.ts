@@ -48,13 +48,13 @@ export const runMainJob = (person: SignedUpClient) =>
     })
     assert.deepStrictEqual(sortedKeysOf(settings.body), ["credits", "email", "id", "name", "plan", "twoFactorEnabled"])
 
-    const asked = yield* raw("POST", "/api/agents/provision", { body: { name: "Ada" } })
-    assert.containSubset(asked, {
+    const requested = yield* raw("POST", "/api/agents/provision", { body: { name: "Ada" } })
+    assert.containSubset(requested, {
       status: 201,
       body: { success: true, agent: { name: "Ada", status: "provisioning", model: "claude-opus-4-6" } }
     })
-    assert.deepStrictEqual(sortedKeysOf(asked.body), ["agent", "success"])
-    const agent = memberAt(asked.body, "agent")
+    assert.deepStrictEqual(sortedKeysOf(requested.body), ["agent", "success"])
+    const agent = memberAt(requested.body, "agent")
     assert.deepStrictEqual(sortedKeysOf(agent), ["createdAt", "id", "model", "name", "status", "websocketUrl"])
     assert.isTrue(isTimestamp(memberAt(agent, "createdAt")))
     const id = AgentId.make(textOrEmpty(memberAt(agent, "id")))

@@ -107,7 +107,7 @@ export const openAiClients: SharedBerthPart = (it) => {
               pieces: [],
               calls: [{ id: "call_1", name: "weather", arguments: '{"city":"Graz"}' }]
             })
-            const asked: Array<unknown> = []
+            const requests: Array<unknown> = []
             const params = {
               model: id,
               messages,
@@ -120,7 +120,7 @@ export const openAiClients: SharedBerthPart = (it) => {
                     parameters: { type: "object", properties: { city: { type: "string" } } },
                     parse: (text: string): unknown => JSON.parse(text),
                     function: (input: unknown) => {
-                      asked.push(input)
+                      requests.push(input)
                       return "Rain in Graz"
                     }
                   }
@@ -130,7 +130,7 @@ export const openAiClients: SharedBerthPart = (it) => {
             const { completions } = client.chat
             const runner = streams ? completions.runTools({ ...params, stream: true }) : completions.runTools(params)
             const said = yield* call(() => runner.finalContent())
-            assert.deepStrictEqual([id, asked], [id, [{ city: "Graz" }]])
+            assert.deepStrictEqual([id, requests], [id, [{ city: "Graz" }]])
             assert.include(said, "Rain in Graz", id)
           }
         })
@@ -232,10 +232,10 @@ export const openAiClients: SharedBerthPart = (it) => {
 
       openai.respondWith({ type: "hang" })
       const controller = new AbortController()
-      const asked = openai.received.length
+      const requested = openai.received.length
       const waiting = client.chat.completions.create({ model, messages }, { signal: controller.signal })
       const failed = yield* Effect.fork(refusal(() => waiting))
-      yield* repeatUntil(Effect.sync(() => openai.received.length > asked))
+      yield* repeatUntil(Effect.sync(() => openai.received.length > requested))
       controller.abort()
       assert.instanceOf(yield* Fiber.join(failed), OpenAI.APIUserAbortError)
       yield* repeatUntil(Effect.sync(() => openai.abandonedRequests() === before + 2))

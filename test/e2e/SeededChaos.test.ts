@@ -206,9 +206,9 @@ const runSeed = (host: ChaosHost, service: Service, seed: number) =>
       assert.strictEqual((yield* person.chat(message)).reply, `You said: ${message}`)
       yield* expectAccounts(person, (answered.get(person.userId) ?? 0) + 1)
     }
-    const asked = askedUpstream(service).filter((message) => message.startsWith(`${seed}-`))
+    const requested = askedUpstream(service).filter((message) => message.startsWith(`${seed}-`))
     assert.deepStrictEqual(
-      asked.filter((message, index) => asked.indexOf(message) !== index),
+      requested.filter((message, index) => requested.indexOf(message) !== index),
       [],
       "messages that were sent to the model twice"
     )

@@ -246,7 +246,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
         const fiber = yield* Effect.fork(stream)
         yield* eventually(
           Effect.sync(() => told),
-          (so) => so.length >= 2,
+          (current) => current.length >= 2,
           { description: "two pieces of an answer" }
         )
         yield* before.end("SIGKILL")

@@ -123,7 +123,7 @@ const begin = (person: SignedUpClient, message: string) =>
 const twoPieces = (received: ReadonlyArray<StreamedEvent>) =>
   eventually(
     Effect.sync(() => received),
-    (so) => so.length >= 2,
+    (current) => current.length >= 2,
     { description: "two pieces of an answer" }
   )
 

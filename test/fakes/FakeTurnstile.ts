@@ -22,7 +22,7 @@ export const turnstileSecret = "turnstile-secret-hunter2"
 
 /** Turnstile's siteverify over HTTP: a token that begins with `passed-` is valid once. */
 export const makeFakeTurnstile: Effect.Effect<FakeTurnstile, never, Scope.Scope> = Effect.gen(function* () {
-  const asked: Array<SiteverifyRequest> = []
+  const requests: Array<SiteverifyRequest> = []
   const used = new Set<string>()
   const state: { answer: { readonly status: number; readonly body: string } | "nothing" | null } = { answer: null }
 
@@ -42,7 +42,7 @@ export const makeFakeTurnstile: Effect.Effect<FakeTurnstile, never, Scope.Scope>
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
     request.once("end", () => {
       const form = new URLSearchParams(Buffer.concat(chunks).toString("utf8"))
-      asked.push({
+      requests.push({
         secret: form.get("secret") ?? "",
         response: form.get("response") ?? "",
         remoteip: form.get("remoteip") ?? "",
@@ -58,7 +58,7 @@ export const makeFakeTurnstile: Effect.Effect<FakeTurnstile, never, Scope.Scope>
   const { origin } = yield* listenLocally(server)
   return {
     url: new URL(`${origin}/turnstile/v0/siteverify`),
-    requests: Effect.sync(() => [...asked]),
+    requests: Effect.sync(() => [...requests]),
     respondWith: (answer) =>
       Effect.sync(() => {
         state.answer = answer

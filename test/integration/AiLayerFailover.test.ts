@@ -115,7 +115,7 @@ describe.concurrent("A vendor that keeps failing", () => {
         const outcome = Effect.map(ask, ({ attempts }) => attempts[0]?.outcome)
         openai.respondWith(...times(2, behavior))
         for (const _ of [1, 2]) assert.notStrictEqual(yield* outcome, "answered")
-        const asked = openai.received.length
+        const requested = openai.received.length
         // CircuitBreaker.test.ts checks the exact duration.
         const outcomes = yield* Effect.iterate([yield* outcome], {
           while: (seen) => seen.at(-1) === "skipped",
@@ -123,7 +123,7 @@ describe.concurrent("A vendor that keeps failing", () => {
         }).pipe(Effect.timeout("30 seconds"))
         assert.strictEqual(outcomes.at(0), "skipped")
         assert.strictEqual(outcomes.at(-1), "answered")
-        assert.strictEqual(openai.received.length, asked + 1)
+        assert.strictEqual(openai.received.length, requested + 1)
       })
     )
 

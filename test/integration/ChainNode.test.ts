@@ -101,24 +101,24 @@ describe.concurrent("ChainNode", () => {
 
   it.scopedLive("ChainNode rejects a node of another chain", () =>
     Effect.gen(function* () {
-      const { asked, url } = yield* makeFakeChainNode(respondRpcResult("0x01"), "0x1")
+      const { requests, url } = yield* makeFakeChainNode(respondRpcResult("0x01"), "0x1")
       const { failures } = yield* askAll(url)
       for (const error of failures) assert.instanceOf(error, ChainUnreachable)
-      assert.deepStrictEqual(new Set(yield* asked), new Set(["eth_chainId"]))
+      assert.deepStrictEqual(new Set(yield* requests), new Set(["eth_chainId"]))
     })
   )
 
   it.scopedLive("ChainNode checks the chain id until it matches once, and retries a failed call once", () =>
     Effect.gen(function* () {
-      const { asked, url } = yield* makeFakeChainNode(raw(503, "text/html", ""))
+      const { requests, url } = yield* makeFakeChainNode(raw(503, "text/html", ""))
       yield* askAll(url, "30 seconds")
-      assert.deepStrictEqual(yield* asked, ["eth_chainId", ...Array.from({ length: 12 }, () => "eth_call")])
+      assert.deepStrictEqual(yield* requests, ["eth_chainId", ...Array.from({ length: 12 }, () => "eth_call")])
     })
   )
 
   it.scopedLive("ChainNode fails calls above its limit at once", () =>
     Effect.gen(function* () {
-      const { asked, url } = yield* makeFakeChainNode(() => undefined)
+      const { requests, url } = yield* makeFakeChainNode(() => undefined)
       const node = yield* makeChainNode({
         chain: "base",
         url: Redacted.make(new URL(url)),
@@ -138,7 +138,7 @@ describe.concurrent("ChainNode", () => {
         ...Array.from({ length: 35 }, () => "too many concurrent calls"),
         ...Array.from({ length: 5 }, () => "timeout")
       ])
-      assert.isAtMost((yield* asked).filter((method) => method === "eth_call").length, 10)
+      assert.isAtMost((yield* requests).filter((method) => method === "eth_call").length, 10)
       // A later request is allowed.
       assert.strictEqual((yield* verify).reason, "timeout")
     })

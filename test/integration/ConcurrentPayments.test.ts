@@ -68,7 +68,7 @@ describe("Of many requests at once, in several processes,", () => {
               paidRequest
             )
             if (redeemed._tag !== "Paid") return redemptionLabel(redeemed)
-            yield* Ref.update(answers, (so) => so + 1)
+            yield* Ref.update(answers, (current) => current + 1)
             // The plugin runs while the others request.
             yield* payments.whileClaimed(redeemed.claim, Effect.sleep("300 millis"))
             return (yield* payments.complete(redeemed.claim, paidAnswer)) ? "answered" : "lost"
@@ -131,11 +131,11 @@ describe("Of many requests at once, in several processes,", () => {
         Effect.gen(function* () {
           const redeemed = yield* payments.redeem(credential, paidRequest)
           if (redeemed._tag !== "Paid") return
-          const now = yield* Ref.updateAndGet(atWork, (so) => so + 1)
-          yield* Ref.update(most, (so) => Math.max(so, now))
+          const now = yield* Ref.updateAndGet(atWork, (current) => current + 1)
+          yield* Ref.update(most, (current) => Math.max(current, now))
           yield* Effect.sleep("20 millis")
-          yield* Ref.update(atWork, (so) => so - 1)
-          yield* Ref.update(failures, (so) => so + 1)
+          yield* Ref.update(atWork, (current) => current - 1)
+          yield* Ref.update(failures, (current) => current + 1)
           yield* payments.release(redeemed.claim)
         })
       )

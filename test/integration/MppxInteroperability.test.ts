@@ -78,9 +78,9 @@ layer(mppxFixtures, { excludeTestServices: true, timeout: "120 seconds" })("A cl
   it.effect("An mppx client of the interface's form pays too", () =>
     Effect.gen(function* () {
       const { network, url } = yield* MppxFixtures
-      const asked = yield* Effect.promise(() => fetch(url, json))
-      assert.strictEqual(asked.status, 402)
-      const { mpp } = yield* Schema.decode(Schema.parseJson(ChallengeBody))(yield* text(asked))
+      const requested = yield* Effect.promise(() => fetch(url, json))
+      assert.strictEqual(requested.status, 402)
+      const { mpp } = yield* Schema.decode(Schema.parseJson(ChallengeBody))(yield* text(requested))
       const raw = yield* network.sign([{ to: mpp.recipient, amount: BigInt(mpp.amount), token: mpp.currency }])
       const authorization = interfaceCredential({ id: mpp.nonce }, raw).join("")
       const paid = yield* Effect.promise(() => fetch(url, { ...json, headers: { ...json.headers, authorization } }))

@@ -183,11 +183,11 @@ describe("OrphanCleanup", () => {
           const atOnce = yield* tryToRemoveRows(userId)
           if (!atOnce) yield* reached.resume
           yield* removeRows(userId)
-          const asked = countLockRequests(process)
+          const requested = countLockRequests(process)
           const removing = yield* Effect.forkDaemon(process.orphanCleanup.remove(userId))
           // The removal waits for the lock; without it, it would complete too early.
           yield* eventually(
-            Effect.sync(() => countLockRequests(process) > asked || removing.unsafePoll() !== null),
+            Effect.sync(() => countLockRequests(process) > requested || removing.unsafePoll() !== null),
             (isSo) => isSo
           )
           yield* reached.resume

@@ -107,7 +107,7 @@ describe("The fairness of queues", () => {
             const before = started.length
             yield* eventually(
               Effect.sync(() => started),
-              (so) => so.includes(owner)
+              (current) => current.includes(owner)
             )
             assert.isAtMost(started.indexOf(owner) - before, bound, owner)
           }
@@ -122,10 +122,10 @@ describe("The fairness of queues", () => {
       const ask = (id: string) =>
         id.includes("_slow")
           ? Effect.zipRight(
-              Ref.update(hanging, (so) => [...so, id]),
+              Ref.update(hanging, (current) => [...current, id]),
               Effect.never
             )
-          : Ref.update(ended, (so) => [...so, id])
+          : Ref.update(ended, (current) => [...current, id])
       const agents = Layer.merge(
         Layer.mock(AgentRuns, { _tag: "@berth/AgentRuns", execute: ask }),
         Layer.mock(A2aDelivery, { _tag: "@berth/A2aDelivery", deliver: ask })
@@ -149,9 +149,9 @@ describe("The fairness of queues", () => {
         for (const owner of ["slow1", "slow2"]) for (let at = 0; at < 6; at++) yield* appendAll(`${owner}_${at}`)
         // An owner has at most this many jobs in progress over its three lanes.
         const inProgress = 2 * 3 * maximumInFlightPerOwner
-        yield* eventually(hanging, (so) => so.length === inProgress)
+        yield* eventually(hanging, (current) => current.length === inProgress)
         yield* appendAll("third")
-        yield* eventually(ended, (so) => so.length === 3)
+        yield* eventually(ended, (current) => current.length === 3)
         assert.sameMembers([...(yield* ended)], ["run_third", "a2a_third", "a2a_third_urgent"])
         assert.lengthOf(yield* hanging, inProgress)
       }).pipe(Effect.provide(Layer.provideMerge(consumers, services("PostgreSQL"))))

@@ -228,8 +228,8 @@ describe("a call of speech", () => {
         _tag: "PluginFailed",
         reason: "openai/tts-1 cannot be used: there is no key for openai"
       })
-      const asked = yield* Effect.flip(off.transcribe(makeRecording(sound, { model: "groq/whisper-large-v3" })))
-      assert.include(asked, { _tag: "PluginInputInvalid", field: "model" })
+      const requested = yield* Effect.flip(off.transcribe(makeRecording(sound, { model: "groq/whisper-large-v3" })))
+      assert.include(requested, { _tag: "PluginInputInvalid", field: "model" })
     })
   )
 })

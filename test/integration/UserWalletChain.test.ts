@@ -34,7 +34,7 @@ describe("ViemWalletChain", () => {
         const error = yield* Effect.flip(readBalance(url, rich))
         assert.strictEqual(error._tag, "ChainUnreachable")
       }
-      assert.notInclude(yield* lying.asked, "eth_getBalance")
+      assert.notInclude(yield* lying.requests, "eth_getBalance")
     })
   )
 

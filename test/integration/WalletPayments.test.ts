@@ -147,7 +147,7 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
         assert.isTrue(done.every(({ status }) => status === "confirmed" || status === "reserved"))
         const stored = yield* Effect.all(reserved.map(reload))
         assert.deepStrictEqual(
-          stored.map(({ signature }) => signature?.nonce ?? -1).toSorted((one, other) => one - other),
+          stored.map(({ signature }) => signature?.nonce ?? -1).toSorted((a, b) => a - b),
           Array.from({ length: 8 }, (_, index) => index)
         )
         assert.isTrue(stored.every(({ status }) => status === "confirmed"))

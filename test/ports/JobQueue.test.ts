@@ -69,12 +69,12 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
           const ids = ["evt:1", "42", "a:b:c", "ünïcode/ id", "0"]
           for (const id of ids) yield* Effect.all([queue.add(job(id)), queue.add(job(id))], { concurrency: 2 })
           yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ id }) =>
-            Ref.update(ran, (so) => [...so, id])
+            Ref.update(ran, (current) => [...current, id])
           )
           yield* eventually(queue.counts("tasks"), ({ completed }) => completed === ids.length)
           for (const id of ids) yield* queue.add(job(id))
           yield* queue.add(job("last"))
-          assert.deepStrictEqual(yield* eventually(ran, (so) => so.includes("last")), [...ids, "last"])
+          assert.deepStrictEqual(yield* eventually(ran, (current) => current.includes("last")), [...ids, "last"])
         })
       )
   )
@@ -88,7 +88,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
         yield* queue.add({ ...job("one"), queue: "provision" })
         yield* queue.add(job("one"))
         yield* queue.consume("provision", { concurrency: 1, drain: "5 seconds" }, ({ id }) =>
-          Ref.update(ran, (so) => [...so, id])
+          Ref.update(ran, (current) => [...current, id])
         )
         yield* eventually(queue.counts("provision"), ({ completed }) => completed === 1)
         assert.strictEqual((yield* queue.counts("tasks")).waiting, 1)
@@ -136,7 +136,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
           yield* queue.consume("tasks", { concurrency: 5, drain: "5 seconds", retryPolicy: attempts(3) }, (running) =>
             Effect.gen(function* () {
               const at = yield* Clock.currentTimeMillis
-              yield* Ref.update(runs, (so) => [...so, { ...running, at }])
+              yield* Ref.update(runs, (current) => [...current, { ...running, at }])
               if (running.id === "permanent") return yield* new JobPermanentlyFailed({ reason: "no such agent" })
               if (running.id === "defect") return yield* Effect.die(new TypeError("not a function"))
               return yield* Effect.fail(new Error("boom"))
@@ -186,7 +186,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
                 : { attempts: 2, maximumPause: Duration.millis(40) }
           },
           ({ attempt, name }) =>
-            Ref.update(runs, (so) => ({ ...so, [name]: attempt })).pipe(
+            Ref.update(runs, (current) => ({ ...current, [name]: attempt })).pipe(
               Effect.zipRight(attempt < 12 ? Effect.fail("outage") : Effect.void)
             )
         )
@@ -207,7 +207,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
         const broken = yield* Ref.make(true)
         const runs = yield* Ref.make<ReadonlyArray<number>>([])
         yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds", retryPolicy: attempts(1) }, ({ attempt }) =>
-          Ref.update(runs, (so) => [...so, attempt]).pipe(
+          Ref.update(runs, (current) => [...current, attempt]).pipe(
             Effect.zipRight(Effect.if(broken, { onTrue: () => Effect.fail("broken"), onFalse: () => Effect.void }))
           )
         )
@@ -249,7 +249,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
           ({ attempt, id, isLastAttempt }) =>
             Effect.gen(function* () {
               assert.deepStrictEqual({ attempt, isLastAttempt }, { attempt: 1, isLastAttempt: true })
-              const earlier = yield* Ref.getAndUpdate(runs, (so) => [...so, id])
+              const earlier = yield* Ref.getAndUpdate(runs, (current) => [...current, id])
               if (earlier.filter((one) => one === id).length < 3)
                 return yield* id === "postponed" ? new JobPostponed({ after }) : new JobUnsupported({ reason: "new" })
             })
@@ -312,7 +312,9 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
       yield* Effect.gen(function* () {
         const queue = yield* JobQueue
         const consume = (name: "tasks" | "mail") =>
-          queue.consume(name, { concurrency: 1, drain: "5 seconds" }, ({ id }) => Ref.update(ran, (so) => [...so, id]))
+          queue.consume(name, { concurrency: 1, drain: "5 seconds" }, ({ id }) =>
+            Ref.update(ran, (current) => [...current, id])
+          )
         const change = (of: "pause" | "resume") =>
           operator(Effect.flatMap(JobQueue, (other) => Effect.repeatN(other[of]("tasks"), 1)))
         yield* change("pause")
@@ -322,11 +324,11 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
         yield* consume("mail")
         yield* queue.add(job("held"))
         yield* queue.add({ ...job("free"), queue: "mail" })
-        yield* eventually(ran, (so) => so.includes("free"))
+        yield* eventually(ran, (current) => current.includes("free"))
         assert.deepInclude(yield* queue.counts("tasks"), { waiting: 1, active: 0 })
         yield* change("resume")
         assert.isFalse(yield* queue.isPaused("tasks"))
-        assert.deepStrictEqual(yield* eventually(ran, (so) => so.includes("held")), ["free", "held"])
+        assert.deepStrictEqual(yield* eventually(ran, (current) => current.includes("held")), ["free", "held"])
       }).pipe(yield* open(here))
     })
   )
@@ -449,8 +451,8 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
             Effect.gen(function* () {
               const span = yield* Effect.orDie(Effect.currentSpan)
               const parent = span.parent._tag === "Some" ? span.parent.value.spanId : null
-              yield* Ref.update(spans, (so) => ({
-                ...so,
+              yield* Ref.update(spans, (current) => ({
+                ...current,
                 [id]: { trace, name: span.name, kind: span.kind, traceId: span.traceId, parent }
               }))
             })
@@ -459,7 +461,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
         const trace = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331", sampled: true }
         yield* queue.add({ ...job("caused"), trace })
         yield* queue.add(job("uncaused"))
-        const { caused, uncaused } = yield* eventually(spans, (so) => "caused" in so && "uncaused" in so)
+        const { caused, uncaused } = yield* eventually(spans, (current) => "caused" in current && "uncaused" in current)
         assert.deepStrictEqual(caused, {
           trace,
           name: "process tasks",
@@ -526,16 +528,16 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
         const queue = yield* JobQueue
         const ran = yield* Ref.make<ReadonlyArray<string>>([])
         yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ id }) =>
-          Ref.update(ran, (so) => [...so, id])
+          Ref.update(ran, (current) => [...current, id])
         )
         yield* queue.add(job("before"))
-        yield* eventually(ran, (so) => so.includes("before"))
+        yield* eventually(ran, (current) => current.includes("before"))
         yield* proxy.rejectConnections
         const failure = yield* Effect.flip(queue.add(job("during")))
         assert.deepInclude(failure, { _tag: "QueueUnavailable", operation: "add" })
         yield* proxy.acceptConnections
         yield* eventually(Effect.either(queue.add(job("after"))), Either.isRight)
-        yield* eventually(ran, (so) => so.includes("after"))
+        yield* eventually(ran, (current) => current.includes("after"))
       }).pipe(provide)
     })
   )

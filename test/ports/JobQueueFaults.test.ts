@@ -61,13 +61,13 @@ describeWithTool(redisServer, "JobQueue on a failing Redis", () => {
         const ran = yield* Ref.make<ReadonlyArray<string>>([])
         yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ id }) =>
           Effect.zipRight(
-            Ref.update(ran, (so) => [...so, id]),
+            Ref.update(ran, (current) => [...current, id]),
             gate.await
           )
         )
         yield* Effect.forEach(["running", "waiting"], (id) => queue.add(job(id)))
         yield* queue.check
-        yield* eventually(ran, (so) => so.length === 1)
+        yield* eventually(ran, (current) => current.length === 1)
         yield* command(url, "config", "set", "maxmemory", "1mb")
         const rejected = yield* Effect.flip(queue.add(job("rejected")))
         assert.deepInclude(rejected, { _tag: "QueueUnavailable", operation: "add" })
@@ -104,7 +104,7 @@ describeWithTool(redisServer, "JobQueue on a failing Redis", () => {
         const queue = yield* JobQueue
         const ran = yield* Ref.make<ReadonlyArray<string>>([])
         yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ id }) =>
-          Ref.update(ran, (so) => [...so, id])
+          Ref.update(ran, (current) => [...current, id])
         )
         yield* queue.add(job("before"))
         yield* eventually(queue.counts("tasks"), ({ completed }) => completed === 1)
@@ -199,11 +199,11 @@ const faultSpec =
             yield* queue.add(job("long"))
             yield* queue.consume("tasks", { concurrency: 1, drain: 0 }, ({ id }) =>
               Effect.zipRight(
-                Ref.update(runs, (so) => [...so, id]),
+                Ref.update(runs, (current) => [...current, id]),
                 Effect.never
               )
             )
-            yield* eventually(runs, (so) => so.length === 1)
+            yield* eventually(runs, (current) => current.length === 1)
             const skewed = yield* startProgram(program, { ...environmentOf(here), ...runClockAhead(skew) })
             yield* killProcess(dying)
             assert.strictEqual(yield* readFirstLine(skewed), "orphan")

@@ -38,7 +38,7 @@ for (const [name, catalog] of [
         assert.isTrue(basic[0])
         assert.deepStrictEqual(
           basic,
-          [...basic].sort((one, other) => Number(other) - Number(one))
+          [...basic].sort((a, b) => Number(b) - Number(a))
         )
       })
     )

@@ -211,10 +211,10 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
         const { synthesize } = yield* Speech
         const vendor = yield* FakeSpeechVendor
         if (vendor === null) return
-        const [asked, left] = [vendor.received.length, vendor.left()]
+        const [requested, left] = [vendor.received.length, vendor.left()]
         vendor.next({ type: "hang" })
         const fiber = yield* Effect.forkDaemon(synthesize(makeSpokenText("Hi")))
-        yield* waitForCondition(() => vendor.received.length > asked)
+        yield* waitForCondition(() => vendor.received.length > requested)
         yield* Fiber.interrupt(fiber)
         yield* waitForCondition(() => vendor.left() > left)
       })

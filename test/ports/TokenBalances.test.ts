@@ -62,10 +62,10 @@ for (const [name, subject] of [
       Effect.gen(function* () {
         const { balances, mint, token } = yield* TestSubject
         const { address } = makePrivateKey()
-        const of = (holder: string, asked: string = token) =>
+        const of = (holder: string, requested: string = token) =>
           balances.balanceOf({
             chain: "base",
-            token: WalletAddress.make(asked),
+            token: WalletAddress.make(requested),
             holder: WalletAddress.make(holder)
           })
         assert.strictEqual(yield* of(address), 0n)

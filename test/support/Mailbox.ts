@@ -55,7 +55,7 @@ export const processMailJobs: Effect.Effect<ReadonlyArray<OutboxEntry>, never, W
     isAboutMail(entry)
       ? findHandler(entry.queue)({ ...entry, attempt: 1, isLastAttempt: false }).pipe(
           Effect.provide(nothingElse),
-          Effect.zipRight(Ref.update(done, (so) => [...so, entry])),
+          Effect.zipRight(Ref.update(done, (current) => [...current, entry])),
           Effect.orDie
         )
       : Effect.void

@@ -303,7 +303,7 @@ const lightParameters = { memoryCost: 64, timeCost: 1, parallelism: 1 }
 
 /** The real hasher with a record of its calls; with production's parameters if its queue is limited. */
 const hasher = (
-  asked: Ref.Ref<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>,
+  requests: Ref.Ref<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>,
   { maxWaitingHashes }: TestAppOptions
 ) =>
   Layer.map(
@@ -313,7 +313,7 @@ const hasher = (
     }),
     (context) => {
       const real = Context.get(context, PasswordHasher)
-      const note = (method: keyof typeof real) => Ref.update(asked, (before) => [...before, method])
+      const note = (method: keyof typeof real) => Ref.update(requests, (before) => [...before, method])
       return Context.make(PasswordHasher, {
         hash: (password) => Effect.zipRight(note("hash"), real.hash(password)),
         verify: (password, hash) => Effect.zipRight(note("verify"), real.verify(password, hash)),

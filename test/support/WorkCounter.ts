@@ -66,7 +66,7 @@ export const countWork = Effect.gen(function* () {
       }).pipe(
         Effect.map((all): Work => ({
           operations: Math.min(...all.map((work) => work.operations)),
-          statements: all.map((work) => work.statements).toSorted((one, other) => one.length - other.length)[0] ?? []
+          statements: all.map((work) => work.statements).toSorted((a, b) => a.length - b.length)[0] ?? []
         }))
       )
   }

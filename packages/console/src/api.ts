@@ -57,10 +57,10 @@ interface RequestOptions {
 }
 
 const addressOf = (path: string, query: RequestOptions["query"]) => {
-  const given = Object.entries(query ?? {}).flatMap(([name, value]) =>
+  const parameters = Object.entries(query ?? {}).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)]]
   )
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`
+  return parameters.length === 0 ? path : `${path}?${new URLSearchParams(parameters).toString()}`
 }
 
 /** Sends a request and returns the open response on success. */

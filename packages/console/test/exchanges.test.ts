@@ -37,10 +37,10 @@ const show = (messages: ReadonlyArray<SessionMessageJson>, answers: ReadonlyArra
 
 describe("Exchanges", () => {
   it("An exchange keeps its key from the first event of its answer to the stored reply", () => {
-    const asked = answer("live-1", "m1", "Question m1")
-    assert.deepStrictEqual(show([], [asked]), ["m1 - - live-1"])
-    assert.deepStrictEqual(show([question("m1", "pending")], [asked]), ["m1 m1 - live-1"])
-    assert.deepStrictEqual(show([question("m1", "answered"), reply("r1")], [asked]), ["m1 m1 r1 live-1"])
+    const requested = answer("live-1", "m1", "Question m1")
+    assert.deepStrictEqual(show([], [requested]), ["m1 - - live-1"])
+    assert.deepStrictEqual(show([question("m1", "pending")], [requested]), ["m1 m1 - live-1"])
+    assert.deepStrictEqual(show([question("m1", "answered"), reply("r1")], [requested]), ["m1 m1 r1 live-1"])
     assert.deepStrictEqual(show([question("m1", "answered"), reply("r1")], []), ["m1 m1 r1 -"])
   })
 

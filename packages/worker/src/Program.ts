@@ -195,11 +195,11 @@ export const adminCommand = (args: ReadonlyArray<string>) => (settings: Settings
     const { help, json, limit, offset, reason } = values
     if (help) return yield* Console.log(adminUsage)
     const actor = makeCommandActor(userInfo().username)
-    const given = { positionals, reason, limit, offset }
+    const command = { positionals, reason, limit, offset }
     const connected = yield* withDatabase(settings)
     const output = yield* isQueueCommand(positionals)
-      ? Effect.provide(runQueueCommand(actor, given), queueAdministration(connected))
-      : Effect.provide(runAdminCommand(actor, given), administration(connected))
+      ? Effect.provide(runQueueCommand(actor, command), queueAdministration(connected))
+      : Effect.provide(runAdminCommand(actor, command), administration(connected))
     yield* Console.log(json ? JSON.stringify(output, null, 2) : formatOutput(output))
   }).pipe(
     Effect.catchTags({

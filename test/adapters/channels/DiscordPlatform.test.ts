@@ -95,12 +95,12 @@ it.scopedLive("The Discord adapter answers pings, and defers the answer to a sla
       messages: [],
       response: { contentType: "application/json", body: '{"type":1}' }
     })
-    const asked = receive(fake.makeInteraction(account, "How are you?"))
-    assert.isTrue(Either.isRight(asked))
-    if (Either.isLeft(asked)) return
-    assert.strictEqual(asked.right.response?.body, '{"type":5}')
+    const requested = receive(fake.makeInteraction(account, "How are you?"))
+    assert.isTrue(Either.isRight(requested))
+    if (Either.isLeft(requested)) return
+    assert.strictEqual(requested.right.response?.body, '{"type":5}')
     assert.deepEqual(
-      asked.right.messages.map(({ content }) => content.text),
+      requested.right.messages.map(({ content }) => content.text),
       ["How are you?"]
     )
     const stranger = fake.addBot()
@@ -124,8 +124,8 @@ it.scopedLive(
     Effect.gen(function* () {
       const { account, adapter, bot, fake, receive } = yield* connect()
       const interaction = fake.makeInteraction(account, "Hi")
-      const asked = receive(interaction)
-      const replyTo = Either.isRight(asked) ? (asked.right.messages[0]?.content.messageId ?? null) : null
+      const requested = receive(interaction)
+      const replyTo = Either.isRight(requested) ? (requested.right.messages[0]?.content.messageId ?? null) : null
       fake.answers.set(interaction.token, null)
       yield* adapter.showTyping(bot, { chatId: channelId, messageId: replyTo ?? "" })
       yield* adapter.send(bot, address("out_1/0", replyTo), part("First"))

@@ -109,8 +109,8 @@ const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) 
   it.scopedLive(`BerthAgentRuntime ${name}`, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
 
 /** `accepted` runs when the instance has accepted the turn. */
-const chat = (runtime: AgentRuntime["Type"], access: RuntimeAccess, asked: Turn, accepted = () => {}) =>
-  streamFromOpened(Effect.tap(runtime.chat(access, asked), () => Effect.sync(accepted)))
+const chat = (runtime: AgentRuntime["Type"], access: RuntimeAccess, requested: Turn, accepted = () => {}) =>
+  streamFromOpened(Effect.tap(runtime.chat(access, requested), () => Effect.sync(accepted)))
 
 for (const runtimeUnderTest of [berth])
   describe(`AgentRuntime: ${runtimeUnderTest.name}`, () => {
@@ -202,9 +202,9 @@ for (const runtimeUnderTest of [berth])
         const two = yield* begin("two")
         const three = yield* begin("three")
         const aside = yield* begin("aside", { sessionId: "chs_2" })
-        const asked = () => backend.calls.map(({ request }) => request.messages.at(-1)?.content)
+        const requested = () => backend.calls.map(({ request }) => request.messages.at(-1)?.content)
         yield* eventually(() => backend.calls.length === 2)
-        assert.deepStrictEqual(asked(), ["one", "aside"])
+        assert.deepStrictEqual(requested(), ["one", "aside"])
 
         yield* finish(backend.calls[1], "aside")
         yield* Fiber.join(aside)
@@ -216,7 +216,7 @@ for (const runtimeUnderTest of [berth])
         yield* eventually(() => backend.calls.length === 4)
         yield* finish(backend.calls[3], "three")
         yield* Fiber.join(three)
-        assert.deepStrictEqual(asked(), ["one", "aside", "two", "three"])
+        assert.deepStrictEqual(requested(), ["one", "aside", "two", "three"])
       }))
 
     test("keeps the order when a turn is interrupted", () =>

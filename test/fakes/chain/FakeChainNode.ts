@@ -37,7 +37,7 @@ export const makeFakeChainNode = (
 ): Effect.Effect<
   {
     readonly url: string
-    readonly asked: Effect.Effect<ReadonlyArray<unknown>>
+    readonly requests: Effect.Effect<ReadonlyArray<unknown>>
     /** Block parameters of the contract calls. */
     readonly blocks: Effect.Effect<ReadonlyArray<unknown>>
   },
@@ -45,12 +45,12 @@ export const makeFakeChainNode = (
   Scope.Scope
 > =>
   Effect.suspend(() => {
-    const asked: Array<unknown> = []
+    const requests: Array<unknown> = []
     const blocks: Array<unknown> = []
     const server = createServer((request, response) => {
       void readBody(request).then((body) => {
         const call = { id: memberOf(body, "id"), method: memberOf(body, "method") }
-        asked.push(call.method)
+        requests.push(call.method)
         const params = memberOf(body, "params")
         if (call.method === "eth_call" && Array.isArray(params)) blocks.push(params[1])
         if (call.method === "eth_chainId") respondRpcResult(chainId)(call, response)
@@ -59,7 +59,7 @@ export const makeFakeChainNode = (
     })
     return Effect.map(listenLocally(server), ({ origin }) => ({
       url: `${origin}/v2/hunter2?key=hunter2`,
-      asked: Effect.sync(() => [...asked]),
+      requests: Effect.sync(() => [...requests]),
       blocks: Effect.sync(() => [...blocks])
     }))
   })

@@ -183,20 +183,20 @@ const readChat = (body: unknown, model: string, streams: boolean): { readonly ch
 
 const read = ({ body, headers, method, path }: ReceivedModelRequest): { readonly chat: Chat } | VendorReply => {
   const [route = "", query = ""] = path.split("?")
-  const asked = new URLSearchParams(query)
-  const key = headers["x-goog-api-key"] ?? asked.get("key")
+  const requested = new URLSearchParams(query)
+  const key = headers["x-goog-api-key"] ?? requested.get("key")
   if (key === null) {
     return refusal(403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers. Please use API Key.")
   }
   if (key !== apiKey) return badKey
   if (method === "GET" && route === "/v1beta/models") {
-    return { status: 200, body: { models: models.slice(0, Number(asked.get("pageSize") ?? 50)) } }
+    return { status: 200, body: { models: models.slice(0, Number(requested.get("pageSize") ?? 50)) } }
   }
   const called = /^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent)$/.exec(route)
   if (method !== "POST" || called === null) return refusal(404, "NOT_FOUND", "Requested entity was not found.")
   const [, name = "", action] = called
   return chatModels.includes(name)
-    ? readChat(body, name, action === "streamGenerateContent" && asked.get("alt") === "sse")
+    ? readChat(body, name, action === "streamGenerateContent" && requested.get("alt") === "sse")
     : refusal(
         404,
         "NOT_FOUND",

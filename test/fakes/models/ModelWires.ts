@@ -81,8 +81,8 @@ export const connectProvider = (
 export const helloMessages: ReadonlyArray<ChatMessage> = [{ role: "user", content: "Hello" }]
 
 /** A chat of a provider as a stream. */
-export const streamChat = (provider: ModelProvider, ...asked: Parameters<ModelProvider["chat"]>) =>
-  streamFromOpened(Effect.acquireRelease(provider.chat(...asked), ({ close }) => close))
+export const streamChat = (provider: ModelProvider, ...requested: Parameters<ModelProvider["chat"]>) =>
+  streamFromOpened(Effect.acquireRelease(provider.chat(...requested), ({ close }) => close))
 
 /** The events of a chat of the AI layer. */
 export const streamAnswer = (ai: AiLayer, request: ChatRequest) =>
@@ -98,6 +98,6 @@ export const joinText = (chunks: ReadonlyArray<ModelEvent<ProviderEnding>>) =>
 /** Waits for a condition of a fake. */
 export const waitForCondition = (predicate: () => boolean) =>
   Effect.sync(predicate).pipe(
-    Effect.repeat({ until: (so) => so, schedule: Schedule.spaced("10 millis") }),
+    Effect.repeat({ until: (current) => current, schedule: Schedule.spaced("10 millis") }),
     Effect.timeoutFail({ duration: "30 seconds", onTimeout: () => new Error("condition not met within 30 s") })
   )

@@ -49,7 +49,7 @@ export const make = Effect.gen(function* () {
       ),
     claim: (payment) =>
       Effect.gen(function* () {
-        const id = RedemptionClaimId.make(`claim ${yield* Ref.updateAndGet(made, (so) => so + 1)}`)
+        const id = RedemptionClaimId.make(`claim ${yield* Ref.updateAndGet(made, (current) => current + 1)}`)
         const now = yield* Clock.currentTimeMillis
         const claim = { id, challengeId: payment.challengeId }
         return yield* Ref.modify(rows, (all): readonly [RedemptionOutcome, ReadonlyArray<Row>] => {

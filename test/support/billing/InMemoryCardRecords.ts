@@ -87,11 +87,11 @@ export const makeInMemoryCardRecords = () => {
             const mine = reversals.filter(({ payment }) => payment === cause || names.get(payment) === cause)
             return one.units - reversedUnits(one, returnedOf(mine))
           })
-          .toSorted((one, other) => one - other)
+          .toSorted((a, b) => a - b)
       }
     }),
-    payers: [...payers.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1)),
-    subscriptions: [...subscriptions.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1)),
+    payers: [...payers.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    subscriptions: [...subscriptions.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     parked: [...parked.keys()].toSorted()
   })
 

@@ -53,7 +53,7 @@ export const signInWithToken = (
   Effect.gen(function* () {
     const issuer = yield* IssuerUnderTest
     const begun = yield* startSignIn("oauthA")
-    const asked = new URL(begun.location).searchParams
+    const requested = new URL(begun.location).searchParams
     const subject = options.subject ?? (yield* uniqueName("subject"))
     const claims = {
       iss: issuer.origin.origin,
@@ -61,13 +61,13 @@ export const signInWithToken = (
       sub: subject,
       iat: epochSeconds(),
       exp: epochSeconds() + 300,
-      nonce: asked.get("nonce") ?? "",
+      nonce: requested.get("nonce") ?? "",
       email: `${subject}@example.com`,
       email_verified: true
     }
     const token = yield* Effect.promise(async () => make({ claims, issuer }))
     issuer.respondToTokenWith(() => ({ access_token: "at", token_type: "Bearer", expires_in: 60, id_token: token }))
-    const query = new URLSearchParams({ code: "a-code", state: asked.get("state") ?? "", ...options.query })
+    const query = new URLSearchParams({ code: "a-code", state: requested.get("state") ?? "", ...options.query })
     return yield* followCallback(
       new URL(`http://localhost/api/auth/oauthA/callback?${query.toString()}`),
       begun.cookie,

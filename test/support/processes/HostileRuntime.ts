@@ -80,10 +80,10 @@ const behaviors: Readonly<Record<string, () => void>> = {
 }
 
 const startedAt = Date.now()
-let asked = false
+let requested = false
 const server = createServer((_request, response) => {
-  if (!asked) setTimeout(() => behaviors[BEHAVIOR]?.(), 300)
-  asked = true
+  if (!requested) setTimeout(() => behaviors[BEHAVIOR]?.(), 300)
+  requested = true
   response.writeHead(200, { "content-type": "application/json" })
   response.end(JSON.stringify({ status: "ok", runtimeVersion: VERSION, startedAt, agents: [] }))
 })

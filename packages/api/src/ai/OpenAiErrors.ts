@@ -40,7 +40,7 @@ interface OpenAiFailure {
   readonly body: OpenAiError
 }
 
-const Told = Schema.Struct({
+const ErrorMembers = Schema.Struct({
   error: Schema.optional(Schema.Unknown),
   message: Schema.optional(Schema.String),
   code: Schema.optional(Schema.String),
@@ -48,7 +48,7 @@ const Told = Schema.Struct({
   issues: Schema.optional(Schema.Array(Schema.Struct({ path: Schema.String }))),
   traceId: Schema.optional(Schema.String)
 })
-const readTold = Schema.decodeUnknownOption(Told)
+const readErrorMembers = Schema.decodeUnknownOption(ErrorMembers)
 
 /** OpenAI's status and code for each kind of provider failure. */
 const failureOfProvider: Readonly<Record<string, readonly [status: number, code: string]>> = {
@@ -83,21 +83,21 @@ const parameterOf = (code: string | undefined, message: string, issue: string | 
 }
 
 export const makeOpenAiFailure = (status: number, body: unknown): OpenAiFailure => {
-  const told = Option.getOrElse(readTold(body), (): typeof Told.Type => ({}))
-  const message = told.message ?? (Predicate.isString(told.error) ? told.error : "The request failed.")
+  const error = Option.getOrElse(readErrorMembers(body), (): typeof ErrorMembers.Type => ({}))
+  const message = error.message ?? (Predicate.isString(error.error) ? error.error : "The request failed.")
   const [ownStatus, ownCode] =
-    (isOfProvider(told.code) ? failureOfProvider[told.kind ?? ""] : undefined) ??
-    ([status, openAiCodes[told.code ?? ""] ?? told.code ?? null] as const)
+    (isOfProvider(error.code) ? failureOfProvider[error.kind ?? ""] : undefined) ??
+    ([status, openAiCodes[error.code ?? ""] ?? error.code ?? null] as const)
   return {
     status: ownStatus,
     body: {
       error: {
         message,
         type: typeOf(ownStatus),
-        param: parameterOf(told.code, message, told.issues?.[0]?.path),
+        param: parameterOf(error.code, message, error.issues?.[0]?.path),
         code: ownCode
       },
-      ...(told.traceId === undefined ? {} : { traceId: told.traceId })
+      ...(error.traceId === undefined ? {} : { traceId: error.traceId })
     }
   }
 }

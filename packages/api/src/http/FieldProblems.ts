@@ -20,6 +20,6 @@ export const readFieldProblems = (body: unknown): ReadonlyMap<string, string> =>
     (issue) => [readTextMember(issue, "path") ?? "", readTextMember(issue, "message") ?? ""] as const
   )
   const problems = readListMember(body, "problems").flatMap(readNamed)
-  const found = [issues, problems].find((list) => list.length > 0) ?? readNamed(body)
-  return new Map(found.map(([field, problem]) => [field, capitalize(problem)]))
+  const problemList = [issues, problems].find((list) => list.length > 0) ?? readNamed(body)
+  return new Map(problemList.map(([field, problem]) => [field, capitalize(problem)]))
 }

@@ -5,13 +5,13 @@ export const readMember = (value: unknown, key: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined
 
 export const readTextMember = (value: unknown, key: string): string | undefined => {
-  const found = readMember(value, key)
-  return typeof found === "string" ? found : undefined
+  const member = readMember(value, key)
+  return typeof member === "string" ? member : undefined
 }
 
 export const readListMember = (value: unknown, key: string): ReadonlyArray<unknown> => {
-  const found = readMember(value, key)
-  return Array.isArray(found) ? found : []
+  const member = readMember(value, key)
+  return Array.isArray(member) ? member : []
 }
 
 export const tryParseJson = (text: string): unknown => {

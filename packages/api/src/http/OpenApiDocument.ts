@@ -110,14 +110,14 @@ const complete = (
       ...(operation["requestBody"] === undefined ? [] : withBody),
       ...(safeMethods.has(method) ? [] : unsafe)
     ]
-    const given = recordOf(operation["responses"])
+    const declaredResponses = recordOf(operation["responses"])
     const refusals = bodies.reduce<Readonly<Record<string, unknown>>>(
       (all, body) => (shape === undefined ? addResponse(all, body, definitions) : addShaped(all, body, shape)),
-      given
+      declaredResponses
     )
     // The parser responds before a path is read.
     const responses = mapRecord(addResponse(refusals, HeadersTooLargeBody, definitions), separateEventStream)
-    const redirects = !Object.keys(given).some((status) => status.startsWith("2"))
+    const redirects = !Object.keys(declaredResponses).some((status) => status.startsWith("2"))
     return { ...operation, responses: redirects ? { ...responses, default: redirectTarget } : responses }
   }
   const described = mapRecord(document["paths"], (item) =>

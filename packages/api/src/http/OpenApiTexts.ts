@@ -27,10 +27,10 @@ const describeAccess = (operation: Document): string => {
 }
 
 /** Adds an example to a JSON body without one. */
-const addExample = (content: unknown, schemas: Document, given?: unknown) => {
+const addExample = (content: unknown, schemas: Document, fixedExample?: unknown) => {
   const json = recordOf(content)[jsonType]
   if (!Predicate.isRecord(json) || "example" in json || "examples" in json) return content
-  const example = given ?? makeExample(json["schema"], schemas)
+  const example = fixedExample ?? makeExample(json["schema"], schemas)
   return example === undefined ? content : { ...recordOf(content), [jsonType]: { ...json, example } }
 }
 

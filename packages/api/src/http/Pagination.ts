@@ -17,7 +17,7 @@ export const pageNumber = (options: { readonly least: number; readonly most: num
   Schema.optionalWith(
     Schema.transform(DecimalInteger, Schema.Int, {
       strict: true,
-      decode: (asked) => Math.min(options.most, Math.max(options.least, asked)),
+      decode: (requested) => Math.min(options.most, Math.max(options.least, requested)),
       encode: (number) => number
     }).annotations({
       jsonSchema: { type: "integer", minimum: options.least, maximum: options.most, default: options.usual }

@@ -56,7 +56,7 @@ const oneMessage = (messages: ReadonlyArray<string>): string => {
     // A refinement is more specific than its alternative null.
     return messages.find((message) => !/^Expected (undefined|null), /.test(message)) ?? messages.join("; ")
   }
-  const expected = alternatives.map((alternative) => alternative.expected).filter((one) => !absent.has(one))
+  const expected = alternatives.map((alternative) => alternative.expected).filter((text) => !absent.has(text))
   return `Expected ${expected.length === 0 ? first.expected : expected.join(" | ")}, actual ${first.actual}`
 }
 

@@ -16,8 +16,8 @@ export const formatBytes = (value: number): string => {
 }
 
 /** Formats two amounts: used and limit, or received and sent. */
-export const formatPair = (one: number | null, other: number | null): string =>
-  one === null ? notAvailable : other === null ? formatBytes(one) : `${formatBytes(one)} / ${formatBytes(other)}`
+export const formatPair = (left: number | null, right: number | null): string =>
+  left === null ? notAvailable : right === null ? formatBytes(left) : `${formatBytes(left)} / ${formatBytes(right)}`
 
 /** Formats milliseconds in the two largest nonzero units. */
 export const formatDuration = (millis: number): string => {

@@ -120,7 +120,7 @@ const closeCodes = [
   { code: 1006, reason: "No close frame: the client was silent or did not read, or the connection broke" },
   { code: 1007, reason: "A frame is not UTF-8" },
   { code: 1009, reason: `A frame is larger than ${maximumFrameBytes} bytes` }
-].toSorted((one, other) => one.code - other.code)
+].toSorted((a, b) => a.code - b.code)
 
 const handshakeErrors = [
   { status: 401, reason: "No credential, or an invalid one" },

@@ -73,7 +73,7 @@ const Actions = ({ user }: { readonly user: User }) => {
 /** Searches accounts by email address or id. */
 export const UsersSection = () => {
   const [text, setText] = useState("")
-  const [wanted] = useDebouncedValue(text.trim(), 300)
+  const [query] = useDebouncedValue(text.trim(), 300)
   return (
     <PagedTable
       title={texts.administration.tabs.users}
@@ -81,7 +81,7 @@ export const UsersSection = () => {
       path="/api/ops/users"
       readRows={({ users }: AdministeredUsersJson) => users}
       empty={texts.administration.noUsers}
-      search={wanted === "" ? undefined : wanted}
+      search={query === "" ? undefined : query}
       keyOf={({ id }) => id}
       columns={[
         {

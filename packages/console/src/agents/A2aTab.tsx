@@ -58,7 +58,7 @@ const Forms = ({ agentId, lists }: { readonly agentId: string; readonly lists: L
 const A2aTab = ({ agent: { id } }: AgentTab) => {
   const lists = useQuery(listsQuery(id))
   const { data: listed } = useQuery(agentsQuery)
-  const nameOf = (agentId: string) => listed?.agents.find((one) => one.id === agentId)?.name
+  const nameOf = (agentId: string) => listed?.agents.find((agent) => agent.id === agentId)?.name
   const messages = useQuery({
     queryKey: ["agent", id, "a2a", "messages"],
     queryFn: ({ signal }) =>
@@ -84,14 +84,14 @@ const A2aTab = ({ agent: { id } }: AgentTab) => {
           empty={<Empty title={texts.a2a.none}>{texts.a2a.noneHint}</Empty>}
         >
           {({ createdAt, direction, id: messageId, message, reason, reply, status, usedUnits }) => {
-            const other = direction === "inbound" ? message.from : message.to
+            const peer = direction === "inbound" ? message.from : message.to
             return (
               <li key={messageId}>
                 <Stack gap={4} flex="1 1 280px" miw={0}>
                   <Group gap={8} fz="sm">
                     <StatusTag value={status} />
                     <span>{direction === "inbound" ? texts.a2a.from : texts.a2a.to}</span>
-                    {nameOf(other) ?? <Code>{other}</Code>}
+                    {nameOf(peer) ?? <Code>{peer}</Code>}
                   </Group>
                   <Text fz="sm" lineClamp={3}>
                     {typeof message.payload === "string" ? message.payload : JSON.stringify(message.payload)}

@@ -90,8 +90,8 @@ const AgentCards = ({
         </Empty>
       </div>
     )
-  const wanted = text.trim().toLowerCase()
-  const found = agents.filter((agent) => `${agent.name} ${modelOf(agent)}`.toLowerCase().includes(wanted))
+  const searchText = text.trim().toLowerCase()
+  const found = agents.filter((agent) => `${agent.name} ${modelOf(agent)}`.toLowerCase().includes(searchText))
   const shown = found.slice((page - 1) * perPage, page * perPage)
   return (
     <>

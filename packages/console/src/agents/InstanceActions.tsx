@@ -18,7 +18,7 @@ export const InstanceActions = ({
   readonly size?: "xs" | "sm"
 }) => {
   const refresh = useRefresh()
-  const [asked, setAsked] = useState<Interruption>("stop")
+  const [action, setAction] = useState<Interruption>("stop")
   const act = async (action: Interruption | "start") => {
     await call("POST", ownInstancePath(`/${action}`))
     await Promise.all([refresh("agents"), refresh("agent"), refresh("instance")])
@@ -28,14 +28,14 @@ export const InstanceActions = ({
   return (
     <ConfirmButton
       isDestructive={false}
-      label={texts.instance[asked]}
-      title={texts.instance.questions[asked]}
-      message={`${texts.instance.leads[asked]} ${texts.instance.interrupts}`}
-      onConfirm={() => act(asked)}
+      label={texts.instance[action]}
+      title={texts.instance.questions[action]}
+      message={`${texts.instance.leads[action]} ${texts.instance.interrupts}`}
+      onConfirm={() => act(action)}
     >
       {(open) => {
         const ask = (action: Interruption) => () => {
-          setAsked(action)
+          setAction(action)
           open()
         }
         return (

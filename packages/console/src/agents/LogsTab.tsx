@@ -29,7 +29,7 @@ const LogsTab = ({ agent: { id } }: AgentTab) => {
     refetchInterval: isFollowing ? pollMs : false,
     refetchOnWindowFocus: isFollowing
   })
-  const wanted = text.trim().toLowerCase()
+  const searchText = text.trim().toLowerCase()
   return (
     <Section title={texts.logs.title} lead={texts.logs.lead}>
       <Group gap="sm" mb="md">
@@ -56,7 +56,7 @@ const LogsTab = ({ agent: { id } }: AgentTab) => {
       </Group>
       <Loaded query={query} rows={6}>
         {({ logs }) => {
-          const shown = logs.filter(({ message }) => message.toLowerCase().includes(wanted))
+          const shown = logs.filter(({ message }) => message.toLowerCase().includes(searchText))
           return shown.length === 0 ? (
             <Empty title={texts.logs.none}>{texts.logs.noneHint}</Empty>
           ) : (

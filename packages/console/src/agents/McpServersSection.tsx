@@ -109,7 +109,7 @@ export const McpServersSection = ({ agentId }: { readonly agentId: string }) => 
                     label={texts.remove}
                     title={texts.mcpServers.remove(name)}
                     message={texts.mcpServers.removeLead}
-                    onConfirm={() => replace(servers.filter((one) => one.name !== name).map(toInput))}
+                    onConfirm={() => replace(servers.filter((server) => server.name !== name).map(toInput))}
                   />
                 </li>
               ))}

@@ -50,13 +50,13 @@ export const createPasskey = (options: unknown): Promise<string> => {
           displayName: readTextMember(user, "displayName") ?? ""
         },
         challenge: readBytes(options, "challenge"),
-        pubKeyCredParams: readListMember(options, "pubKeyCredParams").map((one) => ({
+        pubKeyCredParams: readListMember(options, "pubKeyCredParams").map((item) => ({
           type: "public-key",
-          alg: Number(readMember(one, "alg"))
+          alg: Number(readMember(item, "alg"))
         })),
-        excludeCredentials: readListMember(options, "excludeCredentials").map((one) => ({
+        excludeCredentials: readListMember(options, "excludeCredentials").map((item) => ({
           type: "public-key",
-          id: readBytes(one, "id")
+          id: readBytes(item, "id")
         })),
         authenticatorSelection: { residentKey: "required", requireResidentKey: true, userVerification: "required" },
         attestation: "none"

@@ -87,12 +87,12 @@ const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedul
   const refresh = useRefresh()
   const reload = () => refresh("agent", agentId)
   const path = agentPath(agentId, `/schedules/${segment(id)}`)
-  const set = async (wanted: boolean) => {
-    await call("PATCH", path, { body: { enabled: wanted } })
+  const set = async (isEnabled: boolean) => {
+    await call("PATCH", path, { body: { enabled: isEnabled } })
     await reload()
   }
   const change = useAction(set, {
-    onDone: (wanted) => wanted || offerUndo(texts.schedules.paused, () => set(true))
+    onDone: (isEnabled) => isEnabled || offerUndo(texts.schedules.paused, () => set(true))
   })
   return (
     <li>

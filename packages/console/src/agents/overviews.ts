@@ -16,8 +16,10 @@ const isChange = (value: unknown): value is AgentOverviewEventJson =>
 const applyChange = (client: QueryClient, { agents, removed }: AgentOverviewEventJson, isFirst: boolean) => {
   const changed = new Map(agents.map((overview) => [overview.agentId, overview]))
   client.setQueryData(overviewsQuery.queryKey, (old) => {
-    const kept = isFirst ? [] : (old ?? []).filter(({ agentId }) => !changed.has(agentId) && !removed.includes(agentId))
-    return [...kept, ...agents]
+    const unchanged = isFirst
+      ? []
+      : (old ?? []).filter(({ agentId }) => !changed.has(agentId) && !removed.includes(agentId))
+    return [...unchanged, ...agents]
   })
   const known = client.getQueryData(agentsQuery.queryKey)?.agents
   if (known === undefined) return

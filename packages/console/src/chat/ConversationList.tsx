@@ -131,13 +131,13 @@ export const ConversationList = ({
 }) => {
   const [text, setText] = useState("")
   const [limit, setLimit] = useState(perPage)
-  const [wanted] = useDebouncedValue(text.trim(), 250)
+  const [searchText] = useDebouncedValue(text.trim(), 250)
   const found = useQuery({
-    ...conversationsQuery(agentId, wanted),
-    enabled: wanted !== "",
+    ...conversationsQuery(agentId, searchText),
+    enabled: searchText !== "",
     placeholderData: keepPreviousData
   })
-  const shown = wanted === "" ? query : found
+  const shown = searchText === "" ? query : found
   const sessions = (shown.data ?? []).slice(0, limit)
   const titles = useTitles(sessions)
   const named = sessions.map((session, index) => {
@@ -190,7 +190,7 @@ export const ConversationList = ({
               ))}
               {all.length === 0 && (
                 <Text component="li" c="dimmed" fz="sm" px={10} py={6}>
-                  {wanted === "" ? texts.chat.noConversations : texts.chat.notFound}
+                  {searchText === "" ? texts.chat.noConversations : texts.chat.notFound}
                 </Text>
               )}
               {all.length > limit && (

@@ -163,7 +163,7 @@ const Progress = ({
 
 /** A reply, first in progress, then stored: unchanged blocks keep their rendering. */
 const Reply = ({
-  asked,
+  outgoing,
   isLast,
   live,
   name,
@@ -171,7 +171,7 @@ const Reply = ({
   sessionId,
   stored
 }: Pick<Shared, "name" | "onRetry" | "sessionId"> & {
-  readonly asked: Outgoing | undefined
+  readonly outgoing: Outgoing | undefined
   readonly isLast: boolean
   readonly live: LiveHead | undefined
   readonly stored: SessionMessageJson | undefined
@@ -189,8 +189,8 @@ const Reply = ({
       {stored !== undefined ? (
         <div className="turn-tools">
           <Copy value={stored.content} label={texts.chat.copyReply} />
-          {isLast && asked !== undefined && (
-            <ToolButton icon={<RetryIcon size={15} />} label={texts.chat.again} onClick={() => onRetry(asked)} />
+          {isLast && outgoing !== undefined && (
+            <ToolButton icon={<RetryIcon size={15} />} label={texts.chat.again} onClick={() => onRetry(outgoing)} />
           )}
           <span className="answer-facts">{listFacts(stored).join(" · ")}</span>
         </div>
@@ -198,7 +198,7 @@ const Reply = ({
         live !== undefined && <Progress isEmpty={blocks.length === 0} live={live} name={name} />
       ) : (
         <Unanswered
-          message={asked}
+          message={outgoing}
           reason={live.failure.message}
           isStopped={live.isStopping}
           traceId={live.failure.traceId}
@@ -227,7 +227,7 @@ const Exchange = memo(
     readonly isRetried: boolean
   }) => {
     const { agentId, onEdit, onRetry } = shared
-    const asked: Outgoing | undefined =
+    const outgoing: Outgoing | undefined =
       question !== undefined
         ? { text: question.content, attachments: question.attachments }
         : live?.question === undefined
@@ -235,19 +235,19 @@ const Exchange = memo(
           : { text: live.question, attachments: live.attachments }
     return (
       <>
-        {asked !== undefined && (
-          <UserMessage agentId={agentId} message={asked} timestamp={question?.timestamp} onEdit={onEdit} />
+        {outgoing !== undefined && (
+          <UserMessage agentId={agentId} message={outgoing} timestamp={question?.timestamp} onEdit={onEdit} />
         )}
         {live === undefined && question?.status === "failed" && (
           <Unanswered
-            message={asked}
+            message={outgoing}
             reason={question.failure ?? texts.chat.noReason}
             isStopped={question.stopped}
             onRetry={isRetried ? onEdit : onRetry}
           />
         )}
         {(reply !== undefined || live !== undefined) && (
-          <Reply {...shared} asked={asked} isLast={isLast} live={live} stored={reply} />
+          <Reply {...shared} outgoing={outgoing} isLast={isLast} live={live} stored={reply} />
         )}
       </>
     )

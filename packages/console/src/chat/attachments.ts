@@ -92,8 +92,8 @@ export const useDraftFiles = (agentId: string, sessionId: string) => {
     []
   )
   const add = useCallback(
-    (given: Iterable<File>) => {
-      for (const file of given) {
+    (added: Iterable<File>) => {
+      for (const file of added) {
         lastKey.current += 1
         const key = `file-${lastKey.current}`
         setFiles((all) => [...all, { key, name: file.name, attachment: undefined, failure: undefined }])

@@ -92,7 +92,7 @@ let lastKey = 0
 const follow = async (
   sessionId: string,
   source: StreamSource,
-  asked: Outgoing | undefined,
+  outgoing: Outgoing | undefined,
   settle: () => Promise<unknown>
 ) => {
   lastKey += 1
@@ -102,8 +102,8 @@ const follow = async (
     ...readLiveAnswers(sessionId),
     {
       key,
-      question: asked?.text,
-      attachments: asked?.attachments ?? [],
+      question: outgoing?.text,
+      attachments: outgoing?.attachments ?? [],
       messageId,
       blocks: noBlocks,
       tools: [],

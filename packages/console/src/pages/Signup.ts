@@ -7,8 +7,8 @@ showScriptElements()
 const fields = ["email", "password", "name", "referralCode"] as const
 
 onSubmit("register-form", "register-status", async (form) => {
-  const given = fields.map((name) => [name, readField(form, name)] as const).filter(([, text]) => text !== "")
-  await requestSuccess("POST", "/api/register", Object.fromEntries(given))
+  const filled = fields.map((name) => [name, readField(form, name)] as const).filter(([, text]) => text !== "")
+  await requestSuccess("POST", "/api/register", Object.fromEntries(filled))
   const credentials = { email: readField(form, "email"), password: readField(form, "password") }
   await requestSuccess("POST", "/api/auth/callback/credentials", credentials)
   location.assign(readField(form, "callbackUrl"))

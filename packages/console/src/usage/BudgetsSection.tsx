@@ -22,7 +22,7 @@ const unset: { readonly agent: string; readonly period: Period; readonly units: 
   units: ""
 }
 
-const isSame = (one: Limit, other: Limit) => one.agentId === other.agentId && one.period === other.period
+const isSame = (a: Limit, b: Limit) => a.agentId === b.agentId && a.period === b.period
 const toLimit = ({ agentId, period, units }: Limit): Limit => ({ agentId, period, units })
 
 const BudgetForm = ({ onSet }: { readonly onSet: (limit: Limit) => Promise<unknown> }) => {
@@ -105,11 +105,11 @@ export const BudgetsSection = () => {
   const readNow = () => client.query({ ...budgetsQuery, staleTime: 0 })
   const set = async (limit: Limit) => {
     const { budgets } = await readNow()
-    await replace([...budgets.filter((one) => !isSame(one, limit)), limit])
+    await replace([...budgets.filter((item) => !isSame(item, limit)), limit])
   }
   const remove = async (budget: BudgetJson) => {
     const { budgets } = await readNow()
-    await replace(budgets.filter((one) => !isSame(one, budget)))
+    await replace(budgets.filter((item) => !isSame(item, budget)))
     offerUndo(texts.budgets.removed(nameOf(budget)), () => set(budget))
   }
   return (

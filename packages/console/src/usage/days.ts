@@ -10,5 +10,5 @@ export const fillDays = (found: ReadonlyArray<Day>, days: number, now: number): 
   Array.from({ length: days }, (_, index) => {
     const date = new Date(now - (days - 1 - index) * 86_400_000)
     const day = date.toISOString().slice(0, 10)
-    return { day: dayName.format(date), units: found.find((one) => one.day === day)?.units ?? 0 }
+    return { day: dayName.format(date), units: found.find((entry) => entry.day === day)?.units ?? 0 }
   })

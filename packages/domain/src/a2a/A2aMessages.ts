@@ -222,7 +222,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
     /** Accepts a message from a turn in progress. It follows the message of that turn if another agent sent it. */
     const sendInTurn = Effect.fn("A2aMessages.sendInTurn")(function* (
       { agentId, turnId, userId }: SendingTurn,
-      given: Pick<A2aEnvelope, "to" | "mode" | "payload" | "skill" | "priority"> & {
+      draft: Pick<A2aEnvelope, "to" | "mode" | "payload" | "skill" | "priority"> & {
         readonly budgetUnits?: number | undefined
       }
     ) {
@@ -231,7 +231,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
         yield* repository.find(makeIdOfTurn(turnId)),
         ({ envelope, status }) => envelope.to === agentId && status === "waiting"
       )
-      const { budgetUnits = defaultBudgetUnits, ...content } = given
+      const { budgetUnits = defaultBudgetUnits, ...content } = draft
       const chain = Option.match(before, {
         onNone: () => emptyChain,
         onSome: (message) => continueChain(message.chain, agentId)
@@ -242,7 +242,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
         timestamp: yield* DateTime.now,
         from: agentId,
         ...content,
-        ...(given.mode === "delegate" ? { delegation: { ...chain, budgetUnits } } : {})
+        ...(draft.mode === "delegate" ? { delegation: { ...chain, budgetUnits } } : {})
       }
       return yield* accept(sender, envelope, { before, turnId })
     })

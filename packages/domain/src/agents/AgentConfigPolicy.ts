@@ -18,17 +18,17 @@ export class PlanFeatureRequired extends Data.TaggedError("PlanFeatureRequired")
 
 type Choice = Pick<AgentConfig, "channels" | "skills">
 
-const added = <A>(requested: ReadonlyArray<A> | undefined, kept: ReadonlyArray<A>): ReadonlyArray<A> =>
-  (requested ?? []).filter((item) => !kept.includes(item))
+const added = <A>(requested: ReadonlyArray<A> | undefined, current: ReadonlyArray<A>): ReadonlyArray<A> =>
+  (requested ?? []).filter((item) => !current.includes(item))
 
 /** Validates new skills only, since an agent may keep skills that are no longer in the catalog. */
 export const validateSkillSelection = (
   catalog: ReadonlyArray<Skill>,
-  kept: Choice,
+  current: Choice,
   requested: Partial<Choice>
 ): Either.Either<void, SkillSelectionInvalid> => {
   const skillIds = catalog.map(({ id }) => id)
-  const skills = added(requested.skills, kept.skills).filter((id) => !skillIds.includes(id))
+  const skills = added(requested.skills, current.skills).filter((id) => !skillIds.includes(id))
   return skills.length === 0 ? Either.void : Either.left(new SkillSelectionInvalid({ skills, known: skillIds }))
 }
 
@@ -36,10 +36,12 @@ export const validateSkillSelection = (
 export const validatePlanFeatures = (
   catalog: ReadonlyArray<Skill>,
   features: PlanFeatures,
-  kept: Choice,
+  current: Choice,
   requested: Partial<Choice>
 ): Either.Either<void, PlanFeatureRequired> => {
-  const channel = added(requested.channels, kept.channels).find((candidate) => !features.channels.includes(candidate))
+  const channel = added(requested.channels, current.channels).find(
+    (candidate) => !features.channels.includes(candidate)
+  )
   if (channel !== undefined)
     return Either.left(
       new PlanFeatureRequired({
@@ -48,7 +50,7 @@ export const validatePlanFeatures = (
         plans: findPlansWith(({ channels }) => channels.includes(channel))
       })
     )
-  const addedSkills = added(requested.skills, kept.skills)
+  const addedSkills = added(requested.skills, current.skills)
   const skill = catalog.find((candidate) => addedSkills.includes(candidate.id) && !hasSkill(features, candidate))
   return skill === undefined
     ? Either.void

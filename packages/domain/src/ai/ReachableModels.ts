@@ -34,16 +34,16 @@ export const makeModelChoice = Effect.gen(function* () {
   const ownerKeys = yield* OwnerKeys
   const logged = yield* Ref.make(HashSet.empty<string>())
 
-  const logFallback = ({ asked, model }: ModelResolution) =>
+  const logFallback = ({ requested, model }: ModelResolution) =>
     Ref.modify(logged, (ids) =>
-      HashSet.has(ids, asked)
+      HashSet.has(ids, requested)
         ? [false, ids]
-        : [true, HashSet.add(HashSet.size(ids) < maximumLoggedIds ? ids : HashSet.empty<string>(), asked)]
+        : [true, HashSet.add(HashSet.size(ids) < maximumLoggedIds ? ids : HashSet.empty<string>(), requested)]
     ).pipe(
       Effect.tap((isFirst) =>
         isFirst
           ? Effect.logInfo("Unavailable model replaced").pipe(
-              Effect.annotateLogs({ asked, model: model.id, provider: model.provider })
+              Effect.annotateLogs({ requested, model: model.id, provider: model.provider })
             )
           : Effect.void
       )
@@ -64,9 +64,9 @@ export const makeModelChoice = Effect.gen(function* () {
 
   const resolveWithin = (
     { models, own }: ReachableModels,
-    asked: string
+    requested: string
   ): Effect.Effect<ModelResolution, ModelsUnavailable> => {
-    const resolved = resolveModel(models, asked, preferOwnKeyModels(models, own))
+    const resolved = resolveModel(models, requested, preferOwnKeyModels(models, own))
     return Either.isRight(resolved) && resolved.right.isFallback
       ? Effect.zipLeft(resolved, logFallback(resolved.right))
       : resolved
@@ -74,26 +74,26 @@ export const makeModelChoice = Effect.gen(function* () {
 
   const choose = (
     reachable: ReachableModels,
-    { messages, model: asked, options, taskType, unknownModel }: ChatRequest
+    { messages, model: requested, options, taskType, unknownModel }: ChatRequest
   ): Effect.Effect<Model, ModelNotFound | ModelsUnavailable> => {
     const { models, own } = reachable
-    if (asked === undefined) {
+    if (requested === undefined) {
       const preferred = preferOwnKeyModels(models, own)
       return holdsImages(messages)
         ? selectModel(filterVisionModels(preferred), parseTaskType(taskType ?? "vision"), offersTools(options))
         : selectModel(preferred, parseTaskType(taskType), offersTools(options))
     }
-    return unknownModel === "refuse" && Option.isNone(findModel(models, asked))
-      ? Effect.fail(new ModelNotFound({ model: asked }))
-      : Effect.map(resolveWithin(reachable, asked), ({ model }) => model)
+    return unknownModel === "refuse" && Option.isNone(findModel(models, requested))
+      ? Effect.fail(new ModelNotFound({ model: requested }))
+      : Effect.map(resolveWithin(reachable, requested), ({ model }) => model)
   }
 
   return {
     findReachable,
     choose,
     /** Resolves an id to that model, or to the best general model. A null owner has no keys. */
-    resolve: Effect.fn("AiLayer.resolve")(function* (asked: string, owner: UserId | null) {
-      return yield* resolveWithin(yield* findReachable(owner), asked)
+    resolve: Effect.fn("AiLayer.resolve")(function* (requested: string, owner: UserId | null) {
+      return yield* resolveWithin(yield* findReachable(owner), requested)
     })
   }
 })

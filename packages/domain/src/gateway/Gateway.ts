@@ -80,9 +80,15 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
       )
 
     /** Pays for the call and runs its plugin up to the first event, or to the end if it is not streamed. */
-    const call = Effect.fnUntraced(function* ({ credentials, input: given, isStreamed, payer, request }: GatewayCall) {
+    const call = Effect.fnUntraced(function* ({
+      credentials,
+      input: requested,
+      isStreamed,
+      payer,
+      request
+    }: GatewayCall) {
       const caller = payer.method === "card" ? Option.some(payer.user) : payer.caller
-      const input = yield* nameAgent(limitInput(given), caller)
+      const input = yield* nameAgent(limitInput(requested), caller)
       const quote = yield* quotes.quote(input, caller)
       const priceUsd = convertUnitsToUsd(quote.units)
       const paidRequest: PaidRequest = {

@@ -114,7 +114,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
       if (agent === undefined || isUp(agent.status)) return false
       const owner = yield* records.requireOwner(userId)
       const { agents: limit } = yield* allowances.find(owner)
-      const current = owned.filter((other) => other.id !== agentId && needsInstance(other)).length
+      const current = owned.filter((agent) => agent.id !== agentId && needsInstance(agent)).length
       if (current >= limit) return yield* new PlanLimitReached({ current, limit })
       yield* bringUpWith(owner, owned, agent)
       yield* crashes.clear(userId)

@@ -38,10 +38,10 @@ export const decideTick = ({ nextDueAt, onMissed, times }: TickSchedule, now: Da
   const punctual = due.filter(isPunctual)
   const late = due.filter((time) => !isPunctual(time))
   const lateRuns = { skip: 0, once: punctual.length === 0 ? 1 : 0, all: maximumLateRuns }[onMissed]
-  const kept = late.length - Math.min(lateRuns, late.length)
+  const missedCount = late.length - Math.min(lateRuns, late.length)
   return {
-    runs: [...late.slice(kept), ...punctual],
-    missed: late.slice(0, kept),
+    runs: [...late.slice(missedCount), ...punctual],
+    missed: late.slice(0, missedCount),
     nextDueAt: findNextDue(times, now)
   }
 }

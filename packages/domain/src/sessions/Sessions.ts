@@ -97,8 +97,8 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       if (!(yield* repository.lock(id, yield* DateTime.now))) return yield* new AuthenticationRequired()
     })
 
-    const revokeOthers = Effect.fn("Sessions.revokeOthers")(function* (userId: UserId, kept: SessionId) {
-      yield* repository.removeByUser(userId, kept)
+    const revokeOthers = Effect.fn("Sessions.revokeOthers")(function* (userId: UserId, current: SessionId) {
+      yield* repository.removeByUser(userId, current)
     })
 
     /** Returns the number of revoked sessions. */

@@ -30,8 +30,8 @@ export class DeveloperWalletCreation extends Effect.Service<DeveloperWalletCreat
       const platform = yield* DeveloperWallets
       const hash = (text: string) => Encoding.encodeHex(digests.sha256(text))
 
-      const create = Effect.fn("DeveloperWalletCreation.create")(function* (given: string) {
-        const email = yield* Effect.mapError(parseEmail(given), () => new EmailInvalid())
+      const create = Effect.fn("DeveloperWalletCreation.create")(function* (text: string) {
+        const email = yield* Effect.mapError(parseEmail(text), () => new EmailInvalid())
         const { create: createAt } = yield* Effect.mapError(platform, () => new DeveloperWalletsNotConfigured())
         const request = hash(`${yield* execution.reference}|${normalizeEmail(email)}`)
         // At most 36 letters, digits and hyphens. Operators find the wallets of an address by the prefix.

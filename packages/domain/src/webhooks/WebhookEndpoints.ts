@@ -51,18 +51,18 @@ export class WebhookEndpoints extends Effect.Service<WebhookEndpoints>()("@berth
     /** Returns the secret, which is not shown again. */
     const create = Effect.fn("WebhookEndpoints.create")(function* (
       user: User,
-      given: { readonly url: string; readonly kinds: ReadonlyArray<DomainEventKind>; readonly isOrdered: boolean }
+      draft: { readonly url: string; readonly kinds: ReadonlyArray<DomainEventKind>; readonly isOrdered: boolean }
     ) {
-      const url = yield* parseWebhookUrl(given.url, { httpsOnly: appUrl.protocol === "https:" })
-      if (given.kinds.some(isForAdministrators) && !administrators.includes(user))
+      const url = yield* parseWebhookUrl(draft.url, { httpsOnly: appUrl.protocol === "https:" })
+      if (draft.kinds.some(isForAdministrators) && !administrators.includes(user))
         return yield* new AccountEventsNotAllowed()
       const secret = makeWebhookSecret(yield* tokens.make)
       const endpoint: WebhookEndpoint = {
         id: WebhookEndpointId.make(yield* ids.next("whe")),
         userId: user.id,
         url: url.href,
-        kinds: [...new Set(given.kinds)],
-        isOrdered: given.isOrdered,
+        kinds: [...new Set(draft.kinds)],
+        isOrdered: draft.isOrdered,
         failingSince: null,
         disabledAt: null,
         disabledReason: null,

@@ -76,16 +76,16 @@ describe("A configuration", () => {
   it.prop(
     "A configuration may gain only features of the plan, and the error names a plan with the others",
     [anyPlan, choice, choice],
-    ([plan, kept, asked]) => {
+    ([plan, kept, requested]) => {
       const features = findPlanFeatures(plan)
       const refused = [
-        ...asked.channels.filter((one) => !kept.channels.includes(one) && !features.channels.includes(one)),
+        ...requested.channels.filter((one) => !kept.channels.includes(one) && !features.channels.includes(one)),
         ...catalog
-          .filter(({ id }) => asked.skills.includes(id) && !kept.skills.includes(id))
+          .filter(({ id }) => requested.skills.includes(id) && !kept.skills.includes(id))
           .filter((one) => !hasSkill(features, one))
           .map(({ id }) => id)
       ]
-      const outcome = Either.flip(validatePlanFeatures(catalog, features, kept, asked))
+      const outcome = Either.flip(validatePlanFeatures(catalog, features, kept, requested))
       assert.strictEqual(Either.isRight(outcome), refused.length > 0)
       if (Either.isLeft(outcome)) return
       const { feature, id, plans } = outcome.right
@@ -108,15 +108,15 @@ describe("A configuration", () => {
     }
   )
 
-  it.prop("A configuration has each entry once, in the order of first mention", [choice], ([asked]) => {
-    const { channels = [], skills = [] } = deduplicateSelections(asked)
+  it.prop("A configuration has each entry once, in the order of first mention", [choice], ([requested]) => {
+    const { channels = [], skills = [] } = deduplicateSelections(requested)
     assert.deepStrictEqual(
       skills,
-      asked.skills.filter((id, at) => asked.skills.indexOf(id) === at)
+      requested.skills.filter((id, at) => requested.skills.indexOf(id) === at)
     )
     assert.deepStrictEqual(
       channels,
-      asked.channels.filter((id, at) => asked.channels.indexOf(id) === at)
+      requested.channels.filter((id, at) => requested.channels.indexOf(id) === at)
     )
     assert.deepStrictEqual(deduplicateSelections({ timezone: "UTC" }), { timezone: "UTC" })
   })

@@ -94,8 +94,8 @@ const withAi = <A, E>(
   return Effect.scoped(Effect.flatMap(AiLayer, use)).pipe(Effect.provide(layerOf(providers, models)))
 }
 
-const streamAnswer = (ai: AiLayer, asked: ChatRequest) =>
-  Stream.unwrapScoped(Effect.map(ai.open(asked), ({ read }) => streamFromReader(read)))
+const streamAnswer = (ai: AiLayer, requested: ChatRequest) =>
+  Stream.unwrapScoped(Effect.map(ai.open(requested), ({ read }) => streamFromReader(read)))
 
 /** Runs an effect that sleeps, and advances the clock as required. */
 const letting = <A, E, R>(duration: Duration.DurationInput, effect: Effect.Effect<A, E, R>) =>
@@ -221,8 +221,8 @@ describe("chat", () => {
       Effect.gen(function* () {
         const unasked = yield* ai.complete(request({ messages, model: undefined, taskType: "coding" }))
         assertMatches(unasked.attempts, [{ model: seeing.id, outcome: "answered" }])
-        const asked = yield* ai.complete(request({ messages }))
-        assertMatches(asked.attempts, [
+        const requested = yield* ai.complete(request({ messages }))
+        assertMatches(requested.attempts, [
           { model: opus.id, outcome: "refused" },
           { model: seeing.id, outcome: "answered" }
         ])
@@ -463,15 +463,15 @@ describe("chat", () => {
   })
 
   it.effect("AiLayer reads no more from a provider than its consumer", () => {
-    let asked = 0
+    let requested = 0
     const router = provider("openrouter", () =>
-      Stream.repeatEffect(Effect.sync(() => text(String((asked += 1))))).pipe(Stream.rechunk(1))
+      Stream.repeatEffect(Effect.sync(() => text(String((requested += 1))))).pipe(Stream.rechunk(1))
     )
     return withAi([router.port], [opus], (ai) =>
       Effect.gen(function* () {
         const { read } = yield* ai.open(request())
         yield* Stream.runDrain(Stream.take(streamFromReader(read), 3))
-        assert.isAtMost(asked, 4)
+        assert.isAtMost(requested, 4)
       })
     )
   })
@@ -570,11 +570,11 @@ describe("health", () => {
 
   it.effect("AiLayer.health checks a provider at most once in 15 seconds", () =>
     Effect.gen(function* () {
-      let asked = 0
+      let requested = 0
       const isAsked = yield* Deferred.make<void>()
       const mayAnswer = yield* Deferred.make<void>()
       const slow = Effect.suspend(() => {
-        asked += 1
+        requested += 1
         return Effect.zipRight(Deferred.succeed(isAsked, undefined), Deferred.await(mayAnswer))
       }).pipe(Effect.as(true))
       return yield* withAi([provider("openrouter", () => Stream.empty, slow).port], [], (ai) =>
@@ -589,10 +589,10 @@ describe("health", () => {
           assert.lengthOf(yield* Fiber.join(others), 20)
           yield* Fiber.join(leaving)
           yield* ai.health()
-          assert.strictEqual(asked, 1)
+          assert.strictEqual(requested, 1)
           yield* TestClock.adjust("15 seconds")
           yield* ai.health()
-          assert.strictEqual(asked, 2)
+          assert.strictEqual(requested, 2)
         })
       )
     })

@@ -24,12 +24,12 @@ const gateOver = (
   gated = Option.some(token)
 ) =>
   Effect.gen(function* () {
-    const asked = yield* Ref.make(0)
+    const requests = yield* Ref.make(0)
     const ports = Layer.merge(
       Layer.succeed(TokenBalances, {
         balanceOf: () =>
           Effect.zipRight(
-            Ref.update(asked, (n) => n + 1),
+            Ref.update(requests, (n) => n + 1),
             balance
           )
       }),
@@ -37,7 +37,7 @@ const gateOver = (
     )
     const gate = yield* Effect.provide(TokenGate, Layer.provide(TokenGate.Default, ports))
     const has = (address = one) => Effect.map(gate.check(address), ({ hasAccess }) => hasAccess)
-    return { has, asked: Ref.get(asked) }
+    return { has, countRequests: Ref.get(requests) }
   })
 
 describe("TokenGate", () => {
@@ -61,17 +61,17 @@ describe("TokenGate", () => {
         [token.minBalance, 60],
         [0n, 10]
       ] as const) {
-        const { asked, has } = yield* gateOver(Effect.succeed(balance))
+        const { countRequests, has } = yield* gateOver(Effect.succeed(balance))
         yield* has()
         yield* has(WalletAddress.make(one.toLowerCase()))
         yield* TestClock.adjust(`${seconds - 1} seconds`)
         yield* has()
-        assert.strictEqual(yield* asked, 1)
+        assert.strictEqual(yield* countRequests, 1)
         yield* TestClock.adjust("1001 millis")
         yield* has()
-        assert.strictEqual(yield* asked, 2)
+        assert.strictEqual(yield* countRequests, 2)
         yield* has(WalletAddress.make(`0x${"cd".repeat(20)}`))
-        assert.strictEqual(yield* asked, 3)
+        assert.strictEqual(yield* countRequests, 3)
       }
     })
   )
@@ -86,18 +86,18 @@ describe("TokenGate", () => {
       const next = Effect.flatten(
         Ref.modify(answers, ([first = Effect.succeed(0n), ...rest]) => [first, rest] as const)
       )
-      const { asked, has } = yield* gateOver(next)
+      const { countRequests, has } = yield* gateOver(next)
       assert.instanceOf(yield* Effect.flip(has()), GatingCheckFailed)
       assert.instanceOf(yield* Effect.flip(has()), GatingCheckFailed)
       assert.isTrue(yield* has())
-      assert.strictEqual(yield* asked, 3)
+      assert.strictEqual(yield* countRequests, 3)
     })
   )
 
   it.effect("TokenGate shares one call among concurrent checks, also when one is interrupted", () =>
     Effect.gen(function* () {
       const answer = yield* Deferred.make<bigint>()
-      const { asked, has } = yield* gateOver(Deferred.await(answer))
+      const { countRequests, has } = yield* gateOver(Deferred.await(answer))
       const first = yield* Effect.forkDaemon(has())
       const others = yield* Effect.forkDaemon(
         Effect.all(
@@ -111,15 +111,15 @@ describe("TokenGate", () => {
       yield* Deferred.succeed(answer, token.minBalance)
       assert.deepStrictEqual(new Set(yield* Fiber.join(others)), new Set([true]))
       yield* Fiber.join(gone)
-      assert.strictEqual(yield* asked, 1)
+      assert.strictEqual(yield* countRequests, 1)
     })
   )
 
   it.effect("TokenGate fails with GatingNotConfigured without a token and makes no call", () =>
     Effect.gen(function* () {
-      const { asked, has } = yield* gateOver(Effect.succeed(0n), Option.none())
+      const { countRequests, has } = yield* gateOver(Effect.succeed(0n), Option.none())
       assert.instanceOf(yield* Effect.flip(has()), GatingNotConfigured)
-      assert.strictEqual(yield* asked, 0)
+      assert.strictEqual(yield* countRequests, 0)
     })
   )
 

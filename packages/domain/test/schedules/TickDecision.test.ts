@@ -113,7 +113,7 @@ describe("decideTick", () => {
           }
           assert.deepStrictEqual(
             decided,
-            [...new Set(decided)].toSorted((one, other) => one - other)
+            [...new Set(decided)].toSorted((a, b) => a - b)
           )
           const due = times
             .listNewest(DateTime.add(start, { millis: 1 }), latest, 1000)

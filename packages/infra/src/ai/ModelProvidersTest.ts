@@ -84,8 +84,8 @@ export const layer: Layer.Layer<ModelProviders | ModelCatalog | ModelProvidersTe
     Effect.map(makeTestPort<ModelChatCall, ModelProvidersBehavior>(defaultBehavior), ({ behavior, handle, run }) => {
       const provider = (name: ProviderName): ModelProvider => ({
         name,
-        models: Effect.succeed(fakeModels.filter((one) => one.provider === name)),
-        modelIds: Effect.succeed(fakeModels.filter((one) => one.provider === name).map(({ id }) => id)),
+        models: Effect.succeed(fakeModels.filter((model) => model.provider === name)),
+        modelIds: Effect.succeed(fakeModels.filter((model) => model.provider === name).map(({ id }) => id)),
         healthy: Effect.flatMap(behavior, ({ healthy }) => healthy(name)),
         ...(name === "openai" && {
           embed: (_model: string, input: EmbeddingInput) => Effect.flatMap(behavior, ({ embed }) => embed(input))

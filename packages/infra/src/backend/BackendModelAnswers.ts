@@ -53,13 +53,13 @@ const isModelEvent = (event: ModelAnswerEvent): event is ModelEvent =>
 
 /** Forwards whole chunks of model events; any other event ends the answer. */
 const toModelEvents = (events: Chunk.Chunk<ModelAnswerEvent>): Stream.Stream<ModelEvent, AnswerFailure> => {
-  const [passed, [other]] = Chunk.splitWhere(events, (event) => !isModelEvent(event))
+  const [passed, [ending]] = Chunk.splitWhere(events, (event) => !isModelEvent(event))
   const values = Stream.fromChunk(Chunk.filter(passed, isModelEvent))
-  if (other === undefined || isModelEvent(other)) return values
+  if (ending === undefined || isModelEvent(ending)) return values
   return Stream.concat(
     values,
     Stream.fromEffect(
-      other.type === "opened" ? logAndFail({ _tag: "SecondOpening" }, interrupted) : Effect.fail(toFailure(other))
+      ending.type === "opened" ? logAndFail({ _tag: "SecondOpening" }, interrupted) : Effect.fail(toFailure(ending))
     )
   )
 }

@@ -24,21 +24,21 @@ export const readCdpSettings = (
     apiKeySecret: optionalSecret(names.apiKeySecret),
     walletSecret: optionalSecret(names.walletSecret)
   }).pipe(
-    Config.mapOrFail(({ apiUrl, ...given }) => {
+    Config.mapOrFail(({ apiUrl, ...credentials }) => {
       const keys = Option.all({
-        apiKey: Option.map(given.apiKeySecret, (secret) =>
+        apiKey: Option.map(credentials.apiKeySecret, (secret) =>
           Either.mapLeft(parseApiKeySecret(secret), ({ reason }) => invalid(names.apiKeySecret, reason))
         ),
-        walletKey: Option.map(given.walletSecret, (secret) =>
+        walletKey: Option.map(credentials.walletSecret, (secret) =>
           Either.mapLeft(parseWalletSecret(secret), ({ reason }) => invalid(names.walletSecret, reason))
         )
       })
       const errors = [
-        ...findGroupErrors(Record.mapEntries(names, (name, key) => [name, given[key]])),
+        ...findGroupErrors(Record.mapEntries(names, (name, key) => [name, credentials[key]])),
         ...(Option.isNone(keys) ? [] : Array.getLefts([keys.value.apiKey, keys.value.walletKey]))
       ]
       if (Array.isNonEmptyReadonlyArray(errors)) return failWithAll(errors)
-      return Option.all({ projectId: given.projectId, apiKeyId: given.apiKeyId, keys }).pipe(
+      return Option.all({ projectId: credentials.projectId, apiKeyId: credentials.apiKeyId, keys }).pipe(
         Option.map(({ apiKeyId, keys, projectId }) =>
           Either.map(Either.all(keys), (parsed) => ({ apiUrl, projectId, apiKeyId, ...parsed }))
         ),

@@ -37,23 +37,23 @@ const readMinBalance = (text: string): Option.Option<bigint> =>
 
 const readToken = (
   names: GatingNames,
-  given: Readonly<Record<keyof GatingNames, Option.Option<string>>>
+  values: Readonly<Record<keyof GatingNames, Option.Option<string>>>
 ): Either.Either<Option.Option<GatingToken>, ConfigError.ConfigError> => {
-  const address = Option.flatMap(given.address, parseWalletAddress)
-  const minBalance = Option.flatMap(given.minBalance, readMinBalance)
+  const address = Option.flatMap(values.address, parseWalletAddress)
+  const minBalance = Option.flatMap(values.minBalance, readMinBalance)
   const isMalformed = (text: Option.Option<string>, value: Option.Option<unknown>) =>
     Option.isSome(text) && Option.isNone(value)
   const errors = [
-    ...(isMalformed(given.address, address) ? [invalid(names.address, "must be 0x and 40 hex digits")] : []),
-    ...(isMalformed(given.minBalance, minBalance)
+    ...(isMalformed(values.address, address) ? [invalid(names.address, "must be 0x and 40 hex digits")] : []),
+    ...(isMalformed(values.minBalance, minBalance)
       ? [invalid(names.minBalance, "must be a whole number of the token's smallest units, at least 1")]
       : []),
-    ...findGroupErrors(Record.mapEntries(names, (name, key) => [name, given[key]]))
+    ...findGroupErrors(Record.mapEntries(names, (name, key) => [name, values[key]]))
   ]
   return Array.isNonEmptyReadonlyArray(errors)
     ? failWithAll(errors)
     : Either.right(
-        Option.map(Option.all({ address, symbol: given.symbol, minBalance }), (token) => ({
+        Option.map(Option.all({ address, symbol: values.symbol, minBalance }), (token) => ({
           ...token,
           chain: "base" as const
         }))

@@ -9,21 +9,21 @@ const wellKnownNames =
 /**
  * Returns the optimal string alignment distance: insertions, deletions, substitutions and transpositions of neighbors.
  */
-export const editDistance = (one: string, other: string): number => {
-  const rows: Array<ReadonlyArray<number>> = [Array.from({ length: other.length + 1 }, (_, column) => column)]
-  for (let row = 1; row <= one.length; row += 1) {
+export const editDistance = (a: string, b: string): number => {
+  const rows: Array<ReadonlyArray<number>> = [Array.from({ length: b.length + 1 }, (_, column) => column)]
+  for (let row = 1; row <= a.length; row += 1) {
     const next = [row]
-    for (let column = 1; column <= other.length; column += 1) {
+    for (let column = 1; column <= b.length; column += 1) {
       const at = (up: number, left: number) => (up === 0 ? next : rows[row - up])?.[column - left] ?? Infinity
-      const isSame = one[row - 1] === other[column - 1]
-      const isSwap = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
+      const isSame = a[row - 1] === b[column - 1]
+      const isSwap = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
       next.push(
         Math.min(at(1, 0) + 1, at(0, 1) + 1, at(1, 1) + (isSame ? 0 : 1), row > 1 && isSwap ? at(2, 2) + 1 : Infinity)
       )
     }
     rows.push(next)
   }
-  return rows[one.length]?.[other.length] ?? Infinity
+  return rows[a.length]?.[b.length] ?? Infinity
 }
 
 const longWord = 5

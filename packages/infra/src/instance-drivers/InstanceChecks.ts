@@ -91,9 +91,9 @@ export const make = <Running extends { readonly instance: RunningInstance }>({
     return {
       end,
       endOverDisk: (running: Running, { bytes, entries }: Pick<DiskCount, "bytes" | "entries">, diskMb: number) => {
-        const held =
+        const usage =
           entries > maximumEntries ? `more than ${maximumEntries} files` : `${Math.round(bytes / 1024 / 1024)} MB`
-        return end(running, `it holds ${held} on the disk, more than the ${diskMb} MB it may`)
+        return end(running, `it holds ${usage} on the disk, more than the ${diskMb} MB it may`)
       },
 
       checkMemory: (running: Running, usedBytes: number, limitMb: number) =>

@@ -68,12 +68,12 @@ export const makeOpenIdConnectProvider = ({
     const isLocal = issuer.protocol === "http:"
 
     const discover = async () => {
-      const found = await discovery(issuer, clientId, undefined, undefined, {
+      const discovered = await discovery(issuer, clientId, undefined, undefined, {
         [customFetch]: fetch,
         ...(isLocal ? { execute: [allowHttp] } : {})
       })
       const configuration = new Configuration(
-        found.serverMetadata(),
+        discovered.serverMetadata(),
         clientId,
         { redirect_uris: [redirectUri.href] },
         makeClientAuthentication(clientAuthentication, clientSecret)

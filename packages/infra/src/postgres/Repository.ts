@@ -27,9 +27,9 @@ export const layerEffect = <Self, Service extends object, E, R>(
     tag,
     Effect.map(make, (service) => {
       const name = tag.key.slice(tag.key.lastIndexOf("/") + 1)
-      const kept = new Set<PropertyKey>(untraced)
+      const untracedKeys = new Set<PropertyKey>(untraced)
       for (const key of Object.keys(service))
-        if (!kept.has(key)) Reflect.set(service, key, trace(Reflect.get(service, key), `${name}.${key}`))
+        if (!untracedKeys.has(key)) Reflect.set(service, key, trace(Reflect.get(service, key), `${name}.${key}`))
       return service
     })
   )

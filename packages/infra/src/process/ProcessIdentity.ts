@@ -61,8 +61,8 @@ export type ProcessMatch =
 
 export const matchProcess = (pid: number, startMark: Option.Option<string>): ProcessMatch => {
   if (!isProcessAlive(pid)) return "gone"
-  const same = Option.zipWith(startMark, readStartMark(pid), (recorded, current) => recorded === current)
-  return Option.match(same, { onNone: () => "unknown", onSome: (it) => (it ? "same" : "different") })
+  const isSame = Option.zipWith(startMark, readStartMark(pid), (recorded, current) => recorded === current)
+  return Option.match(isSame, { onNone: () => "unknown", onSome: (it) => (it ? "same" : "different") })
 }
 
 /** False if no process can receive the signal. */

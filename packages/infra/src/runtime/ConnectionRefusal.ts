@@ -8,6 +8,6 @@ export const isConnectionRefused = (error: unknown, depth = 0): boolean => {
   if (!(error instanceof Error) || depth > maximumCauseDepth) return false
   if ("code" in error && (error.code === "ECONNREFUSED" || error.code === "ENOENT")) return true
   if (error instanceof AggregateError && error.errors.length > 0)
-    return error.errors.every((one) => isConnectionRefused(one, depth + 1))
+    return error.errors.every((inner) => isConnectionRefused(inner, depth + 1))
   return isConnectionRefused(error.cause, depth + 1)
 }

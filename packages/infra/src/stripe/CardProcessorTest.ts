@@ -185,7 +185,7 @@ const makeState = () => {
     listSubscriptions: (customerId) =>
       Effect.map(up, () =>
         [...subscriptions]
-          .filter(([, one]) => one.customerId === customerId && !one.hasEnded)
+          .filter(([, subscription]) => subscription.customerId === customerId && !subscription.hasEnded)
           .map(([id, { kind, plan }]) => ({ id, kind, plan, isPaid: true }))
           .toReversed()
       ),
@@ -223,7 +223,8 @@ const makeState = () => {
       Effect.map(up, () => {
         const customer = customers.get(customerId)
         if (customer !== undefined) customer.isGone = true
-        for (const one of subscriptions.values()) if (one.customerId === customerId) one.hasEnded = true
+        for (const subscription of subscriptions.values())
+          if (subscription.customerId === customerId) subscription.hasEnded = true
       })
   })
 

@@ -36,15 +36,15 @@ export const makeLineItem = (
   prices: StripePriceIds,
   purchase: Purchase
 ): Stripe.Checkout.SessionCreateParams.LineItem => {
-  const one = (id: string | undefined, data: () => PriceData) =>
+  const lineItem = (id: string | undefined, data: () => PriceData) =>
     id === undefined ? { quantity: 1, price_data: data() } : { quantity: 1, price: id }
   switch (purchase.kind) {
     case "plan":
-      return one(prices.plans[purchase.plan], () =>
+      return lineItem(prices.plans[purchase.plan], () =>
         makePriceData(productNames.plan(purchase.plan), findPlanPrice(purchase.plan), true)
       )
     case "storage":
-      return one(prices.storage, () => makePriceData(productNames.storage, storageUpgrade.price, true))
+      return lineItem(prices.storage, () => makePriceData(productNames.storage, storageUpgrade.price, true))
     case "credits": {
       const { credits, price } = purchase
       return typeof price === "string"

@@ -22,10 +22,10 @@ export const layer = Layer.scopedDiscard(
     const log = (line: Effect.Effect<void>) => Runtime.runSync(runtime)(line)
     const logOutput =
       (method: keyof typeof levels) =>
-      (...given: ReadonlyArray<unknown>) =>
+      (...parts: ReadonlyArray<unknown>) =>
         log(
           Effect.logWithLevel(levels[method], "Library logged").pipe(
-            Effect.annotateLogs({ text: clean(format(...given)) })
+            Effect.annotateLogs({ text: clean(format(...parts)) })
           )
         )
     const logWarning = ({ message, name }: Error) =>

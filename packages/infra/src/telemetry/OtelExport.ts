@@ -72,7 +72,7 @@ export interface ExportedResource {
 
 const makeResource = (
   { role, serviceInstanceId, serviceName, serviceVersion }: ExportedResource,
-  given: TelemetrySettings["resourceAttributes"]
+  attributes: TelemetrySettings["resourceAttributes"]
 ) =>
   defaultResource().merge(
     resourceFromAttributes({
@@ -80,7 +80,7 @@ const makeResource = (
       "service.version": serviceVersion,
       "service.instance.id": serviceInstanceId,
       "berth.role": role,
-      ...given,
+      ...attributes,
       "service.name": serviceName
     })
   )

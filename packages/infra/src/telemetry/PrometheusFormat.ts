@@ -35,8 +35,8 @@ export const formatGauge = (
   formatFamily(name, {
     type: "gauge",
     help,
-    lines: samples.map(({ labels: given = {}, value }) => {
-      const tags = Object.entries(given).map(([key, value]) => ({ key, value }))
+    lines: samples.map(({ labels: sampleLabels = {}, value }) => {
+      const tags = Object.entries(sampleLabels).map(([key, value]) => ({ key, value }))
       return `${name}${labels(tags)} ${value}`
     })
   })

@@ -23,8 +23,8 @@ const summarize = (query: string): SqlSummary => {
   const text = query.replaceAll(noise, " ")
   const own = new Set([...text.matchAll(withName)].map(([, name = ""]) => name.toLowerCase()))
   const operations: Array<{ readonly verb: string; readonly tables: Array<string> }> = []
-  for (const found of text.matchAll(step)) {
-    const [, insert, inserted, remove, removed, update, updated, select, read, other] = found
+  for (const match of text.matchAll(step)) {
+    const [, insert, inserted, remove, removed, update, updated, select, read, other] = match
     const verb = insert ?? remove ?? update ?? select ?? other
     const table = (inserted ?? removed ?? updated ?? read ?? "").replaceAll('"', "").toLowerCase()
     if (verb !== undefined) {

@@ -151,7 +151,7 @@ export const make = Effect.gen(function* () {
     sign: (transfers: ReadonlyArray<TransferRequest>, overrides: TransactionOverrides = {}) =>
       Effect.gen(function* () {
         const text = yield* Schema.encode(Transaction)({
-          payer: yield* Ref.updateAndGet(payers, (so) => so + 1),
+          payer: yield* Ref.updateAndGet(payers, (count) => count + 1),
           chainId: overrides.chainId ?? 1337,
           transfers: transfers.map((transfer) => ({
             token: transfer.token ?? token,

@@ -27,9 +27,9 @@ const transfersIn = (logs: Array<Log>): ReadonlyArray<TokenTransfer> => {
   const keyOf = ({ address, args }: (typeof events)[number]) =>
     [address, args.from, args.to, args.amount].join(" ").toLowerCase()
   return events.flatMap((event, position) => {
-    const hasMemo = [position - 1, position + 1].some((beside) => {
-      const other = events[beside]
-      return other?.eventName === "TransferWithMemo" && keyOf(other) === keyOf(event)
+    const hasMemo = [position - 1, position + 1].some((index) => {
+      const neighbor = events[index]
+      return neighbor?.eventName === "TransferWithMemo" && keyOf(neighbor) === keyOf(event)
     })
     if (event.eventName === "Transfer" && hasMemo) return []
     return [

@@ -7,8 +7,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Stream } from "effect"
 import { assertMatches } from "../../../../test/support/Matching.ts"
 
-const streamChat = (...asked: Parameters<ModelProvider["chat"]>) =>
-  streamFromOpened(sandboxModelProvider.chat(...asked))
+const streamChat = (...requested: Parameters<ModelProvider["chat"]>) =>
+  streamFromOpened(sandboxModelProvider.chat(...requested))
 
 const user = (content: string): ChatMessage => ({ role: "user", content })
 const assistant = (content: string): ChatMessage => ({ role: "assistant", content })
@@ -90,9 +90,9 @@ describe("The sandbox model's instructions", () => {
 })
 
 describe("a summary by the sandbox model", () => {
-  const asked: ChatMessage = { role: "system", content: "Summarize the conversation below in few words." }
+  const requested: ChatMessage = { role: "system", content: "Summarize the conversation below in few words." }
   const summaryOf = (...messages: ReadonlyArray<ChatMessage>) =>
-    Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, [asked, ...messages], {}))))
+    Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, [requested, ...messages], {}))))
       .map((chunk) => (chunk.type === "delta" ? chunk.text : ""))
       .join("")
 
@@ -155,7 +155,7 @@ describe("the sandbox model with tools", () => {
   }
 
   it("The sandbox model calls the requested tool", () => {
-    const asked: ReadonlyArray<readonly [string, string, object]> = [
+    const requests: ReadonlyArray<readonly [string, string, object]> = [
       ["What time is it?", "current_time", {}],
       ["what time is it in Europe/London?", "current_time", { timezone: "Europe/London" }],
       ["Calculate 2*(3+4)", "calculate", { expression: "2*(3+4)" }],
@@ -172,7 +172,7 @@ describe("the sandbox model with tools", () => {
       ["write file a.txt: one\ntwo", "write_file", { path: "a.txt", content: "one\ntwo" }],
       ["Delete the file a.txt", "delete_file", { path: "a.txt" }]
     ]
-    for (const [said, name, given] of asked) {
+    for (const [said, name, given] of requests) {
       assert.deepStrictEqual(called(said), [name, given], said)
       // A tool that is not offered is not called.
       assert.isNull(called(said, []), said)

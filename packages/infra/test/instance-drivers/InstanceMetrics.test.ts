@@ -31,11 +31,11 @@ const ownerOf = (url: string) => new URL(url).hostname
 describe("InstanceMetrics", () => {
   it.scoped("InstanceMetrics reads the valid figures of running instances at once, and waits for none that hangs", () =>
     Effect.gen(function* () {
-      const asked: Array<string> = []
+      const requests: Array<string> = []
       const client = HttpClient.make((request) => {
         const owner = ownerOf(request.url)
         assert.strictEqual(request.headers["authorization"], `Bearer token-of-${owner}`)
-        asked.push(owner)
+        requests.push(owner)
         const body = bodies[owner]
         return body === undefined
           ? Effect.never
@@ -66,7 +66,7 @@ describe("InstanceMetrics", () => {
       const reading = yield* Effect.fork(read)
       yield* TestClock.adjust("1 second")
       yield* Fiber.join(reading)
-      assert.sameMembers(asked, owners)
+      assert.sameMembers(requests, owners)
       const text = yield* readPrometheus
       for (const line of [
         "berth_instances_measured 2",
@@ -82,11 +82,11 @@ describe("InstanceMetrics", () => {
 
       // Many readers cause one reading of the instances in five seconds.
       yield* read
-      assert.lengthOf(asked, owners.length)
+      assert.lengthOf(requests, owners.length)
       owners.splice(1)
       yield* TestClock.adjust("5 seconds")
       yield* read
-      assert.lengthOf(asked, 7)
+      assert.lengthOf(requests, 7)
       const later = (yield* readPrometheus).split("\n")
       assert.include(later, "berth_instances_measured 1")
       assert.include(later, "berth_instances_gc_duration_seconds_total 0.375")

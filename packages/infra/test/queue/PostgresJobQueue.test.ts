@@ -76,7 +76,7 @@ describe("PostgresJobQueue", () => {
       )
       const [seconds] = yield* eventually(
         Effect.sync(() => ahead),
-        (so) => so.length === 1
+        (current) => current.length === 1
       )
       assert.approximately(Number(seconds), 60, 1)
     })

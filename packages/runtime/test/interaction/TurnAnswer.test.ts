@@ -535,9 +535,12 @@ it.effect.prop(
         { history: history(messages, length), message: "m".repeat(message) }
       )
       assert.strictEqual(typeof reply, "string")
-      for (const { maxTokens, messages: asked, tools: offered } of requests) {
-        assert.isAtMost(estimateMessagesTokens(asked) + Math.ceil(JSON.stringify(offered).length / 4), contextWindow)
-        if (maxTokens !== null) assert.isBelow(estimateMessagesTokens(asked), contextWindow)
+      for (const { maxTokens, messages: requested, tools: offered } of requests) {
+        assert.isAtMost(
+          estimateMessagesTokens(requested) + Math.ceil(JSON.stringify(offered).length / 4),
+          contextWindow
+        )
+        if (maxTokens !== null) assert.isBelow(estimateMessagesTokens(requested), contextWindow)
       }
     }),
   { fastCheck: { numRuns: 40 } }

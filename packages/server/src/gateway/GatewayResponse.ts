@@ -100,13 +100,13 @@ export const respondStreamed = (
 export const toStreamedResponse = (response: Response): Response => {
   if (response.status !== 200 || response.body._tag !== "Uint8Array") return response
   const { headers } = response
-  const { "content-type": _type, "content-length": _length, ...kept } = headers
+  const { "content-type": _type, "content-length": _length, ...otherHeaders } = headers
   return Option.match(decodeAnswer(new TextDecoder().decode(response.body.body)), {
     onNone: () => response,
     onSome: (answer) =>
       respondFrames(
         Effect.succeed(readerFromValues([gatewayFrames.delta(answer.message), gatewayFrames.done(answer)])),
-        kept
+        otherHeaders
       )
   })
 }

@@ -69,11 +69,11 @@ export const layer = group(WebApi, "openAiGateway", (handlers) =>
       .handle("retrieveResponse", ({ path: { id }, urlParams }) => responses.find(id, urlParams))
       .handle("listResponseInput", ({ path: { id }, urlParams }) => responses.listInput(id, urlParams))
       .handle("deleteResponse", ({ path: { id } }) => responses.remove(id))
-      .handle("createEmbedding", ({ payload: { dimensions, encoding_format: format, input: given, model } }) =>
+      .handle("createEmbedding", ({ payload: { dimensions, encoding_format: format, input: texts, model } }) =>
         Effect.gen(function* () {
           const { user } = yield* Principal
           yield* limiter.take("gateway", user.id)
-          const input = typeof given === "string" ? [given] : given
+          const input = typeof texts === "string" ? [texts] : texts
           const { tokens, vectors } = yield* embeddings.embed(user, { model, input, dimensions })
           return HttpServerResponse.unsafeJson({
             object: "list",

@@ -88,7 +88,7 @@ const fingerprintRecording = ({ recording }: Extract<PluginInput, { plugin: "stt
 export const readCall = Effect.fnUntraced(function* (request: Request, plugin: PluginId, content: CallContent) {
   const input = yield* inputOf(plugin, content)
   // Computed on demand: recordings are large, and most calls have no idempotency key.
-  const said = () =>
+  const readContent = () =>
     content._tag === "Form" && input.plugin === "stt"
       ? fingerprintRecording(input)
       : Buffer.from(content.bytes).toString("latin1")
@@ -98,7 +98,7 @@ export const readCall = Effect.fnUntraced(function* (request: Request, plugin: P
     plugin,
     input,
     body: content.bytes,
-    fingerprint: () => `${plugin}\n${said()}`,
+    fingerprint: () => `${plugin}\n${readContent()}`,
     streamed: plugins[plugin].streams && wantsPieces
   } satisfies ReceivedCall
 })

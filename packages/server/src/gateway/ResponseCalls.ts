@@ -83,10 +83,10 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
       item.type === "item_reference"
         ? findItem(referred, item.id).pipe(
             Effect.filterOrFail(
-              (found) => (referredLength += JSON.stringify(found).length) <= maximumBytesOfChain,
+              (item) => (referredLength += JSON.stringify(item).length) <= maximumBytesOfChain,
               () => referencesTooLong
             ),
-            Effect.flatMap((found) => readStored([found]))
+            Effect.flatMap((item) => readStored([item]))
           )
         : Effect.succeed([item])
     )
@@ -140,8 +140,8 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
     if (stream === true)
       return yield* new ParameterUnsupported({ parameter: "stream", reason: "a stored response is returned whole" })
     const { user } = yield* Principal
-    const found = yield* Effect.mapError(yield* stored.find(user.id, id), requireStored(id))
-    return yield* Effect.orDie(decodeResponse(found))
+    const response = yield* Effect.mapError(yield* stored.find(user.id, id), requireStored(id))
+    return yield* Effect.orDie(decodeResponse(response))
   })
 
   const listInput = Effect.fn("ResponseCalls.listInput")(function* (
@@ -149,8 +149,8 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
     { after, limit, order }: ResponseInputQuery
   ) {
     const { user } = yield* Principal
-    const found = yield* Effect.mapError(yield* stored.findInput(user.id, id), requireStored(id))
-    const items = (yield* readStored(found)).map((item, at) => toInputItem(item, `${id}_in${at}`))
+    const storedInput = yield* Effect.mapError(yield* stored.findInput(user.id, id), requireStored(id))
+    const items = (yield* readStored(storedInput)).map((item, at) => toInputItem(item, `${id}_in${at}`))
     const ordered = order === "asc" ? items : items.toReversed()
     const start = after === undefined ? 0 : ordered.findIndex((item) => item.id === after) + 1
     if (after !== undefined && start === 0)

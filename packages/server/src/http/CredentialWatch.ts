@@ -52,7 +52,7 @@ export class CredentialWatch extends Effect.Service<CredentialWatch>()("@berth/C
             return marks.get(userId) === proof.mark
         }
       }
-      for (const one of all) if (!isValid(one)) one.onEnd()
+      for (const watch of all) if (!isValid(watch)) watch.onEnd()
     }).pipe(
       Effect.catchAllCause((cause) => Effect.logWarning("Credential revalidation failed", cause)),
       Effect.withTracerEnabled(false)
@@ -65,11 +65,11 @@ export class CredentialWatch extends Effect.Service<CredentialWatch>()("@berth/C
       (onEnd) =>
         acquireScoped(
           Effect.sync(() => {
-            const one = { userId, proof, onEnd }
-            watched.add(one)
-            return one
+            const watch = { userId, proof, onEnd }
+            watched.add(watch)
+            return watch
           }),
-          (one) => Effect.sync(() => watched.delete(one))
+          (watch) => Effect.sync(() => watched.delete(watch))
         )
 
     return { watch, revalidate }

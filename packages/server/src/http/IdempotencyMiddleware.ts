@@ -150,7 +150,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
     const claimOrReplay = <E, R>(
       key: IdempotencyKey,
       requestHash: string,
-      answer: (held: HeldKey) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+      answer: (heldKey: HeldKey) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
     ) =>
       keys.claimWithin(key, requestHash, leaseWaitLimit).pipe(
         Effect.flatMap((claim): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> => {
@@ -178,7 +178,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
       { isStreamed = false } = {}
     ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> =>
       isUsable(key.key)
-        ? claimOrReplay(key, requestHash, (held) => answerOnce(held, isStreamed, app, storeOrHold(held)))
+        ? claimOrReplay(key, requestHash, (heldKey) => answerOnce(heldKey, isStreamed, app, storeOrHold(heldKey)))
         : Effect.succeed(invalidKeyResponse)
 
     const apply = <E, R>(

@@ -36,16 +36,16 @@ export const makeInternalCallerResolver: Effect.Effect<ResolveCaller, never, Web
     const digests = yield* Digests
     return (request) => {
       const direct = Option.some(readClientAddress(request, trustedProxies))
-      if (!Option.exists(readBearerToken(request), (shown) => digests.equal(shown, key))) return makeCaller(direct)
-      const given = (name: string, isValid: (text: string) => boolean) =>
+      if (!Option.exists(readBearerToken(request), (token) => digests.equal(token, key))) return makeCaller(direct)
+      const validHeader = (name: string, isValid: (text: string) => boolean) =>
         Option.filter(Option.fromNullable(request.headers[name]), isValid)
       return makeCaller(
         Option.orElse(
-          given(clientAddressHeader, (text) => isIP(text) !== 0),
+          validHeader(clientAddressHeader, (text) => isIP(text) !== 0),
           () => direct
         ),
         Option.map(
-          given(actingUserHeader, (text) => idPattern.test(text)),
+          validHeader(actingUserHeader, (text) => idPattern.test(text)),
           (id) => UserId.make(id)
         )
       )

@@ -93,15 +93,13 @@ const indexOf = oncePerObject((table: ReadonlyArray<KnownRoute>): ReadonlyMap<nu
   return new Map(
     [...new Set(candidates.map(({ pattern }) => pattern.length))].map((length) => [
       length,
-      candidates
-        .filter(({ pattern }) => pattern.length === length)
-        .toSorted((one, other) => literals(other) - literals(one))
+      candidates.filter(({ pattern }) => pattern.length === length).toSorted((a, b) => literals(b) - literals(a))
     ])
   )
 })
 
-const matches = (pattern: ReadonlyArray<string>, given: ReadonlyArray<string>): boolean =>
-  pattern.every((segment, index) => segment.startsWith(":") || segment === given[index])
+const matches = (pattern: ReadonlyArray<string>, segments: ReadonlyArray<string>): boolean =>
+  pattern.every((segment, index) => segment.startsWith(":") || segment === segments[index])
 
 const hasSameLiterals = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): boolean =>
   one.every((segment, index) => segment.startsWith(":") === (other[index] ?? "").startsWith(":"))
@@ -111,12 +109,12 @@ const hasSameLiterals = (one: ReadonlyArray<string>, other: ReadonlyArray<string
  * wrong method of that path is detected.
  */
 const findRoutes = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<KnownRoute> => {
-  const given = segmentsOf(path)
-  const found = (indexOf(table).get(given.length) ?? []).filter(({ pattern }) => matches(pattern, given))
-  const [best] = found
+  const segments = segmentsOf(path)
+  const candidates = (indexOf(table).get(segments.length) ?? []).filter(({ pattern }) => matches(pattern, segments))
+  const [best] = candidates
   return best === undefined
     ? []
-    : found.flatMap(({ pattern, route }) => (hasSameLiterals(pattern, best.pattern) ? [route] : []))
+    : candidates.flatMap(({ pattern, route }) => (hasSameLiterals(pattern, best.pattern) ? [route] : []))
 }
 
 /**

@@ -10,13 +10,15 @@ const encodings = [
 /** Names are content hashes, so a response never changes. */
 export const makeConsoleAssetResponse = (
   asset: ConsoleAsset,
-  given: Readonly<Record<string, string | undefined>>
+  requestHeaders: Readonly<Record<string, string | undefined>>
 ): HttpServerResponse.HttpServerResponse => {
-  const accepted = new Set((given["accept-encoding"] ?? "").split(",").map((entry) => entry.trim().toLowerCase()))
+  const accepted = new Set(
+    (requestHeaders["accept-encoding"] ?? "").split(",").map((entry) => entry.trim().toLowerCase())
+  )
   const [encoding, form] = encodings.find(([name]) => accepted.has(name)) ?? [undefined, "bytes" as const]
   const etag = `"${asset.name}-${form}"`
   const headers = { etag, "cache-control": "public, max-age=31536000, immutable", vary: "accept-encoding" }
-  return isKnownByClient(given["if-none-match"], etag)
+  return isKnownByClient(requestHeaders["if-none-match"], etag)
     ? HttpServerResponse.empty({ status: 304, headers })
     : HttpServerResponse.uint8Array(asset[form], {
         contentType: asset.contentType,

@@ -78,10 +78,10 @@ const redirectAfterForm = (appUrl: URL, { request, response, route }: AnsweredRe
   const lead = (to: string) => Option.some(HttpServerResponse.redirect(to, { status: 303, cookies: response.cookies }))
   if (path === signOutForm && response.status < 300) return lead("/login")
   if (!loginForms.has(path) || response.status < 400) return Option.none()
-  const asked = new URLSearchParams(request.url.split("?", 2)[1] ?? "").get("callbackUrl") ?? undefined
+  const callbackUrl = new URLSearchParams(request.url.split("?", 2)[1] ?? "").get("callbackUrl") ?? undefined
   const error = Option.match(errorIn(response), { onNone: () => "failed", onSome: ({ code }) => code ?? "failed" })
   return lead(
-    `/login?${new URLSearchParams({ error }).toString()}&${makeCallbackQuery(resolveCallbackPath(asked, appUrl))}`
+    `/login?${new URLSearchParams({ error }).toString()}&${makeCallbackQuery(resolveCallbackPath(callbackUrl, appUrl))}`
   )
 }
 

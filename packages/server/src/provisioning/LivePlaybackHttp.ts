@@ -36,7 +36,7 @@ interface FileResponse {
 /** Makes the response with a file, or with the requested part. */
 const makeFileResponse = (
   { content, isPlaylist, name, uploadedAt }: PlayedFile,
-  { headers: given, method }: Pick<HttpServerRequest.HttpServerRequest, "headers" | "method">
+  { headers: requestHeaders, method }: Pick<HttpServerRequest.HttpServerRequest, "headers" | "method">
 ): Either.Either<FileResponse, LiveRangeUnsatisfiable> => {
   const etag = tagOf(uploadedAt, content.length)
   const headers = {
@@ -44,11 +44,11 @@ const makeFileResponse = (
     "accept-ranges": "bytes",
     "cache-control": `public, max-age=${isPlaylist ? playlistAge : segmentAge}`
   }
-  if (isKnownByClient(given["if-none-match"], etag))
+  if (isKnownByClient(requestHeaders["if-none-match"], etag))
     return Either.right({ response: HttpServerResponse.empty({ status: 304, headers }), bytes: 0 })
   const contentType = findLiveContentType(name)
-  const isSameFile = (given["if-range"] ?? etag) === etag
-  const range = isSameFile ? decideByteRange(given["range"], content.length) : Option.none()
+  const isSameFile = (requestHeaders["if-range"] ?? etag) === etag
+  const range = isSameFile ? decideByteRange(requestHeaders["range"], content.length) : Option.none()
   const send = (bytes: Uint8Array, status: number, more: Record<string, string>) =>
     Either.right({
       response: HttpServerResponse.uint8Array(bytes, { status, contentType, headers: { ...headers, ...more } }),

@@ -7,7 +7,7 @@ import { group } from "../http/ApiGroup.ts"
 import { addResponseHeaders, addRetryAfter, privately } from "../http/ResponseHeaders.ts"
 import { currentAddressKey } from "../http/RateLimitsHttp.ts"
 
-const readText = (value: unknown) => Option.liftPredicate(value, (given): given is string => typeof given === "string")
+const readText = (value: unknown) => Option.liftPredicate(value, (text): text is string => typeof text === "string")
 
 const expiresIn = Duration.toSeconds(socialSessionLifetime)
 

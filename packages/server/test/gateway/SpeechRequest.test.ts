@@ -40,10 +40,10 @@ const named = (failure: { readonly _tag: string }) =>
 describe("readSpeechRequest for tts", () => {
   it.effect("readSpeechRequest for tts reads JSON with our field names or OpenAI's", () =>
     Effect.gen(function* () {
-      const asked = { text: "Hi", voice: "nova", format: "opus", speed: 1.5, model: "openai/tts-1-hd" }
-      assert.deepStrictEqual(yield* read("tts", { plugin: "tts", ...asked }), { plugin: "tts", spoken: asked })
+      const requested = { text: "Hi", voice: "nova", format: "opus", speed: 1.5, model: "openai/tts-1-hd" }
+      assert.deepStrictEqual(yield* read("tts", { plugin: "tts", ...requested }), { plugin: "tts", spoken: requested })
       const theirs = { input: "Hi", voice: "nova", response_format: "opus", speed: 1.5, model: "openai/tts-1-hd" }
-      assert.deepStrictEqual(yield* read("tts", theirs), { plugin: "tts", spoken: asked })
+      assert.deepStrictEqual(yield* read("tts", theirs), { plugin: "tts", spoken: requested })
       const unset = { voice: undefined, format: undefined, speed: undefined, model: undefined }
       assert.deepStrictEqual(yield* read("tts", { text: "Hi", voice: null }), {
         plugin: "tts",

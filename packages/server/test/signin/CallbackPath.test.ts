@@ -26,7 +26,8 @@ describe("resolveCallbackPath", () => {
       // Its origin is that of the rest, with the rest as its path.
       "blob:https://berth.example/pricing"
     ]
-    for (const asked of elsewhere) assert.strictEqual(resolveCallbackPath(asked, appUrl), "/dashboard", asked)
+    for (const requested of elsewhere)
+      assert.strictEqual(resolveCallbackPath(requested, appUrl), "/dashboard", requested)
   })
 
   it("resolveCallbackPath never leaves the service for any text", () => {

@@ -151,19 +151,19 @@ export const setUp = Effect.fn("Setup.run")(function* (options: SetupOptions) {
       value.trim() === "" ? [] : [[name, value]]
     )
   )
-  const kept = Object.keys(present)
+  const presentNames = Object.keys(present)
   const values = yield* collect(options, present)
   const { warnings } = yield* checkSettings(values, "server")
-  const added = Object.entries(values).filter(([name]) => !kept.includes(name))
+  const added = Object.entries(values).filter(([name]) => !presentNames.includes(name))
   const lines = yield* Effect.forEach(added, ([name, value]) => formatEnvLine(name, value))
   if (added.length > 0)
     yield* appendEnvFile(path, [`# ${Option.isSome(file) ? "Added" : "Written"} by npm run setup`, ...lines])
   const names = added.map(([name]) => name)
-  const overruled = Object.keys(options.flags).filter((name) => kept.includes(name))
+  const overruled = Object.keys(options.flags).filter((name) => presentNames.includes(name))
   yield* Console.log(
     [
       names.length === 0 ? `${path} is complete; nothing was added.` : `Added to ${path}: ${names.join(", ")}`,
-      ...(kept.length === 0 ? [] : [`Kept as they were: ${kept.join(", ")}`]),
+      ...(presentNames.length === 0 ? [] : [`Kept as they were: ${presentNames.join(", ")}`]),
       ...overruled.map((name) => `${name} was given, but .env has a value, which stays. Change it there.`),
       ...warnings,
       ...describeChoices(values),

@@ -29,14 +29,14 @@ const fixtures = Effect.map(temporaryDirectory, (directory) => {
 /** Answers questions by the setting at their end. */
 const answering = (answers: Readonly<Record<string, ReadonlyArray<string>>>) => {
   const left = new Map(Object.entries(answers).map(([name, given]) => [name, [...given]]))
-  const asked: Array<string> = []
+  const requests: Array<string> = []
   const ask = (question: string) =>
     Effect.sync(() => {
       const name = /(\w+): $/.exec(question)?.[1] ?? ""
-      asked.push(name)
+      requests.push(name)
       return left.get(name)?.shift() ?? ""
     })
-  return { ask: Option.some(ask), asked }
+  return { ask: Option.some(ask), requests }
 }
 
 describe("setUp", () => {
@@ -98,7 +98,7 @@ describe("setUp", () => {
   it.scoped("setUp prompts for missing values, again after an invalid one", () =>
     Effect.gen(function* () {
       const { read, run } = yield* fixtures
-      const { ask, asked } = answering({
+      const { ask, requests } = answering({
         APP_URL: ["", "berth.example", "https://berth.example"],
         DATABASE_URL: [minimal.DATABASE_URL],
         STRIPE_SECRET_KEY: ["sk_1"],
@@ -108,7 +108,7 @@ describe("setUp", () => {
       })
       yield* run({ ask, environment: { SMTP_URL: minimal.SMTP_URL } })
       assert.deepStrictEqual(
-        asked.filter((name) => ["APP_URL", "SMTP_URL", "STRIPE_WEBHOOK_SECRET", "provider"].includes(name)),
+        requests.filter((name) => ["APP_URL", "SMTP_URL", "STRIPE_WEBHOOK_SECRET", "provider"].includes(name)),
         ["APP_URL", "APP_URL", "APP_URL", "STRIPE_WEBHOOK_SECRET", "STRIPE_WEBHOOK_SECRET", "provider", "provider"]
       )
       assert.containSubset(read(), {

@@ -8,19 +8,19 @@ import { unusedPorts } from "../jobs/UnusedPorts.ts"
 /** Runs a job; returns its requests. */
 const run = (name: string, payload: unknown, outcome: Effect.Effect<void, CardEventUnreadable> = Effect.void) =>
   Effect.gen(function* () {
-    const asked: Array<string> = []
+    const requests: Array<string> = []
     const effects = Layer.mock(CardEventEffects, {
       _tag: "@berth/CardEventEffects",
       apply: (id) =>
         Effect.zipRight(
-          Effect.sync(() => asked.push(`apply ${id}`)),
+          Effect.sync(() => requests.push(`apply ${id}`)),
           outcome
         ),
-      matchUser: (id) => Effect.sync(() => asked.push(`match ${id}`))
+      matchUser: (id) => Effect.sync(() => requests.push(`match ${id}`))
     })
     const job = { id: "job_1", name, payload, trace: null, attempt: 1, isLastAttempt: false }
     yield* Effect.provide(findHandler("card-events")(job), [unusedPorts, effects])
-    return asked
+    return requests
   })
 
 describe("The jobs about card events", () => {

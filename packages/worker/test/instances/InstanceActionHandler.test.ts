@@ -21,8 +21,9 @@ const run = (action: string, behavior: Behavior) =>
 describe("instanceActionHandler", () => {
   it.effect("instanceActionHandler performs the action on the user's instance", () =>
     Effect.gen(function* () {
-      const asked = yield* Ref.make<ReadonlyArray<string>>([])
-      const note = (action: string) => (userId: string) => Ref.update(asked, (so) => [...so, `${action} ${userId}`])
+      const requests = yield* Ref.make<ReadonlyArray<string>>([])
+      const note = (action: string) => (userId: string) =>
+        Ref.update(requests, (current) => [...current, `${action} ${userId}`])
       const behavior: Behavior = {
         restart: (userId) => Effect.as(note("restart")(userId), { runtimeVersion: "1", healings: [] }),
         start: note("start"),
@@ -30,7 +31,7 @@ describe("instanceActionHandler", () => {
         repair: note("repair")
       }
       for (const action of ["start", "stop", "restart", "repair"]) yield* run(action, behavior)
-      assert.deepStrictEqual(yield* asked, ["start usr_1", "stop usr_1", "restart usr_1", "repair usr_1"])
+      assert.deepStrictEqual(yield* requests, ["start usr_1", "stop usr_1", "restart usr_1", "repair usr_1"])
     })
   )
 

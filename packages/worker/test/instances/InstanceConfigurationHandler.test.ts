@@ -20,13 +20,13 @@ const job = (change: Partial<RunningJob> = {}): RunningJob => ({
 describe("instanceConfigurationHandler", () => {
   it.effect("instanceConfigurationHandler reconfigures the owner's instance", () =>
     Effect.gen(function* () {
-      const asked = yield* Ref.make<ReadonlyArray<string>>([])
-      const reconfigure = (userId: string) => Ref.update(asked, (so) => [...so, userId])
+      const requests = yield* Ref.make<ReadonlyArray<string>>([])
+      const reconfigure = (userId: string) => Ref.update(requests, (current) => [...current, userId])
       yield* Effect.provide(findHandler("tasks")(job()), [
         unusedPorts,
         AgentManagerTest.layerWithBehavior({ reconfigure })
       ])
-      assert.deepStrictEqual(yield* asked, ["usr_1"])
+      assert.deepStrictEqual(yield* requests, ["usr_1"])
     })
   )
 

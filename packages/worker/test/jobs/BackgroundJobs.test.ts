@@ -6,7 +6,7 @@ import { BackgroundJobs, layer, maximumBackgroundJobs } from "../../src/jobs/Bac
 
 const open = Effect.gen(function* () {
   const settled = yield* Ref.make<ReadonlyArray<string>>([])
-  const outbox = Layer.mock(Outbox, { settle: (id) => Ref.update(settled, (so) => [...so, id]) })
+  const outbox = Layer.mock(Outbox, { settle: (id) => Ref.update(settled, (current) => [...current, id]) })
   const jobs = yield* Effect.provide(
     BackgroundJobs,
     yield* Layer.build(Layer.provide(layer({ handOver: "200 millis" }), outbox))

@@ -37,7 +37,10 @@ describe("JobConsumers", () => {
         consume: (name, { onExit: _onExit, retryPolicy: _policy, ...options }, handle) =>
           Effect.gen(function* () {
             const exit = yield* Effect.exit(handle(job))
-            yield* Ref.update(working, (so) => ({ ...so, [name]: { ...options, done: Exit.isSuccess(exit) } }))
+            yield* Ref.update(working, (current) => ({
+              ...current,
+              [name]: { ...options, done: Exit.isSuccess(exit) }
+            }))
             yield* Effect.addFinalizer(() => {
               const own = closing[QueueName.literals.indexOf(name)]
               assert.isDefined(own)
@@ -96,7 +99,9 @@ describe("JobConsumers", () => {
       const outbox = Layer.mock(Outbox, {
         settle: (id) =>
           Effect.suspend(() =>
-            failures-- > 0 ? Effect.dieMessage("connection refused") : Ref.update(settled, (so) => [...so, id])
+            failures-- > 0
+              ? Effect.dieMessage("connection refused")
+              : Ref.update(settled, (current) => [...current, id])
           )
       })
       const consumers = JobConsumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })

@@ -20,7 +20,7 @@ describe("OutageRecovery", () => {
           Effect.succeed(Object.entries(reasons).map(([id, reason]) => ({ id, name: "test", payload: null, reason }))),
         replay: (name, id) =>
           Effect.as(
-            Ref.update(replayed, (so) => [...so, [name, id] as const]),
+            Ref.update(replayed, (current) => [...current, [name, id] as const]),
             true
           )
       })

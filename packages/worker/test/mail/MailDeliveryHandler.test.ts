@@ -32,7 +32,7 @@ const appendPayload = (lifetime?: Duration.Duration) =>
     const outbox = Layer.mock(Outbox, {
       append: <A, I>(kind: JobKind<A, I>, payload: A) =>
         Effect.flatMap(Effect.orDie(Schema.encode(kind.payload)(payload)), (encoded) =>
-          Ref.update(entries, (so) => [...so, encoded])
+          Ref.update(entries, (current) => [...current, encoded])
         )
     })
     const ids = Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_7` as const) })
@@ -62,7 +62,7 @@ describe("handleMailDelivery", () => {
       const payload = yield* appendedPayload
       assert.notInclude(JSON.stringify(payload), "ada@example.com")
       const sent = yield* Ref.make<ReadonlyArray<Mail>>([])
-      const send = (mail: Mail) => Ref.update(sent, (so) => [...so, mail])
+      const send = (mail: Mail) => Ref.update(sent, (current) => [...current, mail])
       yield* run(payload, send)
       yield* run(payload, send)
       assert.deepEqual(yield* sent, [

@@ -13,26 +13,26 @@ const job = (payload: unknown) => ({
   isLastAttempt: false
 })
 
-const recording = Effect.map(Ref.make<ReadonlyArray<readonly [string, string]>>([]), (asked) => ({
-  asked,
+const recording = Effect.map(Ref.make<ReadonlyArray<readonly [string, string]>>([]), (requests) => ({
+  requests,
   layer: Layer.mock(PasswordResetMails, {
     _tag: "@berth/PasswordResetMails",
-    send: (requestId, email) => Ref.update(asked, (so) => [...so, [requestId, email] as const])
+    send: (requestId, email) => Ref.update(requests, (current) => [...current, [requestId, email] as const])
   })
 }))
 
 describe("the job of a forgotten password", () => {
   it.effect("The job of a password reset mails the address of its request", () =>
     Effect.gen(function* () {
-      const { asked, layer } = yield* recording
+      const { requests, layer } = yield* recording
       yield* Effect.provide(passwordResetHandler.handle(job({ email: "ada@example.com" })), layer)
-      assert.deepStrictEqual(yield* asked, [["job_9", "ada@example.com"]])
+      assert.deepStrictEqual(yield* requests, [["job_9", "ada@example.com"]])
     })
   )
 
   it.effect("The job of a password reset fails permanently without an address", () =>
     Effect.gen(function* () {
-      const { asked, layer } = yield* recording
+      const { requests, layer } = yield* recording
       for (const [payload, tag] of [
         [{}, "JobUnsupported"],
         [null, "JobUnsupported"],
@@ -42,7 +42,7 @@ describe("the job of a forgotten password", () => {
         const failure = yield* Effect.flip(Effect.provide(passwordResetHandler.handle(job(payload)), layer))
         assert.strictEqual(failure._tag, tag)
       }
-      assert.deepStrictEqual(yield* asked, [])
+      assert.deepStrictEqual(yield* requests, [])
     })
   )
 })

@@ -71,7 +71,7 @@ describe("The model of an account", () => {
       ]
       const shuffled = [...operations, ...operations]
         .map((what, n) => ({ what, lot: lots[n] ?? 0 }))
-        .sort((one, other) => one.lot - other.lot)
+        .sort((a, b) => a.lot - b.lot)
         .map(({ what }) => what)
       const endOf = (history: ReadonlyArray<LedgerOperation>) => {
         const model = new LedgerModel()
@@ -96,7 +96,7 @@ const insertAgents = (user: User) =>
   )
 
 const byKey = (budgets: ReadonlyArray<Budget>) =>
-  [...budgets].sort((one, other) => (`${one.agentId} ${one.period}` < `${other.agentId} ${other.period}` ? -1 : 1))
+  [...budgets].sort((a, b) => (`${a.agentId} ${a.period}` < `${b.agentId} ${b.period}` ? -1 : 1))
 
 /** The user's budgets, with the agents' names in the model. */
 const readBudgets = (user: User, agents: Agents) =>

@@ -160,9 +160,9 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
         storedSession(user.id, after(2))
       ])
       yield* sessions.remove(removed.session.id)
-      const asked = [open, expired, removed].map(({ session }) => session.id)
+      const requested = [open, expired, removed].map(({ session }) => session.id)
       assert.deepStrictEqual(
-        yield* sessions.findActiveIds([...asked, SessionId.make("ses_none")], after(1)),
+        yield* sessions.findActiveIds([...requested, SessionId.make("ses_none")], after(1)),
         new Set([open.session.id])
       )
       assert.deepStrictEqual(yield* sessions.findActiveIds([], start), new Set())

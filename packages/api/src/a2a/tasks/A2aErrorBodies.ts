@@ -117,27 +117,27 @@ const statusNames: Readonly<Record<number, string>> = {
 }
 const failedPreconditions = new Set(["TASK_NOT_CANCELABLE", "UNSUPPORTED_OPERATION", "VERSION_NOT_SUPPORTED"])
 
-const Given = Schema.Struct({
+const ErrorMembers = Schema.Struct({
   message: Schema.optionalWith(Schema.String, { default: () => "The request failed." }),
   code: Schema.optionalWith(Schema.String, { default: () => "internal" }),
   traceId: Schema.optional(Schema.String)
 })
-const readGiven = Schema.decodeUnknownOption(Given)
+const readErrorMembers = Schema.decodeUnknownOption(ErrorMembers)
 
 const describe = (body: unknown) => {
-  const given = Option.getOrElse(readGiven(body), () => Given.make({}))
-  const { domain, reason, rpc } = findError(given.code)
+  const members = Option.getOrElse(readErrorMembers(body), () => ErrorMembers.make({}))
+  const { domain, reason, rpc } = findError(members.code)
   const info = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain }
-  return { rpc, given, info, isOfProtocol: domain === protocolDomain }
+  return { rpc, members, info, isOfProtocol: domain === protocolDomain }
 }
 
 /** Converts an error body to the HTTP+JSON binding, keeping its members. Total. */
 const makeRestFailure = (status: number, body: unknown) => {
-  const { given, info, isOfProtocol } = describe(body)
+  const { members, info, isOfProtocol } = describe(body)
   const code = status === 415 ? 400 : status
   const name = isOfProtocol && failedPreconditions.has(info.reason) ? "FAILED_PRECONDITION" : statusNames[code]
-  const error = { code, status: name ?? "UNKNOWN", message: given.message, details: [info] }
-  return { status: code, body: { error, ...given } }
+  const error = { code, status: name ?? "UNKNOWN", message: members.message, details: [info] }
+  return { status: code, body: { error, ...members } }
 }
 
 /**
@@ -145,11 +145,11 @@ const makeRestFailure = (status: number, body: unknown) => {
  * only the members of JSON-RPC. Total.
  */
 const makeRpcFailure = (status: number, body: unknown) => {
-  const { given, info, isOfProtocol, rpc } = describe(body)
-  const { message, traceId } = given
+  const { members, info, isOfProtocol, rpc } = describe(body)
+  const { message, traceId } = members
   const metadata = traceId === undefined || !isOfProtocol ? {} : { metadata: { traceId } }
   const failure = { jsonrpc: "2.0", id: null, error: { code: rpc, message, data: [{ ...info, ...metadata }] } }
-  return isOfProtocol ? { status: 200, body: failure } : { status, body: { ...failure, ...given } }
+  return isOfProtocol ? { status: 200, body: failure } : { status, body: { ...failure, ...members } }
 }
 
 const a2aPath = /^\/agents\/[^/]+\/a2a(\/|$)/

@@ -132,7 +132,7 @@ export const RpcBody = Schema.Record({ key: Schema.String, value: Schema.Unknown
 })
 
 /** Returns the value of a member; undefined for an empty text. */
-export const given = (value: string | undefined): string | undefined => (value === "" ? undefined : value)
+export const nonEmpty = (value: string | undefined): string | undefined => (value === "" ? undefined : value)
 
 // Responses, for documentation.
 

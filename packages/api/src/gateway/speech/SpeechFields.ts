@@ -38,10 +38,12 @@ const SpeechText = Schema.String.pipe(
 const absentOr = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
 
 /** Requires exactly one of `field` and its OpenAI name. */
-const oneOf = (field: string, other: string, given: readonly [unknown, unknown]) => {
-  const [ours, theirs] = given
-  if (ours === undefined && theirs === undefined) return { path: [field], message: "is missing" }
-  return ours !== undefined && theirs !== undefined ? { path: [other], message: `is ${field} once more` } : undefined
+const oneOf = (field: string, other: string, values: readonly [unknown, unknown]) => {
+  const [value, otherValue] = values
+  if (value === undefined && otherValue === undefined) return { path: [field], message: "is missing" }
+  return value !== undefined && otherValue !== undefined
+    ? { path: [other], message: `is ${field} once more` }
+    : undefined
 }
 
 /** `input` and `response_format` are OpenAI's names for `text` and `format`. */

@@ -27,15 +27,15 @@ export class PushNotifications extends Effect.Service<PushNotifications>()("@ber
     const create = Effect.fn("PushNotifications.create")(function* (
       peer: A2aPeer,
       taskId: string,
-      given: NewPushNotification
+      configuration: NewPushNotification
     ) {
       const task = yield* tasks.get(peer, A2aTaskId.make(taskId))
-      const url = yield* validate(given)
+      const url = yield* validate(configuration)
       const notification: PushNotification = {
-        ...given,
+        ...configuration,
         url,
         taskId: task.id,
-        id: given.id ?? (yield* ids.next("psh"))
+        id: configuration.id ?? (yield* ids.next("psh"))
       }
       if (!(yield* repository.store(notification, maximumNotificationsPerTask)))
         return yield* new A2aRequestInvalid({

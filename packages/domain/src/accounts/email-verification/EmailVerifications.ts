@@ -55,8 +55,8 @@ export class EmailVerifications extends Effect.Service<EmailVerifications>()("@b
       yield* limiter.take("email-verification", user.id)
       yield* transaction.run(
         Effect.gen(function* () {
-          const held = yield* Effect.mapError(yield* users.findForUpdate(user.id), () => new UserNotFound())
-          if (held.emailVerifiedAt === null) yield* send(held)
+          const locked = yield* Effect.mapError(yield* users.findForUpdate(user.id), () => new UserNotFound())
+          if (locked.emailVerifiedAt === null) yield* send(locked)
         })
       )
     })

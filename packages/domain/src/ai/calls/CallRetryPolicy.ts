@@ -22,8 +22,8 @@ export const computeRetryDelay = (
   policy: CallRetryPolicy
 ): Option.Option<Duration.Duration> => {
   if (!isTransient(failure) || triesSoFar > policy.retries) return Option.none()
-  const asked = failure.retryAfter ?? Duration.zero
-  if (Duration.greaterThan(asked, policy.maximumRetryAfter)) return Option.none()
+  const retryAfter = failure.retryAfter ?? Duration.zero
+  if (Duration.greaterThan(retryAfter, policy.maximumRetryAfter)) return Option.none()
   const backoff = Duration.times(policy.base, 2 ** (triesSoFar - 1) * (0.5 + jitter))
-  return Option.some(Duration.max(asked, backoff))
+  return Option.some(Duration.max(retryAfter, backoff))
 }

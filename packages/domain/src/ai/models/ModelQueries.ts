@@ -25,23 +25,23 @@ export const makeModelQueries = Effect.gen(function* () {
     }),
 
     /** Lists the models of a provider, by its name or an alias. */
-    modelsOf: Effect.fn("AiLayer.modelsOf")(function* (asked: string) {
-      const provider = aliases.get(asked) ?? asked
-      if (!isProviderName(provider)) return yield* new ProviderNotFound({ provider: asked })
+    modelsOf: Effect.fn("AiLayer.modelsOf")(function* (name: string) {
+      const provider = aliases.get(name) ?? name
+      if (!isProviderName(provider)) return yield* new ProviderNotFound({ provider: name })
       const models = yield* catalog.all
       return { provider, models: models.filter((model) => model.provider === provider) }
     }),
 
     /** Returns the best available model for a task. */
-    select: Effect.fn("AiLayer.select")(function* (asked: string | null | undefined) {
-      const taskType = parseTaskType(asked)
+    select: Effect.fn("AiLayer.select")(function* (text: string | null | undefined) {
+      const taskType = parseTaskType(text)
       return { taskType, model: yield* selectModel(yield* catalog.all, taskType) }
     }),
 
     /** Returns the available model with an id. */
-    find: Effect.fn("AiLayer.find")(function* (asked: string) {
-      const found = Option.filter(findModel(yield* catalog.all, asked), ({ available }) => available)
-      return yield* Effect.mapError(found, () => new ModelNotFound({ model: asked }))
+    find: Effect.fn("AiLayer.find")(function* (id: string) {
+      const found = Option.filter(findModel(yield* catalog.all, id), ({ available }) => available)
+      return yield* Effect.mapError(found, () => new ModelNotFound({ model: id }))
     }),
 
     /** Returns the cost of a call in US dollars. */

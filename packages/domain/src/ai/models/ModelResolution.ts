@@ -36,24 +36,24 @@ const indexOf = oncePerObject((models: ReadonlyArray<Model>): ReadonlyArray<Read
  * Finds a model by its id, with or without the vendor, in any spelling. The first available one wins among several
  * vendors.
  */
-export const findModel = (models: ReadonlyArray<Model>, asked: string): Option.Option<Model> => {
+export const findModel = (models: ReadonlyArray<Model>, requested: string): Option.Option<Model> => {
   const [byId, byName, byAlike, byAlikeName] = indexOf(models)
-  const id = withoutReseller(asked.trim())
+  const id = withoutReseller(requested.trim())
   const alike = spelling(id)
   return Option.fromNullable(
-    byId?.get(asked) ?? byId?.get(id) ?? byName?.get(id) ?? byAlike?.get(alike) ?? byAlikeName?.get(alike)
+    byId?.get(requested) ?? byId?.get(id) ?? byName?.get(id) ?? byAlike?.get(alike) ?? byAlikeName?.get(alike)
   )
 }
 
-const findServed = (models: ReadonlyArray<Model>, asked: string) =>
-  Option.filter(findModel(models, asked), ({ available }) => available)
+const findServed = (models: ReadonlyArray<Model>, requested: string) =>
+  Option.filter(findModel(models, requested), ({ available }) => available)
 
 /** Whether a provider serves the model with an id. */
-export const isServed = (models: ReadonlyArray<Model>, asked: string): boolean =>
-  Option.isSome(findServed(models, asked))
+export const isServed = (models: ReadonlyArray<Model>, requested: string): boolean =>
+  Option.isSome(findServed(models, requested))
 
 export interface ModelResolution {
-  readonly asked: string
+  readonly requested: string
   readonly model: Model
   /** Whether the requested model is unknown or unavailable, and this model replaces it. */
   readonly isFallback: boolean
@@ -62,11 +62,11 @@ export interface ModelResolution {
 /** Returns the model with an id if available, else the best available general model of `substitutes`. */
 export const resolveModel = (
   models: ReadonlyArray<Model>,
-  asked: string,
+  requested: string,
   substitutes: ReadonlyArray<Model> = models
 ): Either.Either<ModelResolution, ModelsUnavailable> => {
-  const named = findServed(models, asked)
+  const named = findServed(models, requested)
   return Option.isSome(named)
-    ? Either.right({ asked, model: named.value, isFallback: false })
-    : Either.map(selectModel(substitutes, "general"), (model) => ({ asked, model, isFallback: true }))
+    ? Either.right({ requested, model: named.value, isFallback: false })
+    : Either.map(selectModel(substitutes, "general"), (model) => ({ requested, model, isFallback: true }))
 }

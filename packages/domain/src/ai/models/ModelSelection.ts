@@ -4,8 +4,8 @@ import { type Model, TaskType } from "./Model.ts"
 import { ModelsUnavailable } from "./ModelErrors.ts"
 
 /** Absent and unknown task types mean general. */
-export const parseTaskType = (asked: string | null | undefined): TaskType =>
-  TaskType.literals.find((known) => known === asked) ?? "general"
+export const parseTaskType = (text: string | null | undefined): TaskType =>
+  TaskType.literals.find((known) => known === text) ?? "general"
 
 /** US dollars per million tokens, for three input tokens per output token. */
 export const computeBlendedCost = (model: Pick<Model, "inputCost" | "outputCost">): number =>

@@ -56,8 +56,8 @@ export const minimumTruncatedTokens = 6
  * `minimumTruncatedTokens`.
  */
 export const truncateToTokens = (text: string, tokens: number): string => {
-  const costs = (kept: string) => estimateTokens(JSON.stringify(kept))
-  if (costs(text) <= tokens) return text
+  const tokensOf = (truncated: string) => estimateTokens(JSON.stringify(truncated))
+  if (tokensOf(text) <= tokens) return text
   const keep = (characters: number) => {
     const head = Math.ceil(characters / 2)
     return (text.slice(0, head) + cutMark + text.slice(text.length - (characters - head))).toWellFormed()
@@ -65,7 +65,7 @@ export const truncateToTokens = (text: string, tokens: number): string => {
   let [fits, tooMany] = [0, Math.min(text.length, tokens * 5 + 1)]
   while (fits + 1 < tooMany) {
     const middle = Math.floor((fits + tooMany) / 2)
-    if (costs(keep(middle)) <= tokens) fits = middle
+    if (tokensOf(keep(middle)) <= tokens) fits = middle
     else tooMany = middle
   }
   return fits === 0 ? nothingLeft : keep(fits)

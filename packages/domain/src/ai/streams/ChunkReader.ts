@@ -39,9 +39,9 @@ export const readLast = <A, E>(read: ChunkReader<A, E>): Effect.Effect<A | undef
 export const readerFromValues = <A>(values: ReadonlyArray<A>): ChunkReader<A> => {
   let rest: ReadonlyArray<A> | null = values
   return Effect.sync(() => {
-    const given = rest
+    const batch = rest
     rest = null
-    return given
+    return batch
   })
 }
 

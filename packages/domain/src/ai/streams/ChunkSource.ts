@@ -170,18 +170,18 @@ export const makeChunkSource = <A, E>(
   Effect.gen(function* () {
     const pull = yield* Stream.toPull(stream)
     const isAwaited = yield* Effect.makeLatch(false)
-    let held: ChunkBatch<A, E> | null = null
+    let buffered: ChunkBatch<A, E> | null = null
     let defect: Cause.Cause<never> | null = null
     let notify = () => {}
 
-    const hold = (batch: ChunkBatch<A, E>) => {
-      held = batch
+    const buffer = (batch: ChunkBatch<A, E>) => {
+      buffered = batch
       isAwaited.unsafeClose()
       notify()
     }
     const pullNext = Effect.match(pull, {
-      onSuccess: (chunk) => hold({ values: Chunk.toReadonlyArray(chunk), isDone: false }),
-      onFailure: (failure) => hold({ values: [], isDone: true, failure: Option.getOrUndefined(failure) })
+      onSuccess: (chunk) => buffer({ values: Chunk.toReadonlyArray(chunk), isDone: false }),
+      onFailure: (failure) => buffer({ values: [], isDone: true, failure: Option.getOrUndefined(failure) })
     })
     yield* Effect.forever(Effect.zipRight(isAwaited.await, pullNext)).pipe(
       Effect.catchAllCause((cause) =>
@@ -203,12 +203,12 @@ export const makeChunkSource = <A, E>(
     const arrived = Effect.suspend(() => (defect === null ? Effect.void : Effect.failCause(defect)))
     return {
       poll: () => {
-        const batch = held
-        held = batch?.isDone === true ? { ...batch, values: [] } : null
+        const batch = buffered
+        buffered = batch?.isDone === true ? { ...batch, values: [] } : null
         return batch
       },
       awaitMore: Effect.suspend(() =>
-        held !== null || defect !== null
+        buffered !== null || defect !== null
           ? arrived
           : Effect.async<void>((resume) => {
               notify = () => {

@@ -26,9 +26,9 @@ export const PurchaseDecision = Data.taggedEnum<PurchaseDecision>()
 /** Decides how to sell an item. A user has at most one plan and one storage subscription. */
 export const decidePurchase = (purchase: Purchase, running: ReadonlyArray<RunningSubscription>): PurchaseDecision => {
   if (purchase.kind === "credits") return PurchaseDecision.Buy()
-  const same = running.find(({ kind }) => kind === purchase.kind)
-  if (same === undefined) return PurchaseDecision.Buy()
-  const { customerId, id, isPaid, plan } = same
+  const current = running.find(({ kind }) => kind === purchase.kind)
+  if (current === undefined) return PurchaseDecision.Buy()
+  const { customerId, id, isPaid, plan } = current
   if (purchase.kind === "storage" || plan === null || plan === purchase.plan || !isPaid)
     return PurchaseDecision.Manage({ customerId })
   const [from, to] = [findPlanPrice(plan), findPlanPrice(purchase.plan)]

@@ -89,13 +89,13 @@ export class SavedCardCharges extends Effect.Service<SavedCardCharges>()("@berth
         charge: requested
       })
       if (attempt.state === "paid") return true
-      const kept = attempt.charge ?? requested
-      const outcome = yield* Effect.tapErrorTag(chargeOnce(user, attempt, kept), "PurchaseDeclined", () => {
+      const charge = attempt.charge ?? requested
+      const outcome = yield* Effect.tapErrorTag(chargeOnce(user, attempt, charge), "PurchaseDeclined", () => {
         countPayment("card", "refused")
         return attempts.settle(attempt.id, "refused")
       })
       return yield* ChargeOutcome.$match(outcome, {
-        Paid: (paid) => Effect.as(book(attempt.id, user.id, kept, paid), true),
+        Paid: (paid) => Effect.as(book(attempt.id, user.id, charge, paid), true),
         NeedsCheckout: () => Effect.as(attempts.settle(attempt.id, "refused"), false),
         UnderWay: () => Effect.fail(new CardProcessorUnavailable({ reason: "the charge is still processing" }))
       })
@@ -107,7 +107,7 @@ export class SavedCardCharges extends Effect.Service<SavedCardCharges>()("@berth
         id,
         triedAt,
         userId,
-        ...kept
+        ...requested
       }: SavedCharge & {
         readonly id: PurchaseAttemptId
         readonly userId: User["id"]
@@ -116,10 +116,10 @@ export class SavedCardCharges extends Effect.Service<SavedCardCharges>()("@berth
       now: DateTime.Utc
     ) =>
       Effect.gen(function* () {
-        const charge = yield* processor.findCharge({ customerId: kept.customerId, idempotencyKey: id })
+        const charge = yield* processor.findCharge({ customerId: requested.customerId, idempotencyKey: id })
         if (Option.isSome(charge)) {
           if (charge.value._tag === "UnderWay") return yield* Effect.as(attempts.touch(id), false)
-          yield* book(id, userId, kept, charge.value)
+          yield* book(id, userId, requested, charge.value)
           return true
         }
         if (Duration.lessThan(DateTime.distanceDuration(triedAt, now), lookupLimit)) return false

@@ -98,12 +98,12 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
           return yield* events.markUnmatched(id, { payer: fact.payer, email: fact.email })
         }
         const { booking, userId } = applied.value
-        const held = yield* lockUsers([...new Set([...applied.value.users, userId])])
+        const locked = yield* lockUsers([...new Set([...applied.value.users, userId])])
         yield* events.saveApplied(applied.value)
         if (Option.isSome(booking)) yield* book(booking.value)
         yield* bookMonth(fact, userId)
         if (Option.isSome(fact.failedAttempt)) yield* attempts.settle(fact.failedAttempt.value, "refused")
-        if (applied.value.subscriptions.length > 0) yield* Effect.forEach(held, changes.apply, { discard: true })
+        if (applied.value.subscriptions.length > 0) yield* Effect.forEach(locked, changes.apply, { discard: true })
         if (fact.isUnclear) yield* Effect.logError("Card payment has no known purchase")
         yield* events.markApplied(id, userId, fact.isUnclear ? "unclear" : "applied")
         yield* Effect.flatMap(events.listUnmatchedByPayer(applied.value.nowKnown), retry)
@@ -123,9 +123,9 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
       yield* transaction
         .run(
           Effect.gen(function* () {
-            const held = yield* events.findForUpdate(id)
-            if (Option.isNone(held)) return yield* Effect.logWarning("Card event not found")
-            const { event, status } = held.value
+            const locked = yield* events.findForUpdate(id)
+            if (Option.isNone(locked)) return yield* Effect.logWarning("Card event not found")
+            const { event, status } = locked.value
             if (status === "applied" || status === "ignored") return
             if (isReversalEvent(event)) return yield* reverse(id, yield* readReversal(event))
             yield* applyFact(id, yield* readCardEvent(event, prices))

@@ -42,21 +42,21 @@ const signedBytes = (timestamp: string, body: Uint8Array): Uint8Array => {
  */
 export const verifySignature = (
   digests: Pick<Digests["Type"], "equal" | "hmacSha256">,
-  given: {
+  signed: {
     readonly header: string | undefined
     readonly body: Uint8Array
     readonly secret: Redacted.Redacted
     readonly nowMillis: number
   }
 ): Either.Either<void, SignatureInvalid> => {
-  if (given.header === undefined || given.header.trim() === "")
+  if (signed.header === undefined || signed.header.trim() === "")
     return Either.left(new SignatureInvalid({ fault: "missing" }))
-  return Either.flatMap(parseSignatureHeader(given.header), ({ signatures, timestamp }) => {
-    const bytes = signedBytes(timestamp, given.body)
-    const expected = Redacted.make(Encoding.encodeHex(digests.hmacSha256(given.secret, bytes)))
+  return Either.flatMap(parseSignatureHeader(signed.header), ({ signatures, timestamp }) => {
+    const bytes = signedBytes(timestamp, signed.body)
+    const expected = Redacted.make(Encoding.encodeHex(digests.hmacSha256(signed.secret, bytes)))
     const matches = signatures.filter((signature) => digests.equal(expected, Redacted.make(signature))).length
     if (matches === 0) return Either.left(new SignatureInvalid({ fault: "wrong" }))
-    const age = given.nowMillis - Number(timestamp) * 1000
+    const age = signed.nowMillis - Number(timestamp) * 1000
     const tolerance = Duration.toMillis(signatureTolerance)
     if (age > tolerance) return Either.left(new SignatureInvalid({ fault: "too old" }))
     return age < -tolerance ? Either.left(new SignatureInvalid({ fault: "from the future" })) : Either.void

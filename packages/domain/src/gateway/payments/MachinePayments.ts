@@ -142,11 +142,11 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
         )
         if (!matchesChallengeEcho(issued, credential.echo)) return yield* rejectPayment("not our challenge")
         yield* Effect.annotateCurrentSpan("payment.challenge", issued.id)
-        const held = yield* redemptions.findTransaction(issued.id)
+        const claimed = yield* redemptions.findTransaction(issued.id)
         // A payment claimed in time stays redeemable after the expiry.
-        if (Option.isNone(held) && DateTime.lessThanOrEqualTo(issued.expiresAt, yield* DateTime.now))
+        if (Option.isNone(claimed) && DateTime.lessThanOrEqualTo(issued.expiresAt, yield* DateTime.now))
           return yield* rejectPayment("expired")
-        return yield* claimAndSettle(issued, request, yield* settlement.prepare(issued, credential.proof, held))
+        return yield* claimAndSettle(issued, request, yield* settlement.prepare(issued, credential.proof, claimed))
       },
       (effect, _authorization, request) =>
         effect.pipe(

@@ -137,14 +137,14 @@ export const parsePaymentCredential = (
 export const matchesChallengeEcho = (challenge: Challenge, echo: Option.Option<EchoedChallenge>): boolean =>
   Option.match(echo, {
     onNone: () => true,
-    onSome: (given) =>
-      given.header === undefined &&
-      given.id === challenge.id &&
-      given.realm === challenge.realm &&
-      given.method === challenge.method &&
-      given.intent === challenge.intent &&
-      given.request === challenge.request &&
-      given.expires === challenge.expires &&
-      given.digest === challenge.digest &&
-      given.opaque === challenge.opaque
+    onSome: (echoed) =>
+      echoed.header === undefined &&
+      echoed.id === challenge.id &&
+      echoed.realm === challenge.realm &&
+      echoed.method === challenge.method &&
+      echoed.intent === challenge.intent &&
+      echoed.request === challenge.request &&
+      echoed.expires === challenge.expires &&
+      echoed.digest === challenge.digest &&
+      echoed.opaque === challenge.opaque
   })

@@ -45,14 +45,14 @@ export class PaymentSettlement extends Effect.Service<PaymentSettlement>()("@ber
       )
 
     /** A transaction sent by the payer must contain the memo of this challenge. */
-    const prepareHash = (challenge: Challenge, hash: string, held: Option.Option<string>) => {
+    const prepareHash = (challenge: Challenge, hash: string, claimed: Option.Option<string>) => {
       const verify = Effect.gen(function* () {
         const mined = yield* awaitConfirmation(hash, hashPolls)
         const binding = yield* orReject(verifyMinedTransaction(digests, challenge, mined))
         if (binding !== "this challenge") return yield* rejectPayment("memo is missing")
       })
       // Verified before the claim, so that a caller cannot block another payer's transaction by its hash.
-      return Option.contains(held, hash)
+      return Option.contains(claimed, hash)
         ? Effect.succeed({ transactionHash: hash, settle: verify })
         : Effect.as(verify, { transactionHash: hash, settle: Effect.void })
     }
@@ -71,10 +71,10 @@ export class PaymentSettlement extends Effect.Service<PaymentSettlement>()("@ber
      * Verified by its bytes before the claim, and claimed before the broadcast, so that a repetition after a crash
      * finds the claim.
      */
-    const prepareTransaction = (challenge: Challenge, raw: string, held: Option.Option<string>) =>
+    const prepareTransaction = (challenge: Challenge, raw: string, claimed: Option.Option<string>) =>
       Effect.gen(function* () {
         const signed = yield* Effect.mapError(chain.decode(raw), () => rejectPayment("unreadable transaction"))
-        if (!Option.contains(held, signed.hash)) {
+        if (!Option.contains(claimed, signed.hash)) {
           const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
           const expected = { chainId: payments.chainId, now }
           const binding = yield* orReject(verifySignedTransaction(digests, challenge, expected, signed))
@@ -98,11 +98,11 @@ export class PaymentSettlement extends Effect.Service<PaymentSettlement>()("@ber
       (
         challenge: Challenge,
         proof: PaymentProof,
-        held: Option.Option<string>
+        claimed: Option.Option<string>
       ): Effect.Effect<PreparedPayment, PaymentRejected | ChainUnreachable> =>
         proof._tag === "Hash"
-          ? prepareHash(challenge, proof.hash, held)
-          : prepareTransaction(challenge, proof.raw, held)
+          ? prepareHash(challenge, proof.hash, claimed)
+          : prepareTransaction(challenge, proof.raw, claimed)
     )
 
     return { prepare }

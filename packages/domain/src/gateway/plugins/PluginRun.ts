@@ -98,20 +98,20 @@ export const mapEnd =
   <E>(read: ChunkReader<ModelDelta | End, E>): ChunkReader<ModelDelta | Result, E | E2> => {
     type Reader = ChunkReader<ModelDelta | Result, E | E2>
     const replace = (end: End): Reader => Effect.map(onEnd(end), (result) => [result])
-    let held: End | undefined
+    let pendingEnd: End | undefined
     const next: Reader = Effect.flatMap(read, (events): Reader => {
       if (events === null) return Effect.succeed(null)
       const deltas = events.filter(isDelta)
       const last = events.at(-1)
       if (last === undefined || !isEnd(last)) return Effect.succeed(deltas)
       if (deltas.length === 0) return replace(last)
-      held = last
+      pendingEnd = last
       return Effect.succeed(deltas)
     })
     return Effect.suspend(() => {
-      if (held === undefined) return next
-      const end = held
-      held = undefined
+      if (pendingEnd === undefined) return next
+      const end = pendingEnd
+      pendingEnd = undefined
       return replace(end)
     })
   }

@@ -72,17 +72,17 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
       }
 
       const choose = (
-        { model: asked, ownKeysOnly = false, userId }: Pick<SpeechInput, "model" | "ownKeysOnly" | "userId">,
+        { model: requested, ownKeysOnly = false, userId }: Pick<SpeechInput, "model" | "ownKeysOnly" | "userId">,
         usualModel: SpeechModel
       ): Effect.Effect<Called, Refused> =>
         Effect.gen(function* () {
-          const model = yield* resolveSpeechModel(asked, usualModel)
+          const model = yield* resolveSpeechModel(requested, usualModel)
           const keys: ModelKeys = userId === null ? {} : yield* ownerKeys.find(userId)
           const own = new Set<ProviderName>(speechVendors.filter((name) => keys[name] !== undefined))
           const route = yield* selectSpeechRoute(model, {
             own,
             configured: configuredNames,
-            isAsked: asked !== undefined,
+            isAsked: requested !== undefined,
             ownKeysOnly
           })
           const called = yield* calledWith(route.model, route.own ? keys : {})
@@ -180,11 +180,11 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
         transcribe: Effect.fn("Speech.transcribe")(function* (recording: Recording) {
           const kind = yield* validateRecording(recording)
           const called = yield* choose(recording, settings.stt)
-          const { model: _, ownKeysOnly: __, userId, ...given } = recording
-          const sound = { ...given, contentType: kind.contentType, filename: makeAudioFilename(given.filename, kind) }
-          const heard = yield* answered(called, called.provider.transcribe(called.model.name, sound))
-          yield* record(called, userId, computeTranscriptionCost(formatSpeechModelId(called.model), heard))
-          return { text: heard.text, ...describeAnswer(called) }
+          const { model: _, ownKeysOnly: __, userId, ...upload } = recording
+          const sound = { ...upload, contentType: kind.contentType, filename: makeAudioFilename(upload.filename, kind) }
+          const transcript = yield* answered(called, called.provider.transcribe(called.model.name, sound))
+          yield* record(called, userId, computeTranscriptionCost(formatSpeechModelId(called.model), transcript))
+          return { text: transcript.text, ...describeAnswer(called) }
         })
       })
     })

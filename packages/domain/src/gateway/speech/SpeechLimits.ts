@@ -50,8 +50,8 @@ export const validateRecording = ({
 export const isLanguageCode = (text: string): boolean => /^[a-z]{2,3}(-[a-z]{2,4})?$/i.test(text)
 
 /** Returns a safe file name with the detected extension. */
-export const makeAudioFilename = (given: string | undefined, { container }: AudioKind): string => {
-  const base = (given ?? "").split(/[/\\]/).at(-1) ?? ""
+export const makeAudioFilename = (filename: string | undefined, { container }: AudioKind): string => {
+  const base = (filename ?? "").split(/[/\\]/).at(-1) ?? ""
   const name = base
     .replace(/\.[^.]*$/, "")
     .replace(/[^\p{L}\p{N} ._-]/gu, "")

@@ -32,11 +32,11 @@ export const parseSpeechModel = (id: string): Option.Option<SpeechModel> => {
 
 /** Returns the requested model; a name without provider uses the default model's provider. */
 export const resolveSpeechModel = (
-  asked: string | undefined,
+  requested: string | undefined,
   usual: SpeechModel
 ): Either.Either<SpeechModel, PluginInputInvalid> => {
-  if (asked === undefined) return Either.right(usual)
-  const id = asked.includes("/") ? asked : `${usual.provider}/${asked}`
+  if (requested === undefined) return Either.right(usual)
+  const id = requested.includes("/") ? requested : `${usual.provider}/${requested}`
   return Either.fromOption(
     parseSpeechModel(id),
     () =>

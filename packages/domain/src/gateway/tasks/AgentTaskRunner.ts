@@ -62,8 +62,8 @@ const make = Effect.gen(function* () {
         const sessionId = ChatSessionId.make(yield* ids.next("chs"))
         const turn = { userId: user.id, agentId: agent.id, turnId: yield* ids.next("tsk") }
         yield* Effect.annotateCurrentSpan({ "agent.id": agent.id, "user.id": user.id })
-        const asked = { agentId: agent.id, userId: user.id, sessionId, content: text.task }
-        const known = yield* memories.recallForTurn(asked)
+        const task = { agentId: agent.id, userId: user.id, sessionId, content: text.task }
+        const known = yield* memories.recallForTurn(task)
         const endTurn = yield* turns.begin(turn, {
           payment: funding,
           report: ({ costMicros }) => Ref.set(funding.spentUsd, convertMicrosToUsd(costMicros))
@@ -84,9 +84,9 @@ const make = Effect.gen(function* () {
           summary: null,
           fromOwner: known.fromOwner,
           memories: known.memories,
-          history: fitHistory(text.history.slice(-maximumHistoryMessages)).map((said, at) => ({
+          history: fitHistory(text.history.slice(-maximumHistoryMessages)).map((entry, at) => ({
             seq: at + 1,
-            ...said
+            ...entry
           })),
           message
         })
@@ -98,10 +98,10 @@ const make = Effect.gen(function* () {
       })
     ).pipe(Stream.withSpan("AgentTasks.runByAgent"))
 
-  const run = ({ agentId, caller, messages, funding: given }: AgentTask) =>
+  const run = ({ agentId, caller, messages, funding: callFunding }: AgentTask) =>
     Stream.unwrap(
       Effect.gen(function* () {
-        const doer = yield* Option.match(caller, {
+        const owned = yield* Option.match(caller, {
           // An anonymous caller owns no agent.
           onNone: () => (agentId === undefined ? Effect.succeedNone : new AgentNotFound()),
           onSome: (user) =>
@@ -111,8 +111,8 @@ const make = Effect.gen(function* () {
             )
         })
         const text = yield* parseTaskText(messages)
-        const funding = given ?? { reservation: Option.none(), ownKeysOnly: false, spentUsd: yield* Ref.make(0) }
-        return Option.match(doer, {
+        const funding = callFunding ?? { reservation: Option.none(), ownKeysOnly: false, spentUsd: yield* Ref.make(0) }
+        return Option.match(owned, {
           onNone: () => orchestrator.run(text, Option.getOrNull(Option.map(caller, ({ id }) => id)), funding),
           onSome: ({ agent, user }) => runByAgent(user, agent, text, funding)
         })

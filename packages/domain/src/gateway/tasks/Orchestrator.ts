@@ -90,10 +90,10 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
       Effect.gen(function* () {
         if (quote.ownKey) return quote.maxTokens
         const usage = { ...unusedTurn, costMicros: toUsdMicros(yield* Ref.get(spentUsd)) }
-        const wanted = computeCallUnits(settings, usage, quote)
+        const needed = computeCallUnits(settings, usage, quote)
         const units = yield* Option.match(reservation, {
-          onNone: () => Effect.succeed(Units(Math.min(wanted, unitLimit ?? wanted))),
-          onSome: (id) => ledger.extend(id, wanted)
+          onNone: () => Effect.succeed(Units(Math.min(needed, unitLimit ?? needed))),
+          onSome: (id) => ledger.extend(id, needed)
         })
         const { maxTokens } = yield* Effect.mapError(
           boundCall(settings, usage, quote, units),

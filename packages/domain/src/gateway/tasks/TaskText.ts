@@ -31,18 +31,18 @@ export const parseTaskText = (messages: ReadonlyArray<ChatMessage>): Either.Eith
   const context = messages
     .flatMap(({ content, role }) => (role === "system" && content.trim() !== "" ? [content.trim()] : []))
     .join("\n\n")
-  const said = messages.filter(({ role }) => role !== "system")
-  const last = said.at(-1)
+  const conversation = messages.filter(({ role }) => role !== "system")
+  const last = conversation.at(-1)
   if (last === undefined) return invalid("must have a message of the user")
   if (last.role !== "user") return invalid("must end with a message of the user")
-  if (said.some((message) => message.role === "user" && message.parts !== undefined && hasImage(message.parts)))
+  if (conversation.some((message) => message.role === "user" && message.parts !== undefined && hasImage(message.parts)))
     return invalid("must be text: agents read no images")
   if (last.content.trim() === "") return invalid("must end with a message that is not empty")
   if (context.length + last.content.length > maximumTaskLength)
     return invalid(
       `must end with a message of at most ${maximumTaskLength} characters, those of system messages included`
     )
-  return Either.right({ context, history: said.slice(0, -1).flatMap(saidIn), task: last.content })
+  return Either.right({ context, history: conversation.slice(0, -1).flatMap(saidIn), task: last.content })
 }
 
 /**

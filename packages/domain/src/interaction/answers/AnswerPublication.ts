@@ -37,8 +37,8 @@ export const makeAnswerPublication: Effect.Effect<AnswerPublication> = Effect.sy
       wake()
     })
   return {
-    publish: (given) => {
-      const parts = given.map((part): AnswerPart => {
+    publish: (items) => {
+      const parts = items.map((part): AnswerPart => {
         count += 1
         return typeof part === "string"
           ? { type: "delta", n: count, text: part }

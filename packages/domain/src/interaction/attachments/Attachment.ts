@@ -84,8 +84,8 @@ export const readAttachmentType = (bytes: Uint8Array): Either.Either<AttachmentT
 }
 
 /** Returns the base name on one line, without folders. */
-export const cleanFileName = (given: string): string => {
-  const name = given
+export const cleanFileName = (text: string): string => {
+  const name = text
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}"]/gu, " ")
     .split(/[/\\]/)
     .at(-1)

@@ -55,9 +55,9 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
 
     const makeId = Effect.map(ids.next("att"), (id) => AttachmentId.make(id))
 
-    const upload = Effect.fn("Attachments.upload")(function* (agent: Agent, given: string, content: Uint8Array) {
+    const upload = Effect.fn("Attachments.upload")(function* (agent: Agent, fileName: string, content: Uint8Array) {
       const mediaType = yield* readAttachmentType(content)
-      const attachment = { id: yield* makeId, name: cleanFileName(given), mediaType, size: content.length }
+      const attachment = { id: yield* makeId, name: cleanFileName(fileName), mediaType, size: content.length }
       return yield* transaction.run(run(Attachment, Effect.as(insert(toOwner(agent), attachment, content), attachment)))
     })
 
@@ -68,8 +68,8 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
 
     const requireImageInput = Effect.fnUntraced(function* ({ agentId, userId }: AttachmentOwner) {
       const { customModel, model } = yield* agents.find(userId, agentId)
-      const asked = customModel ?? model
-      if (!(yield* images.isAccepted(userId, asked))) return yield* new ImagesNotSupported({ model: asked })
+      const modelId = customModel ?? model
+      if (!(yield* images.isAccepted(userId, modelId))) return yield* new ImagesNotSupported({ model: modelId })
     })
 
     /** Finds the attachments of a message in a conversation. Images require a model that accepts them. */
@@ -96,7 +96,7 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
       { agentId, id: sessionId }: ChatSession
     ) {
       const owner = { userId, agentId }
-      const given = yield* Effect.forEach(contents, (content, at) =>
+      const drafts = yield* Effect.forEach(contents, (content, at) =>
         Effect.gen(function* () {
           const mediaType = yield* readAttachmentType(content)
           if (!isImage({ mediaType })) return yield* new AttachmentInvalid({ reason: "An image is a text file." })
@@ -104,9 +104,9 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
           return { content, attachment: { id: yield* makeId, name, mediaType, size: content.length } }
         })
       )
-      const attachments = yield* checkAttachments(given.map(({ attachment }) => attachment))
+      const attachments = yield* checkAttachments(drafts.map(({ attachment }) => attachment))
       yield* requireImageInput(owner)
-      const stored = Effect.forEach(given, ({ attachment, content }) => insert(owner, attachment, content))
+      const stored = Effect.forEach(drafts, ({ attachment, content }) => insert(owner, attachment, content))
       const claimed = repository.claim(
         owner,
         attachments.map(({ id }) => id),

@@ -91,9 +91,9 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
     const rename = Effect.fn("ConversationRecords.rename")(function* (
       userId: UserId,
       id: ChatSessionId,
-      given: string | undefined
+      text: string | undefined
     ) {
-      const title = given?.trim() ?? ""
+      const title = text?.trim() ?? ""
       if ([...title].length > maximumTitleLength)
         return yield* new TitleInvalid({ reason: `must have at most ${maximumTitleLength} characters` })
       const renamed = yield* repository.renameSession(userId, id, title === "" ? null : title)

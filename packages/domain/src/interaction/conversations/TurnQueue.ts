@@ -33,7 +33,7 @@ export const make: Effect.Effect<TurnQueue> = Effect.sync(() => {
   const leave = (sessionId: string, seq: number, queue: Map<number, Deferred.Deferred<void> | undefined>) => {
     queue.delete(seq)
     if (queue.size === 0) queues.delete(sessionId)
-    const [next] = [...queue].toSorted(([one], [other]) => one - other)
+    const [next] = [...queue].toSorted(([a], [b]) => a - b)
     if (next?.[1] !== undefined) Deferred.unsafeDone(next[1], Effect.void)
   }
 

@@ -59,12 +59,12 @@ export class AgentOverviews extends Effect.Service<AgentOverviews>()("@berth/Age
           const now = present.get(watcher.userId) ?? new Map<AgentId, string>()
           return { watcher, now, ...compareMarks(watcher.marks ?? new Map<AgentId, string>(), now) }
         })
-        const changed = [...new Set(compared.flatMap((one) => one.changed))]
+        const changed = [...new Set(compared.flatMap((comparison) => comparison.changed))]
         const overviews = changed.length === 0 ? [] : yield* repository.list(changed, dayStart)
-        for (const { changed: wanted, now, removed, watcher } of compared) {
+        for (const { changed: changedIds, now, removed, watcher } of compared) {
           const isFirst = watcher.marks === null
           watcher.marks = now
-          const agents = overviews.filter(({ agentId }) => wanted.includes(agentId))
+          const agents = overviews.filter(({ agentId }) => changedIds.includes(agentId))
           // The stream may have ended concurrently.
           if (isFirst || agents.length > 0 || removed.length > 0) watcher.changes.unsafeOffer({ agents, removed })
         }

@@ -44,8 +44,8 @@ export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/A
       function* (current: CurrentUser["Type"], { isConfirmed, password }: DeletionConfirmation) {
         const { sessionId, user } = current
         if (Option.isNone(password) && !isConfirmed) return yield* new AccountDeletionUnconfirmed()
-        const byPassword = yield* Effect.transposeMapOption(password, (given) =>
-          credentials.verifyCurrent(current, given)
+        const byPassword = yield* Effect.transposeMapOption(password, (secret) =>
+          credentials.verifyCurrent(current, secret)
         )
         yield* transaction.run(
           Effect.gen(function* () {

@@ -72,6 +72,6 @@ export class AgentRunRepository extends Context.Tag("@berth/AgentRunRepository")
     /**
      * Deletes runs that ended before `before`, and all but the newest `kept` of each schedule; returns their number.
      */
-    readonly prune: (before: DateTime.Utc, kept: number) => Effect.Effect<number>
+    readonly prune: (before: DateTime.Utc, keep: number) => Effect.Effect<number>
   }
 >() {}

@@ -54,7 +54,7 @@ const factorial = (value: Numeral): Numeral => {
   return product
 }
 
-const one: ReadonlyMap<string, (value: Numeral) => Numeral> = new Map([
+const unary: ReadonlyMap<string, (value: Numeral) => Numeral> = new Map([
   ["abs", (value: Numeral) => value.abs()],
   ["sqrt", (value: Numeral) => value.sqrt()],
   ["cbrt", (value: Numeral) => value.cbrt()],
@@ -80,7 +80,7 @@ const round = (value: Numeral, places: Numeral): Numeral => {
   return value.toDecimalPlaces(places.toNumber(), Decimal.ROUND_HALF_UP)
 }
 
-export const functionNames: ReadonlyArray<string> = [...one.keys(), "round", "min", "max"]
+export const functionNames: ReadonlyArray<string> = [...unary.keys(), "round", "min", "max"]
 
 export const applyFunction = (name: string, args: ReadonlyArray<Numeral>): Numeral => {
   const [first, second, ...more] = args
@@ -88,7 +88,7 @@ export const applyFunction = (name: string, args: ReadonlyArray<Numeral>): Numer
   if (name === "min") return Decimal.min(...args)
   if (name === "max") return Decimal.max(...args)
   if (name === "round" && more.length === 0) return round(first, second ?? new Decimal(0))
-  const apart = one.get(name)
+  const apart = unary.get(name)
   if (apart === undefined || second !== undefined)
     throw new ExpressionInvalid({ message: `${name} does not take that many values.` })
   return apart(first)

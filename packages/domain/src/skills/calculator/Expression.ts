@@ -82,9 +82,9 @@ class Reader {
 
   private take(sign: string): boolean {
     const token = this.next()
-    const taken = token.kind === "sign" && token.text === sign
-    if (taken) this.at += 1
-    return taken
+    const isMatch = token.kind === "sign" && token.text === sign
+    if (isMatch) this.at += 1
+    return isMatch
   }
 
   private unexpected(): ExpressionInvalid {

@@ -89,22 +89,22 @@ const checkHeaders = (name: string, headers: McpServer["headers"]): Either.Eithe
  */
 export const changeMcpServers = (
   stored: ReadonlyArray<McpServer>,
-  given: ReadonlyArray<McpServerInput>,
+  requested: ReadonlyArray<McpServerInput>,
   { httpsOnly }: { readonly httpsOnly: boolean }
 ): Either.Either<ReadonlyArray<McpServer>, McpServersInvalid> => {
-  if (given.length > maximumMcpServers) return invalid(`An agent has at most ${maximumMcpServers} MCP servers.`)
-  const twice = given.find(({ name }, at) => given.findIndex((other) => other.name === name) !== at)
-  if (twice !== undefined) return invalid(`The name ${twice.name} is given twice.`)
+  if (requested.length > maximumMcpServers) return invalid(`An agent has at most ${maximumMcpServers} MCP servers.`)
+  const duplicate = requested.find(({ name }, at) => requested.findIndex((other) => other.name === name) !== at)
+  if (duplicate !== undefined) return invalid(`The name ${duplicate.name} is given twice.`)
   return Either.all(
-    given.map((server) =>
+    requested.map((server) =>
       Either.gen(function* () {
         const { name } = server
         const before = stored.find((server) => server.name === name)
         const url = yield* restoreUrl(name, yield* checkUrl(server, httpsOnly), before?.url)
-        const kept = before?.headers ?? {}
-        if (server.headers === undefined && before?.url !== url && Object.keys(kept).length > 0)
+        const storedHeaders = before?.headers ?? {}
+        if (server.headers === undefined && before?.url !== url && Object.keys(storedHeaders).length > 0)
           return yield* invalid(`Give \`headers\` of ${name} again, since its \`url\` changes.`)
-        const headers = server.headers ?? kept
+        const headers = server.headers ?? storedHeaders
         yield* checkHeaders(name, headers)
         return { name, url, headers }
       })

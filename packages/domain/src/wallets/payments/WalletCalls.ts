@@ -78,13 +78,13 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
 
     const sendUsdc = Effect.fn("WalletCalls.sendUsdc")(function* (
       turn: PayingTurn,
-      given: { readonly to: string; readonly amount: string }
+      transferRequest: { readonly to: string; readonly amount: string }
     ) {
       yield* requireOwnerTurn(turn)
-      const payee = yield* Effect.mapError(parseWalletAddress(given.to), () =>
+      const payee = yield* Effect.mapError(parseWalletAddress(transferRequest.to), () =>
         failed("`to` must be an address: 0x and 40 hex digits.")
       )
-      const amount = yield* Effect.mapError(parseUsdc(given.amount), () =>
+      const amount = yield* Effect.mapError(parseUsdc(transferRequest.amount), () =>
         failed("`amount` must be USDC as a decimal with at most six decimals, above zero.")
       )
       const name = fingerprint("send_usdc", normalizeWalletAddress(payee), String(amount))
@@ -106,11 +106,17 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
     /** Requests a resource, and pays for it if the service requires it and the limits allow it. */
     const fetchPaid = Effect.fn("WalletCalls.fetchPaid")(function* (
       turn: PayingTurn,
-      given: { readonly url: string; readonly method: ResourceRequest["method"]; readonly body: string | null }
+      resourceRequest: {
+        readonly url: string
+        readonly method: ResourceRequest["method"]
+        readonly body: string | null
+      }
     ) {
       yield* requireOwnerTurn(turn)
-      const url = yield* Effect.mapError(readUrl(given.url), () => failed("`url` must be an http or https URL."))
-      const call = { ...given, url }
+      const url = yield* Effect.mapError(readUrl(resourceRequest.url), () =>
+        failed("`url` must be an http or https URL.")
+      )
+      const call = { ...resourceRequest, url }
       const first = yield* Effect.mapError(resources.request(call), ({ reason }) => failed(reason))
       if (first._tag === "Content") return `Status ${first.status}, nothing was paid.\n\n${first.text}`
       const { offer } = first
@@ -122,7 +128,14 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
         amount,
         payee,
         resource: url.href,
-        fingerprint: fingerprint("x402", given.method, url.href, given.body ?? "", payee, String(amount))
+        fingerprint: fingerprint(
+          "x402",
+          resourceRequest.method,
+          url.href,
+          resourceRequest.body ?? "",
+          payee,
+          String(amount)
+        )
       })
       const signed = payment.status === "reserved" ? yield* dispatch.authorize(payment, offer) : payment
       if (signed.signature === null || (signed.status !== "sent" && signed.status !== "confirmed"))

@@ -21,7 +21,7 @@ export class WalletPaymentRepository extends Context.Tag("@berth/WalletPaymentRe
      * `approvedSince`.
      */
     readonly findRepeated: (
-      wanted: Pick<WalletPayment, "turnId" | "fingerprint"> & { readonly agentId: AgentId },
+      request: Pick<WalletPayment, "turnId" | "fingerprint"> & { readonly agentId: AgentId },
       approvedSince: DateTime.Utc
     ) => Effect.Effect<Option.Option<WalletPayment>>
     /** Assigns the payment to a turn without a payment of the same call. Joins the running transaction. */

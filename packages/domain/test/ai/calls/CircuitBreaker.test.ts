@@ -107,8 +107,8 @@ describe("retryDelay", () => {
     assert.deepStrictEqual(computeRetryDelay(failure("overloaded"), 1, 0.5, retry), Option.some(Duration.millis(250)))
     assert.deepStrictEqual(computeRetryDelay(failure("overloaded"), 2, 0.5, retry), Option.some(Duration.millis(500)))
     assert.deepStrictEqual(computeRetryDelay(failure("overloaded"), 3, 0.5, retry), Option.none())
-    const asked = failure("rate-limited", Duration.seconds(2))
-    assert.deepStrictEqual(computeRetryDelay(asked, 1, 0.5, retry), Option.some(Duration.seconds(2)))
+    const requested = failure("rate-limited", Duration.seconds(2))
+    assert.deepStrictEqual(computeRetryDelay(requested, 1, 0.5, retry), Option.some(Duration.seconds(2)))
     assert.deepStrictEqual(
       computeRetryDelay(failure("rate-limited", Duration.seconds(6)), 1, 0.5, retry),
       Option.none()

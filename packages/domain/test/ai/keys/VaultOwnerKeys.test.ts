@@ -113,13 +113,13 @@ describe("OwnerKeys from the vault", () => {
 
   it.scoped("VaultOwnerKeys returns keys to every waiting caller, also when the first has left", () =>
     Effect.gen(function* () {
-      const [asked, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const [requested, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const { keysOf, reads, set } = yield* scene((read) =>
-        Effect.zipRight(Deferred.succeed(asked, undefined), Effect.zipRight(Deferred.await(go), read))
+        Effect.zipRight(Deferred.succeed(requested, undefined), Effect.zipRight(Deferred.await(go), read))
       )
       yield* set(ada, "google", "key")
       const first = yield* Effect.forkDaemon(keysOf(ada))
-      yield* Deferred.await(asked)
+      yield* Deferred.await(requested)
       const second = yield* Effect.forkDaemon(keysOf(ada))
       yield* Effect.yieldNow()
       yield* Fiber.interruptFork(first)

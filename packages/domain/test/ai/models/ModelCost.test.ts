@@ -117,8 +117,8 @@ describe("findAnswerLimit", () => {
   it.prop(
     "findAnswerLimit is positive for every model",
     [modelArbitrary, FastCheck.option(FastCheck.integer({ min: 1 }), { nil: undefined })],
-    ([model, asked]) => {
-      assert.isAtLeast(findAnswerLimit(model, asked), 1)
+    ([model, requested]) => {
+      assert.isAtLeast(findAnswerLimit(model, requested), 1)
     }
   )
 })

@@ -10,7 +10,7 @@ const routed = makeModel({ id: "openrouter/auto" })
 const sandbox = makeModel({ id: "sandbox/echo", provider: "sandbox" })
 const catalog = [opus, gpt4, routed]
 
-const found = (asked: string) => Option.map(findModel(catalog, asked), ({ id }) => id)
+const found = (requested: string) => Option.map(findModel(catalog, requested), ({ id }) => id)
 
 describe("findModel", () => {
   it("findModel finds an id with and without its vendor", () => {
@@ -27,8 +27,8 @@ describe("findModel", () => {
   })
 
   it("findModel does not find similar ids", () => {
-    for (const asked of ["", "gpt", "gpt-4o", "google/gpt-4", "openai/"])
-      assert.deepStrictEqual(found(asked), Option.none())
+    for (const requested of ["", "gpt", "gpt-4o", "google/gpt-4", "openai/"])
+      assert.deepStrictEqual(found(requested), Option.none())
   })
 
   it.prop("findModel finds every model of a catalog by its own id", [modelsArbitrary], ([models]) => {
@@ -39,13 +39,13 @@ describe("findModel", () => {
 describe("resolveModel", () => {
   it("resolveModel marks an answer of another model as a fallback", () => {
     assert.deepStrictEqual(Either.getOrThrow(resolveModel(catalog, "gpt-4")), {
-      asked: "gpt-4",
+      requested: "gpt-4",
       model: gpt4,
       isFallback: false
     })
     const away = [{ ...opus, available: false }, sandbox]
     assert.deepStrictEqual(Either.getOrThrow(resolveModel(away, "claude-opus-4-6")), {
-      asked: "claude-opus-4-6",
+      requested: "claude-opus-4-6",
       model: sandbox,
       isFallback: true
     })
@@ -54,8 +54,8 @@ describe("resolveModel", () => {
   it.prop(
     "resolveModel returns an available model, or none",
     [modelsArbitrary, FastCheck.string()],
-    ([models, asked]) => {
-      const resolution = resolveModel(models, asked)
+    ([models, requested]) => {
+      const resolution = resolveModel(models, requested)
       if (Either.isLeft(resolution)) {
         assert.isTrue(models.every((model) => !model.available))
         return

@@ -47,44 +47,44 @@ describe("makeChallenge", () => {
     assert.match(sampleChallenge.digest, /^sha-256=:[A-Za-z0-9+/]{43}=:$/)
   })
 
-  it.prop("makeChallenge returns equal challenges for request and parsed id", [requests, seeds], ([asked, its]) => {
-    const made = makeChallenge(samplePaymentDigests, samplePaymentTerms, asked, its)
-    assert.deepStrictEqual(parseChallengeId(made.id), Option.some({ ...its, amount: asked.amount }))
-    assert.deepStrictEqual(makeChallenge(samplePaymentDigests, samplePaymentTerms, asked, its), made)
+  it.prop("makeChallenge returns equal challenges for request and parsed id", [requests, seeds], ([requested, its]) => {
+    const made = makeChallenge(samplePaymentDigests, samplePaymentTerms, requested, its)
+    assert.deepStrictEqual(parseChallengeId(made.id), Option.some({ ...its, amount: requested.amount }))
+    assert.deepStrictEqual(makeChallenge(samplePaymentDigests, samplePaymentTerms, requested, its), made)
   })
 
   it.prop(
     "makeChallenge returns another id when any part differs",
     [requests, seeds, requests, seeds],
-    ([asked, its, other, others]) => {
-      const { id } = makeChallenge(samplePaymentDigests, samplePaymentTerms, asked, its)
+    ([requested, its, other, others]) => {
+      const { id } = makeChallenge(samplePaymentDigests, samplePaymentTerms, requested, its)
       const changed = [
         ...(["route", "plugin", "amount", "body"] as const)
-          .filter((part) => String(asked[part]) !== String(other[part]))
+          .filter((part) => String(requested[part]) !== String(other[part]))
           .map((part) =>
-            makeChallenge(samplePaymentDigests, samplePaymentTerms, { ...asked, [part]: other[part] }, its)
+            makeChallenge(samplePaymentDigests, samplePaymentTerms, { ...requested, [part]: other[part] }, its)
           ),
         ...(its.seed === others.seed
           ? []
-          : [makeChallenge(samplePaymentDigests, samplePaymentTerms, asked, { ...its, seed: others.seed })]),
+          : [makeChallenge(samplePaymentDigests, samplePaymentTerms, requested, { ...its, seed: others.seed })]),
         ...(its.expires === others.expires
           ? []
-          : [makeChallenge(samplePaymentDigests, samplePaymentTerms, asked, { ...its, expires: others.expires })]),
-        makeChallenge(samplePaymentDigests, { ...samplePaymentTerms, realm: "berth.example:8443" }, asked, its),
-        makeChallenge(samplePaymentDigests, { ...samplePaymentTerms, chainId: 4217 }, asked, its),
+          : [makeChallenge(samplePaymentDigests, samplePaymentTerms, requested, { ...its, expires: others.expires })]),
+        makeChallenge(samplePaymentDigests, { ...samplePaymentTerms, realm: "berth.example:8443" }, requested, its),
+        makeChallenge(samplePaymentDigests, { ...samplePaymentTerms, chainId: 4217 }, requested, its),
         makeChallenge(
           samplePaymentDigests,
           { ...samplePaymentTerms, currency: WalletAddress.make(`0x20c0${"11".repeat(18)}`) },
-          asked,
+          requested,
           its
         ),
         makeChallenge(
           samplePaymentDigests,
           { ...samplePaymentTerms, recipient: WalletAddress.make(`0x${"cd".repeat(20)}`) },
-          asked,
+          requested,
           its
         ),
-        makeChallenge(makePaymentDigests("another secret"), samplePaymentTerms, asked, its)
+        makeChallenge(makePaymentDigests("another secret"), samplePaymentTerms, requested, its)
       ]
       // The HMAC alone protects the id.
       const proof = (text: string) => text.split(".")[0]

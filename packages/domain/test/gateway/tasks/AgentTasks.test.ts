@@ -52,11 +52,11 @@ const makeTasks = (answers: Partial<ModelAnswers["Type"]>, keys: ModelKeys = {})
 
 it.effect("AgentTasks.usesOwnKeys calls the AI layer only for callers with keys", () =>
   Effect.gen(function* () {
-    const asked: Array<unknown> = []
+    const requests: Array<unknown> = []
     const answers = {
       quote: (request: unknown) =>
         Effect.sync(() => {
-          asked.push(request)
+          requests.push(request)
           return { ...quote, ownKey: true }
         })
     }
@@ -77,10 +77,10 @@ it.effect("AgentTasks.usesOwnKeys calls the AI layer only for callers with keys"
     )
     const keyless = yield* makeTasks(answers)
     assert.isFalse(yield* keyless.usesOwnKeys({ caller }))
-    assert.lengthOf(asked, 0)
+    assert.lengthOf(requests, 0)
     const keyed = yield* makeTasks(answers, { openai: Redacted.make("sk-own") })
     assert.isTrue(yield* keyed.usesOwnKeys({ caller }))
-    assert.lengthOf(asked, 1)
+    assert.lengthOf(requests, 1)
   })
 )
 

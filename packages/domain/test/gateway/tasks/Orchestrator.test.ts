@@ -199,7 +199,7 @@ it.effect(
   () =>
     Effect.gen(function* () {
       const slow = yield* Effect.fork(
-        run((...asked) => Stream.concat(Stream.execute(Effect.sleep("25 seconds")), again(...asked)))
+        run((...requested) => Stream.concat(Stream.execute(Effect.sleep("25 seconds")), again(...requested)))
       )
       for (let round = 0; round < 4; round++) yield* TestClock.adjust("25 seconds")
       assert.deepStrictEqual(

@@ -71,12 +71,12 @@ describe("TurnPricing", () => {
   it.prop(
     "boundCall admits no call whose upper bound exceeds the reserved units or the budget",
     [prices, used, call, units],
-    ([given, usage, asked, reserved]) => {
-      const bounded = boundCall(given, usage, asked, Units(reserved))
+    ([given, usage, requested, reserved]) => {
+      const bounded = boundCall(given, usage, requested, Units(reserved))
       if (Option.isNone(bounded)) return
       const { answerMicros, maxTokens, promptMicros } = bounded.value
-      assert.isAtMost(maxTokens, asked.maxTokens)
-      assert.isAtLeast(maxTokens, Math.min(asked.maxTokens, minimumAnswerTokens))
+      assert.isAtMost(maxTokens, requested.maxTokens)
+      assert.isAtLeast(maxTokens, Math.min(requested.maxTokens, minimumAnswerTokens))
       if (promptMicros + answerMicros === 0) return
       const total = (usage.costMicros + usage.heldMicros + promptMicros + answerMicros) * given.priceMargin
       assert.isAtMost(total, Math.min(reserved * 10_000, given.budgetUsd * 1_000_000) + 0.01)
@@ -86,23 +86,30 @@ describe("TurnPricing", () => {
   it.prop(
     "boundCall admits a call in full when the units of computeCallUnits are reserved within the budget",
     [prices, used, call],
-    ([given, usage, asked]) => {
-      const wanted = computeCallUnits(given, usage, asked)
-      const bounded = boundCall({ ...given, budgetUsd: 1_000 }, usage, asked, wanted)
+    ([given, usage, requested]) => {
+      const wanted = computeCallUnits(given, usage, requested)
+      const bounded = boundCall({ ...given, budgetUsd: 1_000 }, usage, requested, wanted)
       if (wanted < findMaximumTurnUnits(given))
-        assert.strictEqual(Option.getOrUndefined(Option.map(bounded, ({ maxTokens }) => maxTokens)), asked.maxTokens)
+        assert.strictEqual(
+          Option.getOrUndefined(Option.map(bounded, ({ maxTokens }) => maxTokens)),
+          requested.maxTokens
+        )
     }
   )
 
-  it.prop("A call within findCostLimit is not shortened and needs no more units", [prices, call], ([given, asked]) => {
-    const whole = boundWholeCall(asked)
-    if (whole.promptMicros + whole.answerMicros > findCostLimit(given, Units(1))) return
-    assert.deepStrictEqual(boundCall(given, unusedTurn, asked, Units(1)), Option.some(whole))
-    assert.strictEqual(computeCallUnits(given, unusedTurn, asked), 1)
-  })
+  it.prop(
+    "A call within findCostLimit is not shortened and needs no more units",
+    [prices, call],
+    ([given, requested]) => {
+      const whole = boundWholeCall(requested)
+      if (whole.promptMicros + whole.answerMicros > findCostLimit(given, Units(1))) return
+      assert.deepStrictEqual(boundCall(given, unusedTurn, requested, Units(1)), Option.some(whole))
+      assert.strictEqual(computeCallUnits(given, unusedTurn, requested), 1)
+    }
+  )
 
-  it.prop("boundCall admits a free call whatever the balance", [prices, used, call], ([given, usage, asked]) => {
-    const free = { ...asked, inputCost: 0, outputCost: 0 }
+  it.prop("boundCall admits a free call whatever the balance", [prices, used, call], ([given, usage, requested]) => {
+    const free = { ...requested, inputCost: 0, outputCost: 0 }
     assert.isTrue(Option.isSome(boundCall(given, usage, free, Units(0))))
   })
 })

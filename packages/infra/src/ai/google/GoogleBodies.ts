@@ -88,8 +88,8 @@ export const GoogleErrorBody = Schema.parseJson(
     OneError,
     Schema.transform(Schema.Tuple(OneError), Schema.typeSchema(OneError), {
       strict: true,
-      decode: ([one]) => one,
-      encode: (one) => [one] as const
+      decode: ([error]) => error,
+      encode: (error) => [error] as const
     })
   )
 )

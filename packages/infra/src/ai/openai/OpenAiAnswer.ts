@@ -41,9 +41,9 @@ const usageOf = (usage: OpenAiUsage): TokenUsage => ({
   )
 })
 
-const argumentsIn = (given: unknown): string => {
-  if (given === undefined || given === null) return ""
-  return typeof given === "string" ? given : JSON.stringify(given)
+const argumentsIn = (value: unknown): string => {
+  if (value === undefined || value === null) return ""
+  return typeof value === "string" ? value : JSON.stringify(value)
 }
 
 const addCall = (calls: ReadonlyArray<PartialToolCall>, { function: called, id, index }: OpenAiToolCall) =>

@@ -52,8 +52,8 @@ export const sandboxModelProvider: ModelProvider = {
       return refuse("sees no images")
     }
     const promptTokens = estimatePromptTokens(messages, tools)
-    const ending = (said: string, finishReason: string): ModelEvent<ProviderEnding> => {
-      const completionTokens = Math.ceil(said.length / charactersPerToken)
+    const ending = (text: string, finishReason: string): ModelEvent<ProviderEnding> => {
+      const completionTokens = Math.ceil(text.length / charactersPerToken)
       return {
         type: "done",
         usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens },

@@ -11,8 +11,8 @@ export const recallQuestionPattern = /\bwhat (?:did i ask you|did i tell you) to
 
 const findFirstMatch = (text: string, ...patterns: ReadonlyArray<RegExp>): string | null => {
   for (const pattern of patterns) {
-    const told = pattern.exec(text)?.[1]
-    if (told !== undefined) return told
+    const match = pattern.exec(text)?.[1]
+    if (match !== undefined) return match
   }
   return null
 }
@@ -37,8 +37,8 @@ const findUserName = (messages: ReadonlyArray<ChatMessage>): string | null => {
   // The summary precedes memories; its last line is the most recent.
   const lines = [...readPromptSummary(messages).toReversed(), ...readPromptMemories(messages)]
   for (const line of lines) {
-    const told = findFirstMatch(line, nameStatementPattern, nameNotePattern)
-    if (told !== null) return told
+    const name = findFirstMatch(line, nameStatementPattern, nameNotePattern)
+    if (name !== null) return name
   }
   return null
 }
@@ -60,15 +60,15 @@ const makeRecallReply = (messages: ReadonlyArray<ChatMessage>): string => {
 
 /** Returns a fact from the conversation or the instructions if the user asks for one, else an echo. Deterministic. */
 export const makeSandboxReply = (messages: ReadonlyArray<ChatMessage>): string => {
-  const said = findLastUserMessage(messages)
-  if (nameQuestionPattern.test(said)) {
+  const message = findLastUserMessage(messages)
+  if (nameQuestionPattern.test(message)) {
     const name = findUserName(messages)
     return name === null ? "You have not told me your name yet." : `Your name is ${name}.`
   }
-  if (recallQuestionPattern.test(said)) return makeRecallReply(messages)
-  const name = nameStatementPattern.exec(said)?.[1]
+  if (recallQuestionPattern.test(message)) return makeRecallReply(messages)
+  const name = nameStatementPattern.exec(message)?.[1]
   if (name !== undefined) return `Nice to meet you, ${name}. This is Berth's sandbox model; I will remember your name.`
-  const thing = rememberRequestPattern.exec(said)?.[1]
-  if (thing !== undefined) return `I will remember: ${thing}`
-  return said === "" ? "Berth's sandbox model is here." : `Berth's sandbox model heard: ${said}`
+  const memory = rememberRequestPattern.exec(message)?.[1]
+  if (memory !== undefined) return `I will remember: ${memory}`
+  return message === "" ? "Berth's sandbox model is here." : `Berth's sandbox model heard: ${message}`
 }

@@ -30,7 +30,7 @@ export const transcribeInSandbox = (audio: Uint8Array): Transcript | null => {
   }
   const file = readWav(audio)
   if (file === null) return null
-  const named = (name: string) => file.texts.find((one) => one.name === name)?.text
+  const named = (name: string) => file.texts.find((field) => field.name === name)?.text
   const spoken = named("ISFT") === program ? named("ICMT") : undefined
   return {
     text: spoken ?? `${notAnAi}: this is a sound of ${file.seconds.toFixed(1)} seconds, as wav.`,

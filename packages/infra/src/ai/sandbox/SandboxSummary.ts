@@ -34,24 +34,24 @@ const previousSummaryLines = (messages: ReadonlyArray<ChatMessage>) =>
  * ones.
  */
 const summarize = (messages: ReadonlyArray<ChatMessage>): string => {
-  const said = messages.flatMap(({ content, role }) => (role === "user" ? statementsIn(content) : []))
+  const newLines = messages.flatMap(({ content, role }) => (role === "user" ? statementsIn(content) : []))
   const statements = [
-    ...new Set([...previousSummaryLines(messages), ...said].map(shorten).filter((line) => line !== ""))
+    ...new Set([...previousSummaryLines(messages), ...newLines].map(shorten).filter((line) => line !== ""))
   ]
-  const kept = new Set<string>()
+  const selected = new Set<string>()
   let size = heading.length
-  const keep = (candidates: ReadonlyArray<string>) => {
+  const select = (candidates: ReadonlyArray<string>) => {
     for (const statement of candidates) {
-      const taken = statement.length + "\n- ".length
-      if (size + taken > longestSummary) continue
-      kept.add(statement)
-      size += taken
+      const length = statement.length + "\n- ".length
+      if (size + length > longestSummary) continue
+      selected.add(statement)
+      size += length
     }
   }
   const newestFirst = statements.toReversed()
-  keep(newestFirst.filter(statesFact))
-  keep(newestFirst.filter((statement) => !statesFact(statement)))
-  return [heading, ...statements.filter((statement) => kept.has(statement)).map((line) => `- ${line}`)].join("\n")
+  select(newestFirst.filter(statesFact))
+  select(newestFirst.filter((statement) => !statesFact(statement)))
+  return [heading, ...statements.filter((statement) => selected.has(statement)).map((line) => `- ${line}`)].join("\n")
 }
 
 /** Returns the requested summary; null if none is requested. */

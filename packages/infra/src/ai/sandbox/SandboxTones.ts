@@ -39,8 +39,8 @@ export const synthesizeTones = (text: string, speed: number): Int16Array => {
   const samples = new Int16Array(length)
   let at = 0
   for (const syllables of words) {
-    for (const one of syllables) {
-      const tone = tones.get(pitchOf(one))
+    for (const syllableText of syllables) {
+      const tone = tones.get(pitchOf(syllableText))
       if (tone !== undefined) samples.set(tone, at)
       at += syllable + gap
     }

@@ -10,12 +10,12 @@ interface ToolTrigger {
   readonly tool: string
   readonly pattern: RegExp
   /** Returns the arguments of a match; null rejects it. */
-  readonly arguments: (found: RegExpExecArray) => Readonly<Record<string, string>> | null
+  readonly arguments: (match: RegExpExecArray) => Readonly<Record<string, string>> | null
   /** Prefix of the result in the reply; null for results that are sentences. */
   readonly resultPrefix: string | null
 }
 
-const part = (found: RegExpExecArray, name: string) => found.groups?.[name]?.trim() ?? ""
+const groupOf = (match: RegExpExecArray, name: string) => match.groups?.[name]?.trim() ?? ""
 
 /** The first matching trigger of an offered tool wins. */
 const toolTriggers: ReadonlyArray<ToolTrigger> = [
@@ -23,8 +23,8 @@ const toolTriggers: ReadonlyArray<ToolTrigger> = [
     tool: "current_time",
     pattern:
       /\b(?:what time is it|what(?:['\u2019]s| is) the (?:current )?time|current time)(?:\s+(?:now\s+)?in\s+(?<timezone>[A-Za-z_+-]+(?:\/[A-Za-z_+-]+)*(?:[+-]\d+)?))?/i,
-    arguments: (found): Readonly<Record<string, string>> => {
-      const timezone = part(found, "timezone")
+    arguments: (match): Readonly<Record<string, string>> => {
+      const timezone = groupOf(match, "timezone")
       return timezone === "" ? {} : { timezone }
     },
     resultPrefix: "The time"
@@ -32,20 +32,20 @@ const toolTriggers: ReadonlyArray<ToolTrigger> = [
   {
     tool: "fetch_web_page",
     pattern: /\b(?:fetch|open|read|get)\s+(?:the\s+(?:web\s*)?page\s+)?(?<url>https?:\/\/\S*[^\s.,;:!?)'"])/i,
-    arguments: (found) => ({ url: part(found, "url") }),
+    arguments: (match) => ({ url: groupOf(match, "url") }),
     resultPrefix: "The page says"
   },
   {
     tool: "calculate",
     pattern: /\b(?:calculate|compute)\s+(?<expression>.+?)[.!?=]*$/i,
-    arguments: (found) => ({ expression: part(found, "expression") }),
+    arguments: (match) => ({ expression: groupOf(match, "expression") }),
     resultPrefix: "The result"
   },
   {
     tool: "calculate",
     pattern: /\b(?:what(?:['\u2019]s| is)|how much is)\s+(?<expression>[-+(]*\d[-\d+*/%^().,\s]*)[?!=]*$/i,
-    arguments: (found) => {
-      const expression = part(found, "expression").replace(/[.,]$/, "")
+    arguments: (match) => {
+      const expression = groupOf(match, "expression").replace(/[.,]$/, "")
       return /\d.*[-+*/%^].*\d/.test(expression) ? { expression } : null
     },
     resultPrefix: "The result"
@@ -54,14 +54,14 @@ const toolTriggers: ReadonlyArray<ToolTrigger> = [
     tool: "recall",
     pattern: new RegExp(`(?:${recallQuestionPattern.source})(?:\\s+(?:about|of)\\s+(?<query>.+?))?[?.!]*$`, "i"),
     // Without a subject, the question is the query.
-    arguments: (found) => ({ query: part(found, "query") || found[0].replace(/[?.!]+$/, "") }),
+    arguments: (match) => ({ query: groupOf(match, "query") || match[0].replace(/[?.!]+$/, "") }),
     resultPrefix: "What I remember"
   },
   {
     tool: "remember",
     pattern: rememberRequestPattern,
     // A question about memories does not request a new one.
-    arguments: (found) => (recallQuestionPattern.test(found.input) ? null : { text: found[1]?.trim() ?? "" }),
+    arguments: (match) => (recallQuestionPattern.test(match.input) ? null : { text: match[1]?.trim() ?? "" }),
     resultPrefix: null
   },
   {
@@ -73,19 +73,19 @@ const toolTriggers: ReadonlyArray<ToolTrigger> = [
   {
     tool: "write_file",
     pattern: /\bwrite (?:the |a )?file\s+(?<path>[^\s:]+)\s*:\s*(?<content>[\s\S]+)$/i,
-    arguments: (found) => ({ path: part(found, "path"), content: part(found, "content") }),
+    arguments: (match) => ({ path: groupOf(match, "path"), content: groupOf(match, "content") }),
     resultPrefix: null
   },
   {
     tool: "read_file",
     pattern: /\bread (?:the )?file\s+(?<path>\S*[^\s.,;:!?])/i,
-    arguments: (found) => ({ path: part(found, "path") }),
+    arguments: (match) => ({ path: groupOf(match, "path") }),
     resultPrefix: "The file says"
   },
   {
     tool: "delete_file",
     pattern: /\bdelete (?:the )?file\s+(?<path>\S*[^\s.,;:!?])/i,
-    arguments: (found) => ({ path: part(found, "path") }),
+    arguments: (match) => ({ path: groupOf(match, "path") }),
     resultPrefix: null
   }
 ]
@@ -97,12 +97,12 @@ const findRequestedTool = (
   messages: ReadonlyArray<ChatMessage>,
   tools: ReadonlyArray<ToolSpec>
 ): RequestedTool | null => {
-  const said = findLastUserMessage(messages)
+  const message = findLastUserMessage(messages)
   for (const { arguments: read, pattern, tool } of toolTriggers) {
     if (!tools.some(({ name }) => name === tool)) continue
-    const found = pattern.exec(tool === "write_file" ? said : said.slice(0, maximumRequestLength))
-    const given = found === null ? null : read(found)
-    if (given !== null) return { tool, arguments: given }
+    const match = pattern.exec(tool === "write_file" ? message : message.slice(0, maximumRequestLength))
+    const toolArguments = match === null ? null : read(match)
+    if (toolArguments !== null) return { tool, arguments: toolArguments }
   }
   return null
 }
@@ -110,8 +110,8 @@ const findRequestedTool = (
 const maximumResultLength = 2_000
 
 const describeToolResult = ({ content, toolName }: Extract<ChatMessage, { role: "tool" }>): string => {
-  const habit = toolTriggers.find(({ tool }) => tool === toolName)
-  const lead = habit === undefined ? `${toolName} gave` : habit.resultPrefix
+  const trigger = toolTriggers.find(({ tool }) => tool === toolName)
+  const lead = trigger === undefined ? `${toolName} gave` : trigger.resultPrefix
   const whole = content.trim()
   const result = whole.length > maximumResultLength ? `${whole.slice(0, maximumResultLength)}…` : whole
   return lead === null ? result : `${lead}: ${result}`
@@ -126,9 +126,11 @@ export const decideSandboxToolStep = (
   messages: ReadonlyArray<ChatMessage>,
   tools: ReadonlyArray<ToolSpec>
 ): SandboxToolStep | null => {
-  const given = messages.slice(messages.findLastIndex(({ role }) => role !== "tool") + 1)
-  const results = given.flatMap((message) => (message.role === "tool" ? [describeToolResult(message)] : []))
+  const trailing = messages.slice(messages.findLastIndex(({ role }) => role !== "tool") + 1)
+  const results = trailing.flatMap((message) => (message.role === "tool" ? [describeToolResult(message)] : []))
   if (results.length > 0) return { type: "text", text: results.join("\n") }
-  const wanted = findRequestedTool(messages, tools)
-  return wanted === null ? null : { type: "call", tool: wanted.tool, arguments: JSON.stringify(wanted.arguments) }
+  const requested = findRequestedTool(messages, tools)
+  return requested === null
+    ? null
+    : { type: "call", tool: requested.tool, arguments: JSON.stringify(requested.arguments) }
 }

@@ -23,15 +23,15 @@ interface AlternatingTurns {
 
 export const isBlankText = (text: string) => text.trim() === ""
 
-const join = (one: string, other: string) => [one, other].filter((text) => !isBlankText(text)).join("\n\n")
+const join = (a: string, b: string) => [a, b].filter((text) => !isBlankText(text)).join("\n\n")
 
 const hasContent = (part: ContentPart) => part.type !== "text" || !isBlankText(part.text)
 
 const contentPartsOf = (turn: AlternatingTurn): ReadonlyArray<ContentPart> =>
   (turn.role === "user" ? turn.parts : undefined) ?? [{ type: "text" as const, text: turn.text }].filter(hasContent)
 
-const partsOfBoth = (one: AlternatingTurn, other: AlternatingTurn): { readonly parts?: ReadonlyArray<ContentPart> } =>
-  "parts" in one || "parts" in other ? { parts: [...contentPartsOf(one), ...contentPartsOf(other)] } : {}
+const partsOfBoth = (a: AlternatingTurn, b: AlternatingTurn): { readonly parts?: ReadonlyArray<ContentPart> } =>
+  "parts" in a || "parts" in b ? { parts: [...contentPartsOf(a), ...contentPartsOf(b)] } : {}
 
 const mergeNeighbors = (turns: ReadonlyArray<AlternatingTurn>): ReadonlyArray<AlternatingTurn> => {
   const merged: Array<AlternatingTurn> = []
@@ -59,17 +59,17 @@ const continuationTurn: AlternatingTurn = { role: "user", text: "Please go on." 
 export const toAlternatingTurns = (messages: ReadonlyArray<ChatMessage>): AlternatingTurns => {
   const instructions: Array<string> = []
   const spoken: Array<AlternatingTurn> = []
-  for (const one of toVendorConversation(messages)) {
-    if (one.role === "assistant" && one.calls.length > 0) {
+  for (const message of toVendorConversation(messages)) {
+    if (message.role === "assistant" && message.calls.length > 0) {
       spoken.push(
-        { role: "assistant", text: isBlankText(one.text) ? "" : one.text, calls: one.calls },
-        { role: "user", text: "", results: one.calls }
+        { role: "assistant", text: isBlankText(message.text) ? "" : message.text, calls: message.calls },
+        { role: "user", text: "", results: message.calls }
       )
-    } else if (one.role === "user" && one.parts !== undefined) {
-      spoken.push({ role: "user", text: one.text, parts: one.parts.filter(hasContent) })
-    } else if (!isBlankText(one.text)) {
-      if (one.role === "system") instructions.push(one.text)
-      else spoken.push({ role: one.role, text: one.text })
+    } else if (message.role === "user" && message.parts !== undefined) {
+      spoken.push({ role: "user", text: message.text, parts: message.parts.filter(hasContent) })
+    } else if (!isBlankText(message.text)) {
+      if (message.role === "system") instructions.push(message.text)
+      else spoken.push({ role: message.role, text: message.text })
     }
   }
   const system = instructions.length === 0 ? null : instructions.join("\n\n")

@@ -66,9 +66,9 @@ export const parseEvents = <Chunk>(
   const parser = makeSseParser()
   return applyStage(
     texts,
-    makeStage((given): StageOutput<VendorEvent<Chunk>, VendorFailure> => {
+    makeStage((batch): StageOutput<VendorEvent<Chunk>, VendorFailure> => {
       const values: Array<VendorEvent<Chunk>> = []
-      for (const text of given) {
+      for (const text of batch) {
         const events = parser.push(text)
         if (parser.hasOverflowed())
           return { values, failure: new VendorAnswerMalformed({ reason: "event without an end" }) }

@@ -68,7 +68,7 @@ export const toVendorConversation = (
   const idOf = (call: ToolCall): string => {
     position += 1
     let id = isId(call.id, maximumIdLength) && !ids.has(call.id) ? call.id : makeToolCallId(position)
-    for (let other = 2; ids.has(id); other += 1) id = `${makeToolCallId(position)}_${other}`
+    for (let suffix = 2; ids.has(id); suffix += 1) id = `${makeToolCallId(position)}_${suffix}`
     ids.add(id)
     return id
   }

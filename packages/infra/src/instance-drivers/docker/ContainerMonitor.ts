@@ -40,8 +40,8 @@ export const make = ({ client, engine, intervals, running, volumes }: ContainerM
         const { bytes, entries } = yield* volumes.measure(names.volume, tolerance - deleted)
         const endedAt = yield* Clock.currentTimeMillis
         nextDiskCounts.set(container, endedAt + computeDiskCountPause(endedAt - startedAt))
-        const held = { bytes: bytes + deleted, entries }
-        if (isOverLimit(held, tolerance)) yield* checks.endOverDisk(container, held, diskMb)
+        const usage = { bytes: bytes + deleted, entries }
+        if (isOverLimit(usage, tolerance)) yield* checks.endOverDisk(container, usage, diskMb)
       })
 
     const checkHealth = (container: RunningContainer) =>

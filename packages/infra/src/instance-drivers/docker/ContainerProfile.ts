@@ -153,19 +153,19 @@ const hostConfigFields = Struct.keys(HostConfig.fields)
 
 /** Returns the settings in which a container differs from its profile. Such a container is not adopted. */
 export const findProfileDifferences = (
-  wanted: ContainerCreation,
+  desired: ContainerCreation,
   actual: Pick<ContainerInspection, "Config" | "HostConfig">
 ): ReadonlyArray<string> => {
   const { Config } = actual
   const program = [
-    Config.User === wanted.User ? "" : "User",
-    isDeepStrictEqual(Config.Cmd, wanted.Cmd) && isDeepStrictEqual(Config.Entrypoint, wanted.Entrypoint) ? "" : "Cmd",
+    Config.User === desired.User ? "" : "User",
+    isDeepStrictEqual(Config.Cmd, desired.Cmd) && isDeepStrictEqual(Config.Entrypoint, desired.Entrypoint) ? "" : "Cmd",
     // The image adds variables.
-    wanted.Env.every((line) => Config.Env.includes(line)) ? "" : "Env"
+    desired.Env.every((line) => Config.Env.includes(line)) ? "" : "Env"
   ]
   const limits = Option.match(decodeHostConfig(actual.HostConfig), {
     onNone: () => ["HostConfig"],
-    onSome: (found) => hostConfigFields.filter((field) => !isDeepStrictEqual(found[field], wanted.HostConfig[field]))
+    onSome: (found) => hostConfigFields.filter((field) => !isDeepStrictEqual(found[field], desired.HostConfig[field]))
   })
   return [...program, ...limits].filter((name) => name !== "")
 }

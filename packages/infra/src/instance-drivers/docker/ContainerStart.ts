@@ -95,9 +95,9 @@ export const make = ({ client, containers, engine, running, volumes }: Container
       const ready = startSlots.withPermits(1)(
         Effect.zipRight(containers.start(id, spec.token, directory), waitUntilReady(spec, id))
       )
-      const { inspected, ...given } = yield* Effect.onError(ready, () => logCleanupFailure(containers.stop(id)))
+      const { inspected, ...readiness } = yield* Effect.onError(ready, () => logCleanupFailure(containers.stop(id)))
       yield* Effect.logInfo("Instance started").pipe(Effect.annotateLogs({ userId: names.owner, container: id }))
-      return running.register(names, inspected, { ...given, diskAtStart })
+      return running.register(names, inspected, { ...readiness, diskAtStart })
     })
 
   /** Stops the owner's container, registered or not. The caller holds the owner's lock. */

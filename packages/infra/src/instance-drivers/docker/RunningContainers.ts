@@ -82,10 +82,10 @@ export const make = ({ containers, engine, installation, network }: RunningConta
     const register = (
       names: ContainerNames,
       inspected: ContainerInspection,
-      given: { readonly endpoint: string; readonly runtimeVersion?: string; readonly diskAtStart: number }
+      readiness: { readonly endpoint: string; readonly runtimeVersion?: string; readonly diskAtStart: number }
     ): RunningInstance => {
       const { Config, Id, State } = inspected
-      const { diskAtStart, endpoint, runtimeVersion = findRuntimeVersion(Config.Labels) } = given
+      const { diskAtStart, endpoint, runtimeVersion = findRuntimeVersion(Config.Labels) } = readiness
       const { owner } = names
       const instance = { owner, endpoint, startedAt: State.StartedAt, runtimeVersion }
       return registry.register({

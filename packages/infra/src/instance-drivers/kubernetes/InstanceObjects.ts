@@ -229,8 +229,10 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
       client.apply("statefulsets", makeManifest(spec, names, options)),
     /** Whether a pod was created from the manifest of these settings. */
     hasProfile: (pod: Pod, spec: InstanceSpec, names: PodNames, from: string): boolean => {
-      const { spec: wanted } = makeManifest(spec, names, { image: from, accepted: null, replicas: 1 })
-      return pod.metadata.annotations[profileAnnotation] === wanted?.template.metadata?.annotations?.[profileAnnotation]
+      const { spec: desired } = makeManifest(spec, names, { image: from, accepted: null, replicas: 1 })
+      return (
+        pod.metadata.annotations[profileAnnotation] === desired?.template.metadata?.annotations?.[profileAnnotation]
+      )
     },
     awaitPod,
     stop,

@@ -173,11 +173,11 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
       Effect.all([client.getStatefulSet(names.name), client.getPod(names.pod)], { concurrency: 2 }),
       ([found, pod]) => {
         const accepted = Option.flatMap(found, findAccepted)
-        const states = Option.map(pod, (known) => ({ pod: known, state: readPodState(known) }))
+        const states = Option.map(pod, (current) => ({ pod: current, state: readPodState(current) }))
         if (Option.isNone(accepted) || Option.isNone(states)) return { accepted, current: Option.none() }
-        const { pod: one, state } = states.value
+        const { pod: runningPod, state } = states.value
         const current =
-          state._tag === "Running" ? Option.some({ pod: one, state, version: accepted.value }) : Option.none()
+          state._tag === "Running" ? Option.some({ pod: runningPod, state, version: accepted.value }) : Option.none()
         return { accepted, current }
       }
     )

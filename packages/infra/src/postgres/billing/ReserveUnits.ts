@@ -93,16 +93,16 @@ export const makeReserveUnits = (
       return yield* takeUnits({ daily, credit: yield* lockCreditUnits(sql, user.id) }, units)
     })
 
-  const hold = (id: ReservationId, userId: UserId, day: string, taken: UnitSplit) =>
+  const hold = (id: ReservationId, userId: UserId, day: string, reserved: UnitSplit) =>
     sql`
       with held_day as (
-        update unit_days set used = used + ${taken.daily}
-        where user_id = ${userId} and day = ${day} and ${taken.daily}::bigint > 0
+        update unit_days set used = used + ${reserved.daily}
+        where user_id = ${userId} and day = ${day} and ${reserved.daily}::bigint > 0
       ), held_user as (
-        update users set credit_units = credit_units - ${taken.credit}
-        where id = ${userId} and ${taken.credit}::bigint > 0
+        update users set credit_units = credit_units - ${reserved.credit}
+        where id = ${userId} and ${reserved.credit}::bigint > 0
       )
-      update reservations set daily_units = ${taken.daily}, credit_units = ${taken.credit} where id = ${id}`
+      update reservations set daily_units = ${reserved.daily}, credit_units = ${reserved.credit} where id = ${id}`
 
   /** None if the day's units on the caller's plan do not suffice or budgets apply; then the transaction decides. */
   const reserveFromDay = (request: ReservationRequest) =>

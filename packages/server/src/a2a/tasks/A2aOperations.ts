@@ -1,5 +1,5 @@
 import {
-  given,
+  nonEmpty,
   type ListTasksParams,
   type PushNotificationConfig,
   type SendMessageParams
@@ -28,12 +28,12 @@ const stateName = /^TASK_STATE_[A-Z_]+$/
 type NotificationParams = Pick<PushNotificationConfig, "id" | "url" | "token" | "authentication">
 
 const hide = (secret: string | undefined) => {
-  const text = given(secret)
+  const text = nonEmpty(secret)
   return text === undefined ? null : Redacted.make(text)
 }
 
 const readNotification = ({ authentication, id, token, url }: NotificationParams): NewPushNotification => ({
-  id: given(id),
+  id: nonEmpty(id),
   url,
   token: hide(token),
   authentication:
@@ -107,16 +107,16 @@ export const makeA2aOperations = Effect.gen(function* () {
     removeNotification: (peer: A2aPeer, taskId: string, id: string) => notifications.remove(peer, taskId, id),
     list: Effect.fnUntraced(function* (peer: A2aPeer, params: ListTasksParams) {
       const { historyLength, includeArtifacts = false, pageSize = usualPageSize } = params
-      const status = given(params.status)
+      const status = nonEmpty(params.status)
       if (status !== undefined && !stateName.test(status))
         return yield* new A2aRequestInvalid({ reason: "`status` must be a state of the protocol." })
       const isAny = status === undefined || status === "TASK_STATE_UNSPECIFIED"
       const state = isAny ? undefined : findTaskState(status)
-      const after = given(params.pageToken)
+      const after = nonEmpty(params.pageToken)
       const { tasks: found, total } =
         isAny || state !== undefined
           ? yield* tasks.list(peer, {
-              contextId: given(params.contextId),
+              contextId: nonEmpty(params.contextId),
               state,
               since: params.statusTimestampAfter,
               after: after === undefined ? undefined : A2aTaskId.make(after),

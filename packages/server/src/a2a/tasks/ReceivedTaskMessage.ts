@@ -1,4 +1,4 @@
-import { type A2aPart, type A2aWireMessage, given, type SendMessageParams } from "@berth/api/a2a/tasks/A2aWire"
+import { type A2aPart, type A2aWireMessage, nonEmpty, type SendMessageParams } from "@berth/api/a2a/tasks/A2aWire"
 import { outputModes } from "@berth/api/a2a/tasks/AgentCard"
 import { maximumTaskContentLength, type TaskMessage } from "@berth/domain/a2a/tasks/A2aTask"
 import { A2aContentUnsupported, A2aRequestInvalid } from "@berth/domain/a2a/tasks/A2aTaskErrors"
@@ -24,7 +24,7 @@ const isAccepted = (mode: string) =>
 
 const contentOf = ({ contextId, extensions, metadata, parts, referenceTaskIds }: A2aWireMessage) => ({
   parts,
-  ...(given(contextId) === undefined ? {} : { contextId }),
+  ...(nonEmpty(contextId) === undefined ? {} : { contextId }),
   ...(metadata === undefined ? {} : { metadata }),
   ...(extensions === undefined ? {} : { extensions }),
   ...(referenceTaskIds === undefined ? {} : { referenceTaskIds })
@@ -53,8 +53,8 @@ export const readTaskMessage = ({
       )
     return {
       messageId: message.messageId,
-      contextId: given(message.contextId),
-      taskId: given(message.taskId),
+      contextId: nonEmpty(message.contextId),
+      taskId: nonEmpty(message.taskId),
       text: texts.join("\n\n"),
       content
     }
