@@ -651,7 +651,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
       )
       yield* allow(owner)
       const sql = yield* SqlClient
-      yield* sql`update a2a_push_notifications set due_at = now() where task_id = ${task.id}`
+      yield* sql`update a2a_push_notifications set due_at = now() - interval '1 second' where task_id = ${task.id}`
       yield* deliver
       assert.lengthOf(
         posted.filter((one) => one.startsWith(url)),
