@@ -1,6 +1,6 @@
 import { PushDispatch } from "@berth/domain/a2a/tasks/PushDispatch"
 import { Effect, Layer } from "effect"
-import { runDeliveryLoop } from "../webhooks/DeliveryLoop.ts"
+import { runDeliveryLoop } from "../jobs/DeliveryLoop.ts"
 
 /** Sends the ends of tasks to the addresses of their callers. */
 export const layer = Layer.scopedDiscard(

@@ -1,6 +1,6 @@
 import { WebhookDispatch } from "@berth/domain/webhooks/WebhookDispatch"
 import { Effect, Layer } from "effect"
-import { runDeliveryLoop } from "./DeliveryLoop.ts"
+import { runDeliveryLoop } from "../jobs/DeliveryLoop.ts"
 
 /** Delivers outbound events. */
 export const layer = Layer.scopedDiscard(
