@@ -697,7 +697,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           }
         )
         await page.getByRole("link", { name: "Memory" }).click()
-        await page.getByRole("heading", { name: "Recent memory" }).waitFor()
+        await page.getByRole("heading", { name: "Recent messages" }).waitFor()
       })
     )
 
@@ -741,7 +741,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           [`${agent}skills`, "No skills of your own"],
           [`${agent}channels`, "Connect Telegram"],
           [`${agent}schedules`, "No schedules yet"],
-          [`${agent}memory`, "Recent memory"],
+          [`${agent}memory`, "Recent messages"],
           [`${agent}logs`, "newest first"],
           [`${agent}stats`, "1 in the last hour"],
           [`${agent}verification`, "Not verified"],

@@ -121,6 +121,13 @@ const attachmentOf = (owner: OwnerWithAgent) =>
       .attachment.id
   })
 
+const noteOf = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const path = `/api/agents/${owner.agent.id}/memory/notes`
+    const { body } = yield* App.web({ method: "POST", path, as: owner, json: { text: "Likes tea." } })
+    return Schema.decodeUnknownSync(Schema.Struct({ note: Schema.Struct({ id: Schema.String }) }))(body).note.id
+  })
+
 const responseOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
     const json = { model: "openai/gpt-4", input: "hello" }
@@ -136,8 +143,10 @@ const pathFor = ({ method, path }: CheckedRoute, owner: OwnerWithAgent) =>
     const run = path.includes(":skillId") && !isUpload ? yield* runOf(owner) : ""
     const response = path.startsWith("/v1/responses/") ? yield* responseOf(owner) : ""
     const attachment = path.includes(":attachmentId") ? yield* attachmentOf(owner) : ""
+    const note = path.includes(":noteId") ? yield* noteOf(owner) : ""
     return path
       .replace(":attachmentId", attachment)
+      .replace(":noteId", note)
       .replace("/v1/responses/:id", `/v1/responses/${response}`)
       .replace("/v1/models/:id", `/v1/models/agent%2F${owner.agent.id}`)
       .replace(":vendor/:name", `agent/${owner.agent.id}`)

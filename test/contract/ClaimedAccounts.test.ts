@@ -15,6 +15,7 @@ import { ChatSessionId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { MemoryRepository } from "@berth/domain/interaction/memory/MemoryRepository"
+import { NoteId } from "@berth/domain/interaction/memory/Recollection"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { ResetClaimedContentsJob } from "@berth/domain/recovery/claims/ClaimNotices"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -322,7 +323,10 @@ const preparedAccount = Effect.gen(function* () {
   yield* (yield* AgentRepository).updateConfiguration(agent.id, { config })
   const now = yield* DateTime.now
   const at = { agentId: agent.id, userId: user.id }
-  yield* (yield* MemoryRepository).saveNote({ ...at, id: yield* uniqueName("nte"), text: "Trust eve.", at: now }, 10)
+  yield* (yield* MemoryRepository).saveNote(
+    { ...at, id: NoteId.make(yield* uniqueName("nte")), text: "Trust eve.", at: now },
+    10
+  )
   yield* (yield* ConversationRepository).insertSession({
     ...at,
     id: ChatSessionId.make(yield* uniqueName("chs")),

@@ -6,7 +6,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Redacted, Stream } from "effect"
+import { Deferred, Effect, Redacted, Schema, Stream } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { insertAgent } from "../support/Samples.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
@@ -97,6 +97,24 @@ const receive = (owner: OwnerWithAgent, sessionId: string, message: string, from
     )
   )
 
+const Note = Schema.Struct({ id: Schema.String, text: Schema.String, timestamp: Schema.DateTimeUtc })
+const decodeNote = Schema.decodeUnknownSync(Schema.Struct({ note: Schema.encodedSchema(Note) }))
+const decodeNotes = Schema.decodeUnknownSync(
+  Schema.Struct({ notes: Schema.Array(Schema.encodedSchema(Note)), total: Schema.Int })
+)
+const decodeMatches = Schema.decodeUnknownSync(
+  Schema.Struct({
+    matches: Schema.Array(
+      Schema.Struct({
+        ...Note.fields,
+        kind: Schema.String,
+        sender: Schema.optional(Schema.String),
+        sessionId: Schema.optional(Schema.String)
+      })
+    )
+  })
+)
+
 const textsOf = ({ body, status, text }: HttpCallResponse) => {
   assert.strictEqual(status, 200, text)
   const { found } = body
@@ -151,6 +169,72 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
       }
       assert.hasAllKeys((Array.isArray(answer.body["found"]) ? answer.body["found"] : [])[0], ["kind", "text", "at"])
       assert.deepStrictEqual(textsOf(yield* recall(owner, "")), [])
+    })
+  )
+
+  it.effect("An agent's memory lists its notes to the owner, who adds and deletes them", () =>
+    Effect.gen(function* () {
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const path = `/api/agents/${owner.agent.id}/memory/notes`
+      yield* note(owner, "The owner is vegetarian.")
+      const add = (text: string) => App.web({ method: "POST", path, as: owner, json: { text } })
+      const { body, status } = yield* add("  The owner lives in Bergen.  ")
+      assert.strictEqual(status, 201)
+      const list = Effect.map(App.web({ method: "GET", path, as: owner }), ({ body }) => decodeNotes(body))
+      const { notes, total } = yield* list
+      assert.deepStrictEqual(
+        notes.map(({ text }) => text),
+        ["The owner lives in Bergen.", "The owner is vegetarian."]
+      )
+      assert.deepStrictEqual([total, notes[0]], [2, body["note"]])
+      const renewed = decodeNote((yield* add("The owner is vegetarian.")).body)
+      assert.strictEqual(renewed.note.id, notes[1]?.id)
+      const page = yield* App.web({ method: "GET", path: `${path}?limit=1&offset=1`, as: owner })
+      assert.deepInclude(page.body, { notes: [notes[0]], total: 2, limit: 1, offset: 1 })
+
+      const first = `${path}/${renewed.note.id}`
+      assertError(yield* App.web({ method: "DELETE", path: first, as: stranger }), {
+        status: 404,
+        code: "agent_not_found"
+      })
+      const foreign = `/api/agents/${stranger.agent.id}/memory/notes/${renewed.note.id}`
+      assertError(yield* App.web({ method: "DELETE", path: foreign, as: stranger }), {
+        status: 404,
+        code: "note_not_found"
+      })
+      assert.strictEqual((yield* App.web({ method: "DELETE", path: first, as: owner })).status, 204)
+      assertError(yield* App.web({ method: "DELETE", path: first, as: owner }), { status: 404, code: "note_not_found" })
+      assert.deepStrictEqual([...(yield* say(owner, "Hello!")).memories], ["The owner lives in Bergen."])
+    })
+  )
+
+  it.effect("An agent's memory is searched by the owner, with the place of each match", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      yield* say(owner, `${"Many words before. ".repeat(100)}The password of the lighthouse is fog.`)
+      yield* note(owner, "The lighthouse needs paint.")
+      const chat = yield* (yield* IdGenerator).next("chs")
+      yield* receive(owner, chat, "A lighthouse in a group.")
+      const path = `/api/agents/${owner.agent.id}/memory/search?query=lighthouse%20password`
+      const { body, status, text } = yield* App.web({ method: "GET", path, as: owner })
+      assert.strictEqual(status, 200, text)
+      const { matches } = decodeMatches(body)
+      assert.sameDeepMembers(
+        matches.map(({ kind, sender, sessionId }) => [kind, sender, sessionId]),
+        [
+          ["message", "user", owner.conversation],
+          ["message", "agent", owner.conversation],
+          ["note", undefined, undefined],
+          ["message", "person", chat],
+          ["message", "agent", chat]
+        ]
+      )
+      for (const match of matches) {
+        assert.isAtMost(match.text.length, 500)
+        assert.include(match.text.toLowerCase(), "lighthouse")
+      }
+      const other = yield* App.web({ method: "GET", path: path.replace(/=.*/, "=harbor"), as: owner })
+      assert.deepStrictEqual(other.body, { matches: [] })
     })
   )
 

@@ -92,7 +92,7 @@ const malformed = [
 
 /** Ids of an agent's objects: the agent is looked up first. */
 const withinAgent =
-  /(?<=^(?:\/api)?\/agents\/:id\/.*)\/:(scheduleId|skillId|runId|operation|taskId|notificationId|attachmentId)/g
+  /(?<=^(?:\/api)?\/agents\/:id\/.*)\/:(scheduleId|skillId|runId|operation|taskId|notificationId|attachmentId|noteId)/g
 
 const nameOf = ({ method, path }: KnownRoute) => `${method} ${path}`
 

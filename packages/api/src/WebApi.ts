@@ -24,6 +24,7 @@ import { InstancesApi } from "./instances/InstancesApi.ts"
 import { AgentOverviewsApi } from "./interaction/AgentOverviewsApi.ts"
 import { AttachmentsApi } from "./interaction/AttachmentsApi.ts"
 import { ConversationsApi } from "./interaction/ConversationsApi.ts"
+import { MemoryApi } from "./interaction/MemoryApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
 import { ApiKeysApi } from "./accounts/api-keys/ApiKeysApi.ts"
 import { AccessTokensApi } from "./sessions/AccessTokensApi.ts"
@@ -69,6 +70,7 @@ export class WebApi extends HttpApi.make("web")
   .add(InteractionApi)
   .add(ConversationsApi)
   .add(AttachmentsApi)
+  .add(MemoryApi)
   .add(AgentOverviewsApi)
   .add(ChannelsApi)
   .add(SchedulesApi)

@@ -507,13 +507,30 @@ export const texts = {
     title: "Schedules"
   },
   memory: {
+    add: "Add a note",
+    added: "Note added.",
     lead: "The newest messages of the latest conversation, shortened. The agent reads them whole.",
+    matches: "Matches",
+    noMatches: "No matches",
+    noMatchesHint: "Try another word of the note or message.",
+    noNotes: "No notes yet",
+    noNotesHint: "The agent keeps a note when you ask it to remember something.",
     none: "Nothing yet",
     noneHint: "Memory starts with the first conversation.",
+    note: "Note",
+    noteHint: "One fact, as a sentence that is understood without context.",
+    notes: "Notes",
+    notesLead: "Facts that the agent keeps across conversations. Each conversation starts with the newest ones.",
+    openConversation: "Open",
+    person: "Someone on a channel",
+    removed: "Note removed.",
+    removeNote: (text: string) => `Remove the note: ${text.slice(0, 80)}`,
     reset: "Reset memory",
     resetLead:
       "Deletes the conversations, summaries and notes of all your agents. Settings, skills and credentials are kept. This cannot be undone.",
-    title: "Recent memory"
+    search: "Search memory",
+    searchLead: "Finds notes and messages of every conversation, best match first.",
+    title: "Recent messages"
   },
   logs: {
     follow: "Follow",

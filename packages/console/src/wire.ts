@@ -20,6 +20,7 @@ import type {
   SessionSummary,
   SkillView
 } from "@berth/api/interaction/InteractionApi"
+import type { MemoryApi } from "@berth/api/interaction/MemoryApi"
 import type { SchedulesApi } from "@berth/api/schedules/SchedulesApi"
 import type { SessionsApi } from "@berth/api/sessions/SessionsApi"
 import type { VerificationApi } from "@berth/api/verification/VerificationApi"
@@ -63,6 +64,8 @@ export type InstanceStorageJson = Answer<typeof InstancesApi, "storage">
 export type SchedulesJson = Answer<typeof SchedulesApi, "list">
 export type ScheduleJson = SchedulesJson["schedules"][number]
 export type ScheduleRunsJson = Answer<typeof SchedulesApi, "runs">
+export type MemoryNotesJson = Answer<typeof MemoryApi, "list">
+export type MemoryMatchesJson = Answer<typeof MemoryApi, "search">
 export type ChannelsJson = Answer<typeof ChannelsApi, "read">
 export type A2aMessagesJson = Answer<typeof AgentA2aApi, "messages">
 export type BillingJson = Answer<typeof BillingApi, "overview">

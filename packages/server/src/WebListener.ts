@@ -66,6 +66,7 @@ import * as AgentSockets from "./interaction/AgentSockets.ts"
 import { moveTokenToHeader } from "./interaction/SocketCredentials.ts"
 import * as AgentOverviewsHttp from "./interaction/AgentOverviewsHttp.ts"
 import * as AttachmentsHttp from "./interaction/AttachmentsHttp.ts"
+import * as MemoryHttp from "./interaction/MemoryHttp.ts"
 import * as ConversationsHttp from "./interaction/ConversationsHttp.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
 import * as AgentLiveStreamsHttp from "./provisioning/AgentLiveStreamsHttp.ts"
@@ -122,6 +123,7 @@ const groups = Layer.mergeAll(
   DeploymentsHttp.layer,
   InteractionHttp.layer,
   AttachmentsHttp.layer,
+  MemoryHttp.layer,
   ConversationsHttp.layer,
   AgentOverviewsHttp.layer,
   ProvisioningHttp.layer,

@@ -41,6 +41,27 @@ export const scheduleRows: ReadonlyArray<ErrorRow> = [
   ...ofOneAgent("POST /api/agents/:id/attachments"),
   ...ofOneAgent("GET /api/agents/:id/attachments/:attachmentId"),
   ofNothing("GET /api/agents/:id/attachments/:attachmentId", "attachment_not_found"),
+  ...ofOneAgent("GET /api/agents/:id/memory/notes"),
+  ...ofOneAgent("POST /api/agents/:id/memory/notes", { json: { text: "Likes tea." } }),
+  ...ofOneAgent("DELETE /api/agents/:id/memory/notes/:noteId"),
+  ...ofOneAgent("GET /api/agents/:id/memory/search"),
+  ofNothing("DELETE /api/agents/:id/memory/notes/:noteId", "note_not_found"),
+  ...["", "  ", "a".repeat(2_001)].map((text): ErrorRow => ({
+    when: `the note has ${text.length} characters`,
+    route: "POST /api/agents/:id/memory/notes",
+    call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/memory/notes`, json: { text } }),
+    status: 400,
+    code: "invalid_request",
+    fields: ["text"]
+  })),
+  {
+    when: "there is no query",
+    route: "GET /api/agents/:id/memory/search",
+    call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/memory/search` }),
+    status: 400,
+    code: "invalid_request",
+    fields: ["query"]
+  },
   {
     when: "the file has no name",
     route: "POST /api/agents/:id/attachments",

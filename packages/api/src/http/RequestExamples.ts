@@ -29,6 +29,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
       }
     ]
   },
+  "memory.create": { text: "The user is vegetarian." },
   "schedules.create": { cron: "0 9 * * 1", timezone: "Europe/London", prompt: "What is the weather like at sea?" },
   "schedules.change": { cron: "0 9 * * 1", timezone: "Europe/London", enabled: true },
   "verification.verify": { verificationType: "eas", attestationUid: `0x${"5a".repeat(32)}` },

@@ -2,6 +2,7 @@ import {
   ChatSessionNotFound,
   MessageInvalid,
   MessageNotFound,
+  NoteNotFound,
   MessageUnanswered,
   RunningAgentNotFound,
   PendingMessageLimitReached,
@@ -58,6 +59,12 @@ export const toChatFailed = {
   ChatSessionNotFound: () => new ChatFailed({ reason: "the conversation was deleted" }),
   MessageUnanswered: ({ reason }: MessageUnanswered) => new ChatFailed({ reason })
 }
+
+export const NoteNotFoundBody = plainErrorBody(NoteNotFound, {
+  status: 404,
+  error: "Note not found",
+  message: "The agent has no note with this id."
+})
 
 export const MessageNotFoundBody = plainErrorBody(MessageNotFound, {
   status: 404,

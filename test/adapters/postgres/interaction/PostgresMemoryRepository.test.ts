@@ -4,6 +4,7 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { MemoryRepository } from "@berth/domain/interaction/memory/MemoryRepository"
+import { NoteId } from "@berth/domain/interaction/memory/Recollection"
 import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
 import * as PostgresConversationRepository from "@berth/infra/postgres/interaction/PostgresConversationRepository"
 import * as PostgresMemoryRepository from "@berth/infra/postgres/interaction/PostgresMemoryRepository"
@@ -75,8 +76,8 @@ const say = (sessionId: ChatSessionId, content: string, reply = "noted") =>
 const note = (agent: Agent, text: string, limit = 500) =>
   Effect.gen(function* () {
     const { saveNote } = yield* MemoryRepository
-    const id = yield* (yield* IdGenerator).next("nte")
-    yield* saveNote({ ...of(agent), id, text, at: yield* DateTime.now }, limit)
+    const id = NoteId.make(yield* (yield* IdGenerator).next("nte"))
+    return yield* saveNote({ ...of(agent), id, text, at: yield* DateTime.now }, limit)
   })
 
 const found = (agent: Agent, query: string, limit = 10) =>
@@ -228,7 +229,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       const { saveNote } = yield* MemoryRepository
       const [agent, stranger] = [yield* ownedAgent, yield* ownedAgent]
       const at = yield* DateTime.now
-      yield* saveNote({ agentId: agent.id, userId: stranger.ownerId, id: "nte_1", text: "mine", at }, 500)
+      yield* saveNote({ agentId: agent.id, userId: stranger.ownerId, id: NoteId.make("nte_1"), text: "mine", at }, 500)
       yield* (yield* AgentRepository).remove(stranger.id)
       yield* note(stranger, "gone")
       assert.deepStrictEqual(yield* sql`select id from agent_notes where text in ('mine', 'gone')`, [])

@@ -1,9 +1,11 @@
 import { DateTime, Effect, Option } from "effect"
+import { AgentNotFound } from "../../agents/AgentErrors.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
-import type { Message } from "../Conversation.ts"
+import { NoteNotFound } from "../ConversationErrors.ts"
+import type { ChatSessionId, Message } from "../Conversation.ts"
 import { maximumHistoryMessages } from "../conversations/HistoryWindow.ts"
 import { MemoryRepository, type MemoryOwner, originsOfOwner } from "./MemoryRepository.ts"
-import { deduplicateRecollections, selectMemories, formatRecollection } from "./Recollection.ts"
+import { deduplicateRecollections, formatRecollection, makeExcerpt, NoteId, selectMemories } from "./Recollection.ts"
 import { TurnNotInProgress } from "../turns/TurnErrors.ts"
 import type { AgentTurn } from "../turns/TurnRepository.ts"
 import { validateSummary } from "./ConversationSummary.ts"
@@ -11,7 +13,7 @@ import type { UserId } from "../../shared/UserId.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 /** Maximum notes of an agent; the oldest are deleted first. */
-const notesLimit = 500
+export const maximumNotes = 500
 /** Number of newest notes in a turn's context. */
 const notesOfTurn = 20
 /** Number of other conversations' messages in a turn's context. */
@@ -31,10 +33,24 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
     const ids = yield* IdGenerator
 
     const addNote = Effect.fn("Memories.addNote")(function* (of: MemoryOwner, text: string) {
-      yield* repository.saveNote(
-        { agentId: of.agentId, userId: of.userId, id: yield* ids.next("nte"), text, at: yield* DateTime.now },
-        notesLimit
+      const id = NoteId.make(yield* ids.next("nte"))
+      const note = { agentId: of.agentId, userId: of.userId, id, text, at: yield* DateTime.now }
+      return yield* Effect.mapError(yield* repository.saveNote(note, maximumNotes), () => new AgentNotFound())
+    })
+
+    const removeNote = Effect.fn("Memories.removeNote")(function* (of: MemoryOwner, id: NoteId) {
+      if (!(yield* repository.removeNote(of, id))) return yield* new NoteNotFound()
+    })
+
+    const searchMatches = (of: MemoryOwner, query: string, within?: ChatSessionId) =>
+      Effect.map(repository.search(of, query, searchLimit * spare, within), (matches) =>
+        deduplicateRecollections(matches).slice(0, searchLimit)
       )
+
+    /** Searches notes and all conversations, best match first. */
+    const search = Effect.fn("Memories.search")(function* (of: MemoryOwner, query: string) {
+      const matches = yield* searchMatches(of, query)
+      return matches.map((match) => ({ ...match, text: makeExcerpt(match.text, query) }))
     })
 
     /** Requires a turn in progress in a conversation with the owner; excludes tasks and turns of messaging channels. */
@@ -54,7 +70,7 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
         () => new TurnNotInProgress()
       )
       if (conversation !== null && !conversation.fromOwner) return yield* new TurnNotInProgress()
-      yield* addNote(turn, text)
+      yield* Effect.mapError(addNote(turn, text), () => new TurnNotInProgress())
     })
 
     /**
@@ -66,15 +82,8 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       if (Option.isNone(conversation)) return []
       const within =
         conversation.value === null || conversation.value.fromOwner ? undefined : conversation.value.sessionId
-      const found = deduplicateRecollections(yield* repository.search(turn, query, searchLimit * spare, within)).slice(
-        0,
-        searchLimit
-      )
-      return found.map((recollection) => ({
-        kind: recollection.kind,
-        text: formatRecollection(recollection, query),
-        at: recollection.at
-      }))
+      const matches = yield* searchMatches(turn, query, within)
+      return matches.map((match) => ({ kind: match.kind, text: formatRecollection(match, query), at: match.at }))
     })
 
     /**
@@ -117,6 +126,17 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       yield* repository.removeNotes(userId)
     })
 
-    return { addNote, requireOwnerTurn, noteInTurn, searchInTurn, recallForTurn, storeSummary, removeAll }
+    return {
+      listNotes: repository.listNotes,
+      addNote,
+      removeNote,
+      search,
+      requireOwnerTurn,
+      noteInTurn,
+      searchInTurn,
+      recallForTurn,
+      storeSummary,
+      removeAll
+    }
   })
 }) {}

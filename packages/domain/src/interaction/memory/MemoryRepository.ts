@@ -1,7 +1,7 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { ChatSessionId, HistoryMessage, Message } from "../Conversation.ts"
 import type { AgentTurn } from "../turns/TurnRepository.ts"
-import type { MemoryNote, Recollection, RecalledMessage } from "./Recollection.ts"
+import type { MemoryMatch, MemoryNote, NoteId, RecalledMessage, StoredNote } from "./Recollection.ts"
 import type { ConversationSummary } from "./ConversationSummary.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
@@ -24,7 +24,7 @@ export interface TurnConversation {
 }
 
 export interface NewNote extends MemoryOwner {
-  readonly id: string
+  readonly id: NoteId
   readonly text: string
   readonly at: DateTime.Utc
 }
@@ -34,10 +34,17 @@ export class MemoryRepository extends Context.Tag("@berth/MemoryRepository")<
   MemoryRepository,
   {
     /**
-     * Stores a note; a repeated text renews the note. Deletes the oldest above `limit`, exact under concurrency. No
-     * effect for unknown agents.
+     * Stores a note; a repeated text renews the note. Deletes the oldest above `limit`, exact under concurrency. None
+     * for unknown agents.
      */
-    readonly saveNote: (note: NewNote, limit: number) => Effect.Effect<void>
+    readonly saveNote: (note: NewNote, limit: number) => Effect.Effect<Option.Option<StoredNote>>
+    /** Newest first. */
+    readonly listNotes: (
+      of: MemoryOwner,
+      page: { readonly limit: number; readonly offset: number }
+    ) => Effect.Effect<{ readonly notes: ReadonlyArray<StoredNote>; readonly total: number }>
+    /** False if the agent has no note with this id. */
+    readonly removeNote: (of: MemoryOwner, id: NoteId) => Effect.Effect<boolean>
     /**
      * Returns the conversation of a turn, null for a task. None for an unknown or ended turn, and for a deleted
      * conversation.
@@ -52,7 +59,7 @@ export class MemoryRepository extends Context.Tag("@berth/MemoryRepository")<
       query: string,
       limit: number,
       within?: ChatSessionId
-    ) => Effect.Effect<ReadonlyArray<Recollection>>
+    ) => Effect.Effect<ReadonlyArray<MemoryMatch>>
     /**
      * Returns whether the session is the owner's, its summary, its newest messages between the summary and `seq`
      * without failed ones (oldest first), the agent's newest notes, and other sessions' messages with significant words

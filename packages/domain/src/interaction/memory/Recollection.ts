@@ -1,5 +1,9 @@
 import { DateTime } from "effect"
-import type { Sender } from "../Conversation.ts"
+import { idSchema } from "../../ids/IdGenerator.ts"
+import type { ChatSessionId, MessageId, Sender } from "../Conversation.ts"
+
+export const NoteId = idSchema("NoteId", "Id of a note of an agent, nte_…")
+export type NoteId = typeof NoteId.Type
 
 export interface MemoryNote {
   readonly kind: "note"
@@ -17,6 +21,10 @@ export interface RecalledMessage {
 }
 
 export type Recollection = MemoryNote | RecalledMessage
+
+export type StoredNote = MemoryNote & { readonly id: NoteId }
+/** A note or message that matches a search. */
+export type MemoryMatch = StoredNote | (RecalledMessage & { readonly id: MessageId; readonly sessionId: ChatSessionId })
 
 export const maximumRecollectionLength = 500
 export const maximumMemoriesLength = 4_000

@@ -1,5 +1,5 @@
 import type { AgentId } from "@berth/domain/shared/AgentId"
-import { ChatSessionId, type HistoryMessage, Message, Sender } from "@berth/domain/interaction/Conversation"
+import { ChatSessionId, type HistoryMessage, Message, MessageId, Sender } from "@berth/domain/interaction/Conversation"
 import {
   MemoryRepository,
   type NewNote,
@@ -7,14 +7,14 @@ import {
   originsOfOwner
 } from "@berth/domain/interaction/memory/MemoryRepository"
 import type { AgentTurn } from "@berth/domain/interaction/turns/TurnRepository"
-import type { MemoryNote, RecalledMessage } from "@berth/domain/interaction/memory/Recollection"
+import { type MemoryNote, NoteId, type RecalledMessage } from "@berth/domain/interaction/memory/Recollection"
 import type { ConversationSummary } from "@berth/domain/interaction/memory/ConversationSummary"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { decodeFirstRow, decodeRows, execute } from "../Rows.ts"
+import { affectsRow, decodeFirstRow, decodeRows, execute, readCount } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
@@ -56,7 +56,11 @@ const ConversationRow = Schema.Struct({
   platform: Schema.NullOr(Schema.String),
   fromOwner: Schema.NullOr(Schema.Boolean)
 })
-const RecollectionRow = Schema.Union(NoteRow, MessageRow)
+const StoredNoteRow = Schema.Struct({ ...NoteRow.fields, id: NoteId })
+const MatchRow = Schema.Union(
+  StoredNoteRow,
+  Schema.Struct({ ...MessageRow.fields, id: MessageId, sessionId: ChatSessionId })
+)
 const TurnRow = Schema.Union(HistoryRow, NoteRow, MessageRow, SummaryRow, SessionRow)
 const decodeTurnRows = decodeRows(TurnRow)
 
@@ -129,10 +133,10 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
 
     /** Messages with a word of the query. */
     const saidMatches = (of: MemoryOwner, now: Date, depth: SearchDepth, where = everywhere) => sql`
-      select sender, session_id, content, created_at, ${score(now)} as score
+      select id, sender, session_id, content, created_at, ${score(now)} as score
       from (
         (
-          select sender, session_id, content, created_at, search, words
+          select id, sender, session_id, content, created_at, search, words
           from question, older, messages
           where state = 'answered' and created_at < before
             and search @@ (${termOf(of.agentId)}::tsquery && rare_words) and ${own(of)} ${where}
@@ -140,32 +144,51 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         )
         union all
         (
-          select sender, session_id, content, created_at, search, words
+          select id, sender, session_id, content, created_at, search, words
           from question, (${newestMessages(of, depth.newest)}) as newest
           where search @@ words and ${own(of)} ${where}
         )
       ) as candidate`
+
+    const noteColumns = sql`'note' as kind, id, text, created_at as at`
+    const notesOf = ({ agentId, userId }: MemoryOwner) =>
+      sql`from agent_notes where agent_id = ${toStorableText(agentId)} and user_id = ${userId}`
 
     return MemoryRepository.of({
       // Locks the agent's row, so that concurrent notes are counted serially.
       saveNote: Effect.fn("MemoryRepository.saveNote")(function* (note: NewNote, limit: number) {
         const text = toStorableText(note.text)
         const at = DateTime.toDate(note.at)
-        yield* Effect.gen(function* () {
+        return yield* Effect.gen(function* () {
           yield* sql`select from agents where id = ${toStorableText(note.agentId)} and owner_id = ${note.userId} for no key update`
-          yield* sql`
+          const saved = yield* sql`
             insert into agent_notes (id, agent_id, user_id, text, text_hash, created_at)
             select ${note.id}, id, owner_id, ${text}, ${hashOf(text)}, ${at}::timestamptz
             from agents where id = ${toStorableText(note.agentId)} and owner_id = ${note.userId}
             on conflict on constraint agent_notes_text_key
-              do update set created_at = greatest(agent_notes.created_at, excluded.created_at)`
+              do update set created_at = greatest(agent_notes.created_at, excluded.created_at)
+            returning ${noteColumns}`.pipe(decodeFirstRow(StoredNoteRow))
           yield* sql`
             delete from agent_notes where id in (
               select id from agent_notes where agent_id = ${toStorableText(note.agentId)}
               order by created_at desc, id desc offset ${limit}
             )`
+          return saved
         }).pipe(sql.withTransaction, Effect.orDie)
       }),
+      listNotes: Effect.fn("MemoryRepository.listNotes")(function* (
+        of: MemoryOwner,
+        { limit, offset }: { readonly limit: number; readonly offset: number }
+      ) {
+        const notes = yield* sql`
+          select ${noteColumns} ${notesOf(of)} order by created_at desc, id desc limit ${limit} offset ${offset}`.pipe(
+          decodeRows(StoredNoteRow)
+        )
+        return { notes, total: yield* readCount(sql`select count(*)::int ${notesOf(of)}`) }
+      }),
+      removeNote: Effect.fn("MemoryRepository.removeNote")((of: MemoryOwner, id: NoteId) =>
+        affectsRow(sql`delete ${notesOf(of)} and id = ${toStorableText(id)} returning id`)
+      ),
       // The id distinguishes a task from a message of a deleted conversation.
       findConversation: Effect.fn("MemoryRepository.findConversation")(function* ({
         agentId,
@@ -194,17 +217,17 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         const where = within === undefined ? everywhere : sql`and session_id = ${within}`
         return yield* sql`
           ${asked(of, query, true, depthOfSearch)}
-          select kind, ${senderOf} as sender, left(text, ${maximumTextLength}) as text, created_at as at
+          select kind, id, session_id, ${senderOf} as sender, left(text, ${maximumTextLength}) as text, created_at as at
           from (
-            select 'message' as kind, sender, session_id, content as text, created_at, score
+            select 'message' as kind, id, sender, session_id, content as text, created_at, score
             from (${saidMatches(of, now, depthOfSearch, where)}) as said
             union all
             -- Notes outweigh messages.
-            select 'note', null, null, text, created_at, ${score(now)} * 1.5
+            select 'note', id, null, null, text, created_at, ${score(now)} * 1.5
             from question, agent_notes where agent_id = ${toStorableText(of.agentId)} and ${own(of)} and search @@ words
               and ${within === undefined}::boolean
           ) as found
-          order by score desc, created_at desc, text limit ${limit}`.pipe(decodeRows(RecollectionRow))
+          order by score desc, created_at desc, text limit ${limit}`.pipe(decodeRows(MatchRow))
       }),
       recallForTurn: Effect.fnUntraced(function* (
         message: Pick<Message, "agentId" | "userId" | "sessionId" | "content"> & Partial<Pick<Message, "seq">>,
