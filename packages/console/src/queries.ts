@@ -60,7 +60,7 @@ export const conversationsQuery = (agentId: string, search = "") =>
     queryFn: async ({ signal }) =>
       (
         await call<{ readonly sessions: ReadonlyArray<SessionJson> }>("GET", "/api/agent", {
-          query: { action: "sessions", agentId, search: search === "" ? undefined : search },
+          query: { action: "sessions", agentId, include: "preview", search: search === "" ? undefined : search },
           signal
         })
       ).sessions

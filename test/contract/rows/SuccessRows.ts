@@ -320,6 +320,11 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
     shape: { sessions: [summary] }
   },
   {
+    what: "GET /api/agent?action=sessions&include=preview",
+    call: get("/api/agent?action=sessions&include=preview"),
+    shape: { sessions: [{ ...summary, preview: s.matchingPattern(/^(hello|)$/) }] }
+  },
+  {
     what: "GET /api/agent?action=session",
     call: ({ owner }) => ({
       method: "GET",

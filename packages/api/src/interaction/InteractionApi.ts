@@ -42,6 +42,9 @@ const summaryFields = {
   id: ChatSessionId,
   title: Schema.optional(Schema.String).annotations({ description: "Set by PATCH" }),
   status: Schema.Literal("active"),
+  preview: Schema.optional(Schema.String).annotations({
+    description: "Beginning of the newest message of the user; with `include=preview` only"
+  }),
   messageCount: Schema.Int,
   createdAt: EpochMillis,
   lastActivity: EpochMillis
@@ -124,6 +127,9 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
       agentId: Schema.optional(AgentId),
       search: Schema.optional(Schema.String.pipe(Schema.maxLength(200))).annotations({
         description: "Only conversations with this text in their title or recent messages"
+      }),
+      include: Schema.optional(Schema.Literal("preview")).annotations({
+        description: "Adds the newest message of the user to each conversation of `action=sessions`"
       }),
       ...sessionPage
     })

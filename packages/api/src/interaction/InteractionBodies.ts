@@ -1,5 +1,6 @@
-import type { ChatSession, Message } from "@berth/domain/interaction/Conversation"
+import type { Message } from "@berth/domain/interaction/Conversation"
 import { abandonedMessageFailure, toChatRole } from "@berth/domain/interaction/Conversation"
+import type { ListedSession } from "@berth/domain/interaction/conversations/ConversationRecords"
 import type { AgentHealthReport } from "@berth/domain/interaction/health/AgentHealth"
 import { recentMemoryLimits } from "@berth/domain/interaction/memory/RecentMemory"
 import { Duration, Option } from "effect"
@@ -30,9 +31,18 @@ export const makeInteractionIndex = (serviceVersion: string) => ({
   }
 })
 
-export const makeSessionSummary = ({ createdAt, id, lastActivity, messageCount, status, title }: ChatSession) => ({
+export const makeSessionSummary = ({
+  createdAt,
+  id,
+  lastActivity,
+  messageCount,
+  preview,
+  status,
+  title
+}: ListedSession) => ({
   id,
   ...(title === null ? {} : { title }),
+  ...(preview === undefined ? {} : { preview }),
   status,
   messageCount,
   createdAt,
@@ -77,6 +87,15 @@ export const makeChatRecord = ({ content, createdAt, id, sender, topic }: Messag
   message: content,
   topic,
   timestamp: createdAt
+})
+
+export const makeSentMessage = ({ content, createdAt, id, topic }: Message, reply: Pick<Message, "content">) => ({
+  id,
+  message: content,
+  topic,
+  status: "sent" as const,
+  timestamp: createdAt,
+  reply: reply.content
 })
 
 /** An instance that never started reports the version that it would run. */

@@ -1,30 +1,17 @@
 import { ActionIcon, Button, Group, Menu, Modal, Text, TextInput } from "@mantine/core"
 import { useDebouncedValue, useDisclosure } from "@mantine/hooks"
-import { keepPreviousData, useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query"
+import { keepPreviousData, useQuery, type UseQueryResult } from "@tanstack/react-query"
 import { useState } from "react"
 import { call, segment, send } from "../api.ts"
 import { ConfirmButton, focusMenuButton } from "../ConfirmButton.tsx"
 import { Form, TextField, useForm } from "../Form.tsx"
 import { DotsIcon, EditIcon, PlusIcon, SearchIcon, TrashIcon } from "../icons.tsx"
 import { Loaded, Moment } from "../parts.tsx"
-import { conversationsQuery, readConversation, useRefresh } from "../queries.ts"
+import { conversationsQuery, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { SessionJson } from "../wire.ts"
 
 const perPage = 25
-
-/** The newest message titles a conversation without a title. It is reloaded when the conversation continues. */
-const useTitles = (sessions: ReadonlyArray<SessionJson>) =>
-  useQueries({
-    queries: sessions.map(({ id, lastActivity, title }) => ({
-      queryKey: ["conversation-title", id, lastActivity],
-      queryFn: async ({ signal }: { readonly signal: AbortSignal }) =>
-        (await readConversation(id, { limit: 2, signal })).messages.find(({ role }) => role === "user")?.content ?? "",
-      staleTime: Infinity,
-      enabled: title === undefined
-    })),
-    combine: (results) => results.map(({ data }) => data)
-  })
 
 const sessionPath = (sessionId: string) => `/api/agent/sessions/${segment(sessionId)}`
 
@@ -139,11 +126,10 @@ export const ConversationList = ({
   })
   const shown = searchText === "" ? query : found
   const sessions = (shown.data ?? []).slice(0, limit)
-  const titles = useTitles(sessions)
-  const named = sessions.map((session, index) => {
-    const name = session.title ?? titles[index] ?? "…"
-    return { ...session, name: name === "" ? texts.chat.untitled : name }
-  })
+  const named = sessions.map((session) => ({
+    ...session,
+    name: session.title ?? (session.preview || texts.chat.untitled)
+  }))
   return (
     <>
       <div className="conversations-head">

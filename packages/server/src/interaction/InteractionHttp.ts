@@ -3,6 +3,7 @@ import {
   makeAgentHealth,
   makeChatRecord,
   makeInteractionIndex,
+  makeSentMessage,
   makeSessionMessage,
   makeSessionSummary
 } from "@berth/api/interaction/InteractionBodies"
@@ -43,14 +44,16 @@ export const layer = group(WebApi, "interaction", (handlers) =>
     const { serviceVersion } = yield* WebSettings
 
     return handlers
-      .handle("read", ({ urlParams: { action, agentId, before, limit, search, sessionId } }) =>
+      .handle("read", ({ urlParams: { action, agentId, before, include, limit, search, sessionId } }) =>
         Effect.gen(function* () {
           const { user } = yield* Principal
           switch (action) {
             case undefined:
               return makeInteractionIndex(serviceVersion)
             case "sessions":
-              return { sessions: (yield* records.listSessions(user.id, agentId, search)).map(makeSessionSummary) }
+              return {
+                sessions: (yield* records.listSessions(user.id, agentId, { include, search })).map(makeSessionSummary)
+              }
             case "session": {
               if (sessionId === undefined) return yield* new MessageInvalid({ reason: "sessionId is missing" })
               const { messages, session } = yield* records.findSession(user.id, sessionId, { before, limit })
@@ -94,14 +97,7 @@ export const layer = group(WebApi, "interaction", (handlers) =>
             return yield* respondStreamedChat(answers, user, yield* readLastEventId(request), toSend, chatAnswerFormat)
           const { message, reply } = yield* answers.conversations.sendAndAwait(user, toSend)
           yield* addResponseHeaders(makeReplyHeaders(reply))
-          return {
-            id: message.id,
-            message: message.content,
-            topic: message.topic,
-            status: "sent" as const,
-            timestamp: message.createdAt,
-            reply: reply.content
-          }
+          return makeSentMessage(message, reply)
         }).pipe(withInteractionRetryAfter, Effect.catchTags(toChatFailed))
       )
       .handle("history", () =>

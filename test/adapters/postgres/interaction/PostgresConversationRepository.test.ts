@@ -77,6 +77,26 @@ const historyOf = (message: Message, limit = 10) =>
   })
 
 layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
+  it.effect("findPreviews returns the beginning of each session's newest user message", () =>
+    Effect.gen(function* () {
+      const { findPreviews } = yield* ConversationRepository
+      const { open, session } = yield* conversation
+      const [second, unused] = yield* Effect.all([open(), open()])
+      yield* reply(yield* say(session, "before"), "reply")
+      yield* reply(yield* say(session, "😀".repeat(20)), "reply")
+      yield* say(second, "hello")
+      const previews = yield* findPreviews([session.id, second.id, unused.id], 10)
+      assert.deepStrictEqual(
+        previews,
+        new Map([
+          [session.id, "😀".repeat(10)],
+          [second.id, "hello"]
+        ])
+      )
+      assert.strictEqual((yield* findPreviews([], 10)).size, 0)
+    })
+  )
+
   it.effect("findSession returns a session to its user only, and listSessions the last used first", () =>
     Effect.gen(function* () {
       const { findActiveSession, findSession, findSessionWithAgent, listSessions } = yield* ConversationRepository

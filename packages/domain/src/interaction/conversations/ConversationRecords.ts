@@ -4,7 +4,7 @@ import { Agents } from "../../agents/Agents.ts"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { UserId } from "../../shared/UserId.ts"
-import { type ChatSessionId, maximumTitleLength, type MessageId } from "../Conversation.ts"
+import { type ChatSession, type ChatSessionId, maximumTitleLength, type MessageId } from "../Conversation.ts"
 import { ChatSessionNotFound, TitleInvalid } from "../ConversationErrors.ts"
 import { Memories } from "../memory/Memories.ts"
 import { recentMemoryLimits, toMemoryItem } from "../memory/RecentMemory.ts"
@@ -17,7 +17,10 @@ export interface RecordPage {
   readonly limit?: number | undefined
 }
 
+export type ListedSession = ChatSession & { readonly preview?: string }
+
 const maximumListedSessions = 100
+const previewLength = 100
 const recordLength = 300
 const historyLength = 100
 
@@ -33,17 +36,26 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
 
     /**
      * Most recently used first, of all agents or of one; with a text, the sessions that contain it. Rate limited, since
-     * a search reads thousands of messages.
+     * a search reads thousands of messages. A preview is the beginning of the newest user message.
      */
     const listSessions = Effect.fn("ConversationRecords.listSessions")(function* (
       userId: UserId,
       agentId: AgentId | undefined,
-      search?: string
+      { include, search }: { readonly search?: string | undefined; readonly include?: "preview" | undefined }
     ) {
       const text = search?.trim() ?? ""
       if (text !== "") yield* limiter.take("search", userId)
       if (agentId !== undefined) yield* agents.find(userId, agentId)
-      return yield* repository.listSessions(userId, maximumListedSessions, agentId, text === "" ? undefined : text)
+      const listed = yield* repository.listSessions(
+        userId,
+        maximumListedSessions,
+        agentId,
+        text === "" ? undefined : text
+      )
+      if (include !== "preview") return listed
+      const ids = listed.map(({ id }) => id)
+      const previews = yield* repository.findPreviews(ids, previewLength)
+      return listed.map((session): ListedSession => ({ ...session, preview: previews.get(session.id) ?? "" }))
     })
 
     const findSession = Effect.fn("ConversationRecords.findSession")(function* (

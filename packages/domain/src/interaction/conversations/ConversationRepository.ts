@@ -109,6 +109,11 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       agentId?: AgentId,
       text?: string
     ) => Effect.Effect<ReadonlyArray<ChatSession>>
+    /** Returns the beginning of each session's newest user message, by session. */
+    readonly findPreviews: (
+      sessionIds: ReadonlyArray<ChatSessionId>,
+      characters: number
+    ) => Effect.Effect<ReadonlyMap<ChatSessionId, string>>
     /** Serializes the new messages of a user until the transaction ends. Lock order: before every other lock. */
     readonly lockNewMessages: (userId: UserId) => Effect.Effect<void>
     /** Appends a `pending` message with the next `seq` and begins its turn. The limits are exact. */

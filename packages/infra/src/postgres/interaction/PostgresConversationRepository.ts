@@ -4,7 +4,7 @@ import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import {
   ChatSession,
-  type ChatSessionId,
+  ChatSessionId,
   type Message,
   MessageFigures,
   MessageId,
@@ -54,6 +54,7 @@ const ChatSessionRow = Schema.Struct({
   createdAt: Schema.DateTimeUtcFromDate,
   lastActivity: Schema.DateTimeUtcFromDate
 })
+const PreviewRow = Schema.Struct({ id: ChatSessionId, content: Schema.String })
 const decodeSession = decodeFirstRow(ChatSessionRow)
 const decodeAgent = decodeFirstRow(Schema.Struct({ agentStatus: Schema.NullOr(AgentStatus) }))
 const decodeMessage = decodeFirstRow(MessageRow)
@@ -266,6 +267,17 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         return yield* sql`
           select * from chat_sessions where ${sql.and([sql`user_id = ${userId}`, ...ofAgent, ...withText])}
           order by last_activity desc, id desc limit ${limit}`.pipe(decodeRows(ChatSessionRow))
+      }),
+      findPreviews: Effect.fn("ConversationRepository.findPreviews")(function* (
+        sessionIds: ReadonlyArray<ChatSessionId>,
+        characters: number
+      ) {
+        const previews = yield* sql`
+          select listed.id, left(newest.content, ${characters}::integer) as content
+          from unnest(${sessionIds}::text[]) as listed (id), lateral (
+            select content from messages where session_id = listed.id and sender = 'user' order by seq desc limit 1
+          ) as newest`.pipe(decodeRows(PreviewRow))
+        return new Map(previews.map(({ content, id }) => [id, content]))
       }),
       lockNewMessages: Effect.fnUntraced(function* (userId: UserId) {
         yield* execute(sql`select ${newMessagesLock(sql`${userId}::text`)}`)
