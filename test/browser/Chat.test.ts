@@ -454,9 +454,10 @@ describeWithTool(browserTool, "The chat of the console", () => {
           await page.goto("/dashboard")
           await page.getByRole("button", { name: "New agent" }).waitFor()
           const palette = page.getByRole("dialog")
-          const choose = async (text: string, found: string) => {
+          const choose = async (text: string, found: string, meanwhile = async () => {}) => {
             await page.keyboard.press("Control+k")
             await page.getByPlaceholder("Search pages, agents and commands").fill(text)
+            await meanwhile()
             await palette.locator("button[data-selected]", { hasText: found }).waitFor()
             assert.deepStrictEqual(await findAccessibilityViolations(page), [])
             await page.keyboard.press("Enter")
@@ -464,11 +465,21 @@ describeWithTool(browserTool, "The chat of the console", () => {
           }
           await choose("webh", "Webhooks")
           await page.waitForURL("**/dashboard/settings/webhooks")
+          let release = () => {}
+          const released = new Promise<void>((resolve) => (release = resolve))
+          await page.route("**/api/agent?action=sessions*", async (route) => {
+            await released
+            await route.continue()
+          })
           await choose(owner.agent.model, owner.agent.name)
           await page.waitForURL(`**${chatOf(owner)}`)
           const scheme = () => page.evaluate("document.documentElement.dataset.mantineColorScheme")
           const before = await scheme()
-          await choose("dark", "Switch between light and dark")
+          // The chat appears behind the palette and leaves it the focus.
+          await choose("dark", "Switch between light and dark", async () => {
+            release()
+            await page.locator("#composer").waitFor()
+          })
           await vi.waitFor(async () => assert.notStrictEqual(await scheme(), before), 20_000)
           await page.keyboard.press("Control+k")
           await palette.waitFor()
@@ -506,6 +517,34 @@ describeWithTool(browserTool, "The chat of the console", () => {
           await page.getByRole("link", { name: "Memory" }).press("Enter")
           await page.waitForURL("**/memory")
           assert.deepStrictEqual(questions, ["Your changes are not saved. Leave this page?"])
+        })
+      })
+    )
+
+    it.effect("The memory of an agent is searched, and its notes are added, removed and restored", () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const { web } = yield* App.TestApp
+        yield* web({ method: "POST", path: "/api/chat", as: owner, json: { message: "The lighthouse is white." } })
+        yield* visiting(owner, async ({ page }) => {
+          await page.goto(chatOf(owner).replace(/chat$/, "memory"))
+          await page.getByText("No notes yet").waitFor()
+          await page.getByRole("button", { name: "Add a note" }).click()
+          await page.getByLabel("Note", { exact: true }).fill("  The lighthouse needs <b>paint</b>. ")
+          await page.getByRole("button", { name: "Add a note" }).click()
+          const notes = page.getByRole("list", { name: "Notes" })
+          await notes.getByText("The lighthouse needs <b>paint</b>.", { exact: true }).waitFor()
+          await page.getByRole("searchbox", { name: "Search memory" }).fill("lighthouse")
+          const matches = page.getByRole("list", { name: "Matches" })
+          await matches.getByText("Echo: The lighthouse is white.").waitFor()
+          assert.strictEqual(await matches.getByRole("listitem").count(), 3)
+          assert.deepStrictEqual(await findAccessibilityViolations(page), [])
+          await notes.getByRole("button", { name: /^Remove the note: The lighthouse/ }).click()
+          await page.getByText("No notes yet").waitFor()
+          await page.getByRole("alert").getByRole("button", { name: "Undo" }).click()
+          await notes.getByText("paint").waitFor()
+          await matches.getByRole("link", { name: "Open" }).first().click()
+          await page.waitForURL(`**/chat?conversation=${owner.conversation}`)
         })
       })
     )

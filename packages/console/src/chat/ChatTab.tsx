@@ -24,6 +24,8 @@ const newConversation = "new"
 const nearEnd = 120
 /** It would cover half of the conversation. */
 const hasTouchKeyboard = matchMedia("(pointer: coarse)").matches
+/** Whether no other field or dialog has the focus. */
+const isFocusFree = () => document.activeElement?.matches("input, textarea, [role=dialog] *") !== true
 
 const conversationKey = (sessionId: string) => ["conversation", sessionId]
 
@@ -160,7 +162,7 @@ const Composer = ({
           autosize
           minRows={1}
           maxRows={10}
-          autoFocus={!hasTouchKeyboard}
+          autoFocus={!hasTouchKeyboard && isFocusFree()}
           id="composer"
           aria-label={texts.chat.message}
           placeholder={texts.chat.placeholder(shorten(name, 20))}
@@ -288,7 +290,7 @@ const Conversation = ({
         setFailure(cause)
       } finally {
         setSending(false)
-        document.getElementById("composer")?.focus()
+        if (isFocusFree()) document.getElementById("composer")?.focus()
       }
     },
     [agentId, client, draftKey, onCreated, replaceFiles, sessionId]
