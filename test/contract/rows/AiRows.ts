@@ -89,5 +89,14 @@ export const aiRows: ReadonlyArray<ErrorRow> = [
   estimate("the output is negative", { model: "gpt-4", inputTokens: 1, outputTokens: -1 }, 400, "token_count_invalid", {
     members: { field: "outputTokens" }
   }),
+  estimate(
+    "the input has no finite cost",
+    { model: "gpt-4", inputTokens: 1.7e308, outputTokens: 1 },
+    400,
+    "token_count_invalid",
+    {
+      members: { field: "inputTokens" }
+    }
+  ),
   estimate("there is no such model", { model: "nobody", inputTokens: 1, outputTokens: 1 }, 404, "model_not_found")
 ]

@@ -9,7 +9,8 @@ export interface TokenCounts {
   readonly outputTokens: number
 }
 
-const isCount = (value: number) => Number.isFinite(value) && value >= 0
+/** The bound keeps costs finite. */
+const isCount = (value: number) => value >= 0 && value <= Number.MAX_SAFE_INTEGER
 
 export const estimateCost = (
   model: Pick<Model, "inputCost" | "outputCost">,

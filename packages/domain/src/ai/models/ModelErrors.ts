@@ -26,12 +26,12 @@ export class MessagesMissing extends Data.TaggedError("MessagesMissing")<object>
   }
 }
 
-/** The count is negative or not finite. */
+/** The count is negative or above 2^53 - 1. */
 export class TokenCountInvalid extends Data.TaggedError("TokenCountInvalid")<{
   readonly field: "inputTokens" | "outputTokens"
 }> {
   override get message() {
-    return `${this.field} must be a number of at least 0`
+    return `${this.field} must be a number from 0 to ${Number.MAX_SAFE_INTEGER}`
   }
 }
 
