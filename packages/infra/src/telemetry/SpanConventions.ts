@@ -114,6 +114,15 @@ const hostOf = (address: string) => {
   return path === undefined ? host : Buffer.from(path, "hex").toString()
 }
 
+const defaultPorts: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 }
+
+/** Returns the port of the scheme of an origin without a port: the platform's HTTP client sets none. */
+const defaultPortOf = (origin: string): number | undefined => {
+  if (!URL.canParse(origin) || hostOf(origin).startsWith("/")) return undefined
+  const { port, protocol } = new URL(origin)
+  return port === "" ? defaultPorts[protocol] : undefined
+}
+
 const redactUrl = (text: string) => redactText(text.split("#", 1)[0] ?? "")
 
 const readHttp = ({ attributes, kind }: SpanEnd): Record<string, AttributeValue> => {
@@ -121,12 +130,14 @@ const readHttp = ({ attributes, kind }: SpanEnd): Record<string, AttributeValue>
   if (method === undefined) return {}
   const address = textOf(attributes, "server.address")
   const query = textOf(attributes, "url.query")
+  const port = kind === "client" && address !== undefined ? defaultPortOf(address) : undefined
   const agent = textOf(attributes, "http.request.header.user-agent")
   return {
     ...(methods.has(method)
       ? {}
       : { "http.request.method": "_OTHER", "http.request.method_original": method.slice(0, 32) }),
     ...(address === undefined ? {} : { "server.address": hostOf(address) }),
+    ...(port === undefined ? {} : { "server.port": port }),
     ...(query === undefined ? {} : { "url.query": redactQueryString(query) }),
     ...(kind === "server" && agent !== undefined ? { "user_agent.original": agent.slice(0, 256) } : {})
   }

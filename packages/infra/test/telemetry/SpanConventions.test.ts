@@ -141,6 +141,15 @@ describe("attributes", () => {
     })
   })
 
+  it("A client span of an origin without a port has the port of its scheme", () => {
+    const portOf = (origin: string) =>
+      describeGiven({ kind: "client", attributes: { "http.request.method": "GET", "server.address": origin } })
+        .attributes["server.port"]
+    assert.strictEqual(portOf("https://api.example.com"), 443)
+    assert.strictEqual(portOf("http://api.example.com"), 80)
+    assert.isUndefined(portOf(`http://${Buffer.from("/socket").toString("hex")}.unix`))
+  })
+
   it("A client span of a Unix socket has the path as its server, and no port", () => {
     const { attributes } = describeGiven({
       kind: "client",
