@@ -5,6 +5,7 @@ import { consoleRestarts } from "./ConsoleRestarts.ts"
 import { gateway } from "./Gateway.ts"
 import { mailFiles } from "./MailFiles.ts"
 import { openAiClients } from "./OpenAiClients.ts"
+import { ownModelKeys } from "./OwnModelKeys.ts"
 import * as SharedBerth from "./SharedBerth.ts"
 import { upstreamModels } from "./UpstreamModels.ts"
 
@@ -12,6 +13,7 @@ layer(SharedBerth.layer, { timeout: "180 seconds", excludeTestServices: true })(
   // First: it reads the first mail.
   mailFiles(it)
   openAiClients(it)
+  ownModelKeys(it)
   agentTasks(it)
   // Its last test restarts the server, which closes every circuit breaker.
   gateway(it)

@@ -22,6 +22,8 @@ export interface FakeOpenAiOptions {
 }
 
 const apiKey = "sk-fake-5f2c9e"
+/** An owner's key, accepted as well. */
+export const ownerKey = "sk-owner-fake-71b4"
 
 const openAiModels = ["gpt-4", "gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-5", "gpt-5-mini", "o3"].map((id) => ({
   id,
@@ -250,7 +252,7 @@ const openAi = (options: FakeOpenAiOptions): ModelVendor<Chat> => {
 
   const read = ({ body, headers, method, path }: ReceivedModelRequest) => {
     const isPublic = method === "GET" && path === "/v1/models" && options.modelsArePublic === true
-    if (!isPublic && headers.authorization !== `Bearer ${apiKey}`) {
+    if (!isPublic && ![apiKey, ownerKey].some((key) => headers.authorization === `Bearer ${key}`)) {
       const shown = headers.authorization ?? "nothing"
       return refuse(refusal(401, `Incorrect API key provided: ${shown}.`, "invalid_api_key"))
     }
