@@ -1,5 +1,7 @@
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { OutageDetector } from "@berth/domain/shared/DependencyUnavailable"
 import * as PostgresInstanceRepository from "@berth/infra/postgres/instances/PostgresInstanceRepository"
+import * as PostgresOutageDetector from "@berth/infra/postgres/PostgresOutageDetector"
 import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import { PgClient } from "@effect/sql-pg/PgClient"
@@ -26,9 +28,11 @@ import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { compileProgram, readFirstLine, killProcess, startProgram } from "../../../support/processes/ChildProcess.ts"
 import { eventually } from "../../../support/Eventually.ts"
 
-const Live = Layer.merge(PostgresInstanceRepository.layer, PostgresUserRepository.layer).pipe(
-  Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
-)
+const Live = Layer.mergeAll(
+  PostgresInstanceRepository.layer,
+  PostgresUserRepository.layer,
+  PostgresOutageDetector.layer
+).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
 
 const databaseUrl = Effect.map(PgClient, ({ config }) => config.url ?? assert.fail("no URL"))
 
@@ -246,7 +250,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.scoped("InstanceRepository.serialized interrupts a holder whose session ended", () =>
+  it.scoped("InstanceRepository.serialized interrupts a holder whose session ended, as an outage of the database", () =>
     Effect.gen(function* () {
       const instances = yield* elsewhere
       const user = yield* insertUser()
@@ -265,7 +269,9 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
       yield* sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'elsewhere locks'`
       yield* Deferred.await(stopped)
       const exit = yield* Fiber.await(holder)
-      assert.isTrue(Exit.isFailure(exit) && Cause.isDie(exit.cause))
+      const { detect } = yield* OutageDetector
+      const defect = Exit.isFailure(exit) ? Cause.dieOption(exit.cause) : Option.none()
+      assert.isTrue(Option.isSome(Option.flatMap(defect, detect)), String(exit))
       assert.strictEqual(
         yield* instances.serialized(user.id, Effect.succeed("with a new session")),
         "with a new session"
