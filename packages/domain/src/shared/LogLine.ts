@@ -1,5 +1,16 @@
 import { redactText } from "./TextRedaction.ts"
-import { Cause, Context, FiberRef, FiberRefs, Inspectable, Logger, Option, Tracer } from "effect"
+import {
+  Array as Arr,
+  Cause,
+  Context,
+  FiberRef,
+  FiberRefs,
+  Inspectable,
+  Logger,
+  Option,
+  Predicate,
+  Tracer
+} from "effect"
 
 /** A log line of any process: these keys, and the annotations of the entry. */
 export interface LogLine extends Readonly<Record<string, unknown>> {
@@ -29,10 +40,6 @@ const toText = (part: unknown): string => {
   return typeof plain === "string" ? plain : encodeLine(plain)
 }
 
-/** Joins the parts of a message. */
-const formatMessage = (message: unknown): string =>
-  Array.isArray(message) ? message.map(toText).join(" ") : toText(message)
-
 /** Limits the search for secrets, which takes quadratic time. */
 const maximumCauseLength = 8192
 
@@ -40,14 +47,17 @@ const maximumCauseLength = 8192
 export const structuredLogger = Logger.make<unknown, LogLine>(
   ({ annotations, cause, context, date, logLevel, message }) => {
     const span = Context.getOption(FiberRefs.getOrDefault(context, FiberRef.currentContext), Tracer.ParentSpan)
+    const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
+    const [values, errors] = Arr.partition(parts, (part, index) => index > 0 && Predicate.isError(part))
+    const causes = errors.reduce((all: Cause.Cause<unknown>, error) => Cause.sequential(all, Cause.fail(error)), cause)
     const line: Record<string, unknown> & LogLine = {
       timestamp: date.toISOString(),
       level: logLevel.label.toLowerCase(),
-      message: formatMessage(message)
+      message: values.map(toText).join(" ")
     }
     for (const [name, value] of annotations) line[name] = toPlain(value)
-    if (!Cause.isEmpty(cause))
-      line["cause"] = redactText(Cause.pretty(cause, { renderErrorCause: true }).slice(0, maximumCauseLength))
+    if (!Cause.isEmpty(causes))
+      line["cause"] = redactText(Cause.pretty(causes, { renderErrorCause: true }).slice(0, maximumCauseLength))
     return Option.isNone(span)
       ? line
       : Object.assign(line, { trace_id: span.value.traceId, span_id: span.value.spanId })

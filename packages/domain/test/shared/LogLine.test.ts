@@ -38,6 +38,15 @@ describe("structured", () => {
     })
   )
 
+  it.effect("A structured log line has the errors beside its message as its cause without secrets", () =>
+    Effect.gen(function* () {
+      const error = new Error("connect redis://me:hunter2@host failed")
+      const [line] = yield* linesOf(Effect.logError("Redis lost", error))
+      assert.strictEqual(line?.["message"], "Redis lost")
+      assert.include(line?.["cause"], "connect redis://REDACTED@host failed")
+    })
+  )
+
   it.effect("A structured log line has its cause without API keys, and with names of metrics", () =>
     Effect.gen(function* () {
       const secret = "hunter2-".repeat(5)
