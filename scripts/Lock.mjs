@@ -4,7 +4,7 @@ import { dirname } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 
 /** Start time of a process: process ids are reused. */
-const birth = (pid) => {
+const readStartTime = (pid) => {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19] ?? ""
   } catch {
@@ -22,19 +22,19 @@ const isAlive = (pid) => {
 
 const holder = (lock) => {
   try {
-    const [pid, born] = readFileSync(lock, "utf8").trim().split(" ")
-    return { pid: Number(pid), born: born ?? "" }
+    const [pid, startTime] = readFileSync(lock, "utf8").trim().split(" ")
+    return { pid: Number(pid), startTime: startTime ?? "" }
   } catch {
     return undefined
   }
 }
 
-const isStale = ({ born, pid }) => !isAlive(pid) || (born !== "" && birth(pid) !== born)
+const isStale = ({ pid, startTime }) => !isAlive(pid) || (startTime !== "" && readStartTime(pid) !== startTime)
 
 /** Written under another name and linked, so that a lock file always contains its holder. */
 const take = (lock) => {
   const draft = `${lock}.${process.pid}`
-  writeFileSync(draft, `${process.pid} ${birth(process.pid)}\n`)
+  writeFileSync(draft, `${process.pid} ${readStartTime(process.pid)}\n`)
   try {
     linkSync(draft, lock)
     return true

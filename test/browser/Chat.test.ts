@@ -275,7 +275,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
       })
     )
 
-    it.effect("The chat sends an edited message, and asks again", () =>
+    it.effect("The chat sends an edited message, and repeats a message", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         yield* visiting(owner, async ({ page }) => {
@@ -393,7 +393,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
       })
     )
 
-    it.effect("The console asks before it interrupts answers, and names the model that answers, by keyboard", () =>
+    it.effect("The console confirms the interruption of answers, and names the model that answers, by keyboard", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const sql = yield* SqlClient

@@ -385,7 +385,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
-    it.effect("The pages sign in and out, name plan and outcomes, and say what is wrong, without a script", () =>
+    it.effect("The pages sign in and out, name plan and outcomes, and explain failures, without a script", () =>
       Effect.gen(function* () {
         const account = makeAccount("plain")
         const stranger = makeAccount("unknown")
@@ -469,7 +469,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       )
     }
 
-    it.effect("The pages verify an agent by every kind of proof, and say why they do not", () =>
+    it.effect("The pages verify an agent by every kind of proof, and explain rejections", () =>
       visiting({}, async ({ attestations, context, names, page }) => {
         const wallet = await injectWallet(page, "announced")
         const devTools = await context.newCDPSession(page)
@@ -624,7 +624,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
-    it.effect("The pages say what is wrong in words, and nothing that an address says", () =>
+    it.effect("The pages explain failures in words, and repeat no text of an address", () =>
       visiting({}, async ({ page }) => {
         await page.goto("/login?error=oauth_not_configured")
         assert.include(await page.getByRole("alert").textContent(), "not configured")

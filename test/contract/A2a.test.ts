@@ -271,7 +271,7 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
   )
 
   it.effect(
-    "A chain through three agents of two owners is one trace and holds its budget, whatever the models say",
+    "A chain through three agents of two owners is one trace and keeps its budget, whatever the models answer",
     () =>
       Effect.gen(function* () {
         const { alice, bob } = yield* senders

@@ -141,7 +141,7 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
     })
   )
 
-  it.effect("An email address has a live link after concurrent changes when it is the last one", () =>
+  it.effect("The last of concurrently changed email addresses has a valid link", () =>
     Effect.gen(function* () {
       const me = yield* register(yield* freshEmail)
       const addresses = yield* Effect.replicateEffect(freshEmail, 4)

@@ -112,7 +112,7 @@ layer(App.shared, { excludeTestServices: true })("The gateway's plugins", (it) =
   )
 
   it.effect(
-    "The gateway's plugins refuse an image for a model without image input before they charge or ask for a payment",
+    "The gateway's plugins refuse an image for a model without image input before they charge or require a payment",
     () =>
       Effect.gen(function* () {
         const as = yield* App.signInNewUser("pro")

@@ -452,7 +452,7 @@ layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
     })
   )
 
-  it.effect("An agent without a live stream has none to show", () =>
+  it.effect("An agent without a live stream has no playback", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { body } = yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/live-stream`, as: owner })

@@ -302,7 +302,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
   )
 
   it.effect(
-    "An agent's memory of other conversations is hidden from people of a channel, whatever its runtime asks for",
+    "An agent's memory of other conversations is hidden from users of a channel, whatever its runtime requests",
     () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()

@@ -179,7 +179,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     })
   )
 
-  it.effect("The public OpenAI protocol speaks and transcribes at the gateway's prices", () =>
+  it.effect("The public OpenAI protocol synthesizes and transcribes speech at the gateway's prices", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("pro")
       const client = yield* clientOf(owner, "gateway")

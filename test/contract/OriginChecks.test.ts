@@ -115,7 +115,7 @@ for (const site of sites)
         })
       )
 
-      it.effect(`${nameOf(route)} is looked at when the page is the service's own, or there is none`, () =>
+      it.effect(`${nameOf(route)} accepts a page of the service, and a call without a page`, () =>
         Effect.gen(function* () {
           for (const origin of site.own(port)) {
             const answer = yield* call(route, origin)

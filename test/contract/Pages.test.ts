@@ -308,7 +308,7 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("The console shows in words what redirects to it say, without a script, and once a plan is paid", () =>
+  it.effect("The console shows the outcomes of redirects in words, without a script, and once a plan is paid", () =>
     Effect.gen(function* () {
       const [newcomer, owner] = [yield* App.signInNewUser(), yield* App.signInNewUser("pro")]
       for (const [path, as, text, role = "status"] of [
@@ -421,7 +421,7 @@ layer(App.layer({ isDevelopment: false, verifiedEmailsOnly: true }), { excludeTe
       })
     )
 
-    it.effect("The pages tell users without an email address that the free plan's units need one", () =>
+    it.effect("The pages inform users without an email address that the free plan's units need one", () =>
       Effect.gen(function* () {
         const { appUrl } = yield* App.TestApp
         const users = yield* UserRepository

@@ -318,7 +318,7 @@ layer(app(), { excludeTestServices: true })("A social session token", (it) => {
     })
   )
 
-  it.effect("A social session token lives 86,400 seconds, used or not", () =>
+  it.effect("A social session token expires after 86,400 seconds, used or not", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const token = yield* signedIn()

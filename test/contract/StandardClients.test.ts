@@ -434,7 +434,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     })
   )
 
-  it.effect("OpenAI's client sees unsupported members of responses by name", () =>
+  it.effect("OpenAI's client receives the names of unsupported members of responses", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const client = yield* openAiOf(owner, "gateway", "chat")
@@ -704,7 +704,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     })
   )
 
-  it.scoped("The official MCP client talks to the owner's agents, which report their progress", () =>
+  it.scoped("The official MCP client sends messages to the owner's agents, which report their progress", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const client = yield* connectMcp(owner, "chat")
@@ -855,7 +855,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     })
   )
 
-  it.scoped("The ws package talks to an agent by API key", () =>
+  it.scoped("The ws package sends messages to an agent by API key", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { apiKey, webUrl } = yield* accessOf(owner, "chat")

@@ -144,7 +144,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
       })
     )
 
-    it.effect("One hundred parallel replays of an update ask the model once and are answered once", () =>
+    it.effect("One hundred parallel replays of an update cause one model call and one answer", () =>
       Effect.gen(function* () {
         const owner = yield* connectOwner()
         const chat = newChat()
@@ -443,7 +443,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
     )
 
     it.effect(
-      "Without units, for a stopped agent or a suspended account, one notice per hour is sent and nothing is asked",
+      "Without units, for a stopped agent or a suspended account, one notice per hour is sent and no model is called",
       () =>
         Effect.gen(function* () {
           const cases = [
@@ -478,7 +478,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
     )
 
     it.effect(
-      "A turn that fails after its model call began is answered by an apology, never asked again, and logged",
+      "A turn that fails after its model call began is answered by an apology, never repeated, and logged",
       () =>
         Effect.gen(function* () {
           const { withBehavior } = yield* AgentManagerTest

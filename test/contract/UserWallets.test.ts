@@ -154,24 +154,26 @@ layer(App.layer({ overrides: WalletChainTest.layer }), { excludeTestServices: tr
     })
   )
 
-  it.effect("UserWalletRepository.removeGivenSince removes a wallet with a given key, and keeps generated ones", () =>
-    Effect.gen(function* () {
-      const user = yield* App.signInNewUser()
-      const before = yield* DateTime.now
-      yield* act(user, "create")
-      yield* importKey(user, { privateKey })
-      const generated = yield* App.signInNewUser()
-      yield* importKey(generated)
-      const { find, removeGivenSince } = yield* UserWalletRepository
-      yield* removeGivenSince(user.user.id, before)
-      yield* removeGivenSince(generated.user.id, before)
-      const remaining = [
-        yield* find(user.user.id, "user"),
-        yield* find(user.user.id, "cdp"),
-        yield* find(generated.user.id, "cdp")
-      ]
-      assert.deepStrictEqual(remaining.map(Option.isSome), [true, false, true])
-    })
+  it.effect(
+    "UserWalletRepository.removeSuppliedSince removes a wallet with a supplied key, and keeps generated ones",
+    () =>
+      Effect.gen(function* () {
+        const user = yield* App.signInNewUser()
+        const before = yield* DateTime.now
+        yield* act(user, "create")
+        yield* importKey(user, { privateKey })
+        const generated = yield* App.signInNewUser()
+        yield* importKey(generated)
+        const { find, removeSuppliedSince } = yield* UserWalletRepository
+        yield* removeSuppliedSince(user.user.id, before)
+        yield* removeSuppliedSince(generated.user.id, before)
+        const remaining = [
+          yield* find(user.user.id, "user"),
+          yield* find(user.user.id, "cdp"),
+          yield* find(generated.user.id, "cdp")
+        ]
+        assert.deepStrictEqual(remaining.map(Option.isSome), [true, false, true])
+      })
   )
 
   it.effect("API keys of every scope are refused by the wallet routes", () =>

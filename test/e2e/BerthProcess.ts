@@ -1,4 +1,4 @@
-import { readProcessBirth, isProcessAlive } from "@berth/infra/process/ProcessIdentity"
+import { readStartTime, isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { Data, Deferred, type Duration, Effect, Option, Redacted, Schedule, Schema, type Scope } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { readFile } from "node:fs/promises"
@@ -170,8 +170,7 @@ const end = (child: ChildProcess, ended: Deferred.Deferred<ProgramExit>, place: 
   })
 
 /** Process ids are reused: a process older than this test is not one of its programs. */
-const isOurs = (pid: number) =>
-  isProcessAlive(pid) && Number(readProcessBirth(pid)) >= Number(readProcessBirth(process.pid))
+const isOurs = (pid: number) => isProcessAlive(pid) && Number(readStartTime(pid)) >= Number(readStartTime(process.pid))
 
 const newPlace: Effect.Effect<BerthLocation, never, Scope.Scope> = Effect.gen(function* () {
   return {

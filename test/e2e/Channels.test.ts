@@ -25,7 +25,7 @@ const model = "openai/gpt-4o-mini"
 const waitLimit = isLong ? "20 minutes" : "120 seconds"
 
 it.scopedLive(
-  "Messages of chats survive kills of the worker: none is lost, each is asked once and answered in order, repeats are counted",
+  "Messages of chats survive kills of the worker: none is lost, each causes one model call and is answered in order, repeats are counted",
   () =>
     Effect.gen(function* () {
       const address = { webUrl: "" }

@@ -57,7 +57,7 @@ const storeSecrets = Effect.gen(function* () {
   const wallet = yield* wallets.insert(id, "user", {
     address: WalletAddress.make(`0x${"ab".repeat(20)}`),
     privateKey: Redacted.make("wallet-key"),
-    isGiven: false
+    isSupplied: false
   })
   const keys = yield* IdempotencyKeys
   const key = { principal: id, route: "POST /x", key: "one" }

@@ -111,7 +111,7 @@ layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it
       })
     )
 
-  it.effect("A turn is settled once when its process lives after all and stores its reply late", () =>
+  it.effect("A turn is settled once when its process continues and stores its reply late", () =>
     Effect.gen(function* () {
       const { complete, id, owner } = yield* runUpTo("answered call")
       const outcomes = yield* Effect.all([Effect.exit(complete), Effect.exit(recoverAbandonedTurns)], {

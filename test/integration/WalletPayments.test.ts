@@ -63,7 +63,7 @@ const createPayer = (limits: SpendLimits) =>
     const userId = user.id
     const { id: agentId } = yield* insertAgent(userId)
     const key = yield* (yield* WalletKeys).generate
-    const wallet = yield* (yield* UserWalletRepository).insert(userId, "user", { ...key, isGiven: false })
+    const wallet = yield* (yield* UserWalletRepository).insert(userId, "user", { ...key, isSupplied: false })
     const { setBalance, setUsdc } = yield* WalletChainTest.WalletChainTest
     yield* setBalance(wallet.address, 10n ** 18n)
     yield* setUsdc(wallet.address, 10n ** 6n)

@@ -144,11 +144,13 @@ const chat = ({ positionals: [, named, ...words], values }: Arguments) =>
         Effect.map((last) => Option.getOrUndefined(Option.filter(last, (event) => event.type === "done"))?.sessionId),
         orFail
       )
-    const talk = (sessionId: string | undefined): Effect.Effect<void, CommandFailed> =>
+    const converse = (sessionId: string | undefined): Effect.Effect<void, CommandFailed> =>
       Effect.flatMap(ask("> ", false), (line) =>
-        Redacted.value(line).trim() === "" ? Effect.void : Effect.flatMap(send(Redacted.value(line), sessionId), talk)
+        Redacted.value(line).trim() === ""
+          ? Effect.void
+          : Effect.flatMap(send(Redacted.value(line), sessionId), converse)
       )
-    return yield* words.length === 0 ? talk(values.session) : send(words.join(" "), values.session)
+    return yield* words.length === 0 ? converse(values.session) : send(words.join(" "), values.session)
   })
 
 const Limit = Schema.NumberFromString.pipe(Schema.int(), Schema.between(1, 1000))

@@ -17,7 +17,7 @@ export const AccountDeletionUnconfirmedBody = plainErrorBody(AccountDeletionUnco
   error: "Deletion unconfirmed",
   message: "Send your password in `password`, or `confirm: true` within 10 minutes of a sign-in."
 })
-/** 403, since a 401 would ask a signed-in user to sign in. */
+/** 403, since a 401 requires a sign-in, which this user has. */
 export const DeletionPasswordIncorrectBody = plainErrorBody(DeletionPasswordIncorrect, {
   status: 403,
   error: "Wrong password",

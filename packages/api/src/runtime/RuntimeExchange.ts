@@ -55,18 +55,18 @@ export const makeKeepingAgent = Effect.acquireRelease(
 const maximumBufferedBytes = 64 * 1024
 
 const readBody = (response: IncomingMessage): ChunkSource<Uint8Array, ExchangeFailed> => {
-  let pieces: Array<Uint8Array> = []
+  let chunks: Array<Uint8Array> = []
   let unread = 0
   let end: ChunkBatch<Uint8Array, ExchangeFailed> | null = null
-  const { wait, wake } = makeWakeup(() => end !== null || pieces.length > 0)
+  const { wait, wake } = makeWakeup(() => end !== null || chunks.length > 0)
   const finish = (cause?: unknown) => {
     end ??= { values: [], isDone: true, failure: cause === undefined ? undefined : new ExchangeFailed({ cause }) }
     wake()
   }
   response
-    .on("data", (piece: Uint8Array) => {
-      pieces.push(piece)
-      unread += piece.length
+    .on("data", (chunk: Uint8Array) => {
+      chunks.push(chunk)
+      unread += chunk.length
       if (unread > maximumBufferedBytes) response.pause()
       wake()
     })
@@ -75,9 +75,9 @@ const readBody = (response: IncomingMessage): ChunkSource<Uint8Array, ExchangeFa
     .once("close", () => finish(new Error("The connection was lost")))
   return {
     poll: () => {
-      if (pieces.length === 0) return end
-      const values = pieces
-      pieces = []
+      if (chunks.length === 0) return end
+      const values = chunks
+      chunks = []
       unread = 0
       if (response.isPaused()) response.resume()
       return { values, isDone: false }

@@ -97,8 +97,8 @@ const makeEventParser = <A extends Event, I>(schema: Schema.Schema<A, I>, limits
   return {
     push: (bytes: ReadonlyArray<Uint8Array>): ReadonlyArray<Good<A>> => {
       const good: Array<Good<A>> = []
-      for (const piece of bytes)
-        for (const { data } of parser.push(decoder.decode(piece, { stream: true }))) readData(data, good)
+      for (const chunk of bytes)
+        for (const { data } of parser.push(decoder.decode(chunk, { stream: true }))) readData(data, good)
       if (parser.hasOverflowed()) problem ??= RuntimeStreamProblem.Oversized()
       return good
     },

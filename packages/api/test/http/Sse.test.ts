@@ -59,7 +59,7 @@ describe("makeSseParser", () => {
     ])
   })
 
-  it("makeSseParser forgets the name of an event without data", () => {
+  it("makeSseParser discards the name of an event without data", () => {
     assert.deepStrictEqual(readAll(["event: delta\n\ndata: x\n\n"]), [{ event: "message", id: undefined, data: "x" }])
   })
 

@@ -9,7 +9,7 @@ import { texts } from "../texts.ts"
 
 type Interruption = keyof typeof texts.instance.questions
 
-/** Start, stop and repair of the instance that all agents of the user share. All but a start end answers and ask before. */
+/** Start, stop and repair of the instance that all agents of the user share. All but a start interrupt answers and require a confirmation. */
 export const InstanceActions = ({
   size = "sm",
   statuses

@@ -86,10 +86,10 @@ export class ChannelConfiguration extends Effect.Service<ChannelConfiguration>()
           appSecret: parseOptional(change.appSecret),
           verifyToken: parseOptional(change.verifyToken)
         })
-        const isGiven = [...Object.values(changed), phoneNumberId, businessAccountId].some(
+        const hasChanges = [...Object.values(changed), phoneNumberId, businessAccountId].some(
           (value) => value !== undefined
         )
-        if (before !== undefined && !isGiven) return undefined
+        if (before !== undefined && !hasChanges) return undefined
         const credential =
           changed.token === undefined && before === undefined && enabled === true
             ? yield* findCredential(owner, key.platform)

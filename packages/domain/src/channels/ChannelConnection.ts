@@ -40,7 +40,7 @@ export const ChannelSecrets = Schema.Struct({
 export type ChannelSecrets = typeof ChannelSecrets.Type
 
 /** Secrets supplied by an owner. */
-export type GivenSecrets = Omit<ChannelSecrets, "webhookSecret">
+export type SuppliedSecrets = Omit<ChannelSecrets, "webhookSecret">
 
 /** Identifies a connection: an agent has at most one per platform. */
 export const ChannelKey = Schema.Struct({ agentId: AgentId, platform: MessagingPlatform })

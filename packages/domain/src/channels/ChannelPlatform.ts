@@ -1,7 +1,7 @@
 import { Context, type DateTime, type Effect, type Either, type Option, type Stream } from "effect"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { MessagingPlatform } from "../shared/Channel.ts"
-import type { BotIdentity, ChannelSecrets, GivenSecrets } from "./ChannelConnection.ts"
+import type { BotIdentity, ChannelSecrets, SuppliedSecrets } from "./ChannelConnection.ts"
 import type {
   ChannelFileTooLarge,
   ChannelReaderConflict,
@@ -60,7 +60,7 @@ export interface ChannelPlatform {
   /** Whether messages arrive at a webhook, provided that Berth has a public address. */
   readonly hasWebhook: boolean
   /** Returns the bot of the token. */
-  readonly verify: (secrets: GivenSecrets) => Effect.Effect<BotIdentity, ChannelTokenRefused | PlatformUnreachable>
+  readonly verify: (secrets: SuppliedSecrets) => Effect.Effect<BotIdentity, ChannelTokenRefused | PlatformUnreachable>
   /** Registers the webhook, or removes it in favor of readers. Idempotent. */
   readonly activate: (bot: ConnectedBot, webhookUrl: Option.Option<URL>) => Effect.Effect<void, PlatformFailure>
   /** Stops the delivery to the webhook. */

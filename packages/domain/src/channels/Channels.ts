@@ -3,14 +3,14 @@ import { Outbox } from "../jobs/Outbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import type { UserId } from "../shared/UserId.ts"
-import type { ChannelKey, GivenSecrets } from "./ChannelConnection.ts"
+import type { ChannelKey, SuppliedSecrets } from "./ChannelConnection.ts"
 import { ChannelConnections } from "./ChannelConnections.ts"
 import { CheckChannelJob } from "./ChannelJobs.ts"
 import { ChannelPlatforms } from "./ChannelPlatform.ts"
 import { Chats } from "./Chats.ts"
 
 interface NewConnection {
-  readonly secrets: GivenSecrets
+  readonly secrets: SuppliedSecrets
   readonly answersBots?: boolean | undefined
   /**
    * Sent to the expected owner after the bot is connected; deferred to the chat's first message where a bot cannot

@@ -17,7 +17,7 @@ import { AgentLiveStreams, type RotatedLiveStream } from "./live-streams/AgentLi
 import { ClaimCodeUnknown } from "./ProvisioningErrors.ts"
 import { UnclaimedAgents } from "./UnclaimedAgents.ts"
 
-/** Secrets that the previous holder still knows; only their platforms can replace them. */
+/** Secrets that the previous holder has; only their platforms can replace them. */
 interface SharedSecrets {
   readonly channels: ReadonlyArray<MessagingPlatform>
   /** Excludes providers for which the claimer has a key. */

@@ -1,4 +1,4 @@
-/** Computes the result of a function once per object, as long as the object lives. */
+/** Computes the result of a function once per object, for the lifetime of the object. */
 export const oncePerObject = <K extends object, A extends NonNullable<unknown>>(compute: (key: K) => A) => {
   const results = new WeakMap<K, A>()
   return (key: K): A => {

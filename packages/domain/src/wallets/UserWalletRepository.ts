@@ -11,12 +11,12 @@ export class UserWalletRepository extends Context.Tag("@berth/UserWalletReposito
     readonly insert: (
       userId: UserId,
       kind: UserWalletKind,
-      key: WalletKey & { readonly isGiven: boolean }
+      key: WalletKey & { readonly isSupplied: boolean }
     ) => Effect.Effect<UserWallet, UserWalletExists>
     readonly find: (userId: UserId, kind: UserWalletKind) => Effect.Effect<Option.Option<UserWallet>>
     readonly openKey: (wallet: UserWallet) => Effect.Effect<WalletKey["privateKey"], WalletKeyUnavailable>
     readonly recordBalance: (wallet: UserWallet, wei: bigint) => Effect.Effect<void>
     /** Removes a wallet whose key was supplied at `since` or later. Joins the running transaction. */
-    readonly removeGivenSince: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>
+    readonly removeSuppliedSince: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>
   }
 >() {}

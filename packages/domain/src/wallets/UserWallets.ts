@@ -25,7 +25,7 @@ export class UserWallets extends Effect.Service<UserWallets>()("@berth/UserWalle
       )
 
     const create = Effect.fn("UserWallets.create")(function* (userId: UserId) {
-      const wallet = yield* repository.insert(userId, "user", { ...(yield* keys.generate), isGiven: false })
+      const wallet = yield* repository.insert(userId, "user", { ...(yield* keys.generate), isSupplied: false })
       yield* Effect.logInfo("User wallet created").pipe(Effect.annotateLogs({ userId, address: wallet.address }))
       return wallet
     })
@@ -58,7 +58,7 @@ export class UserWallets extends Effect.Service<UserWallets>()("@berth/UserWalle
       privateKey: Option.Option<Redacted.Redacted>
     ) {
       const key = yield* Option.match(privateKey, { onNone: () => keys.generate, onSome: keys.parse })
-      return yield* repository.insert(userId, "cdp", { ...key, isGiven: Option.isSome(privateKey) }).pipe(
+      return yield* repository.insert(userId, "cdp", { ...key, isSupplied: Option.isSome(privateKey) }).pipe(
         Effect.tap(({ address }) => Effect.logInfo("Wallet key stored").pipe(Effect.annotateLogs({ userId, address }))),
         Effect.catchTag("UserWalletExists", (exists) =>
           Effect.flatMap(
@@ -79,7 +79,7 @@ export class UserWallets extends Effect.Service<UserWallets>()("@berth/UserWalle
       findWithBalance,
       require,
       importKey,
-      removeGivenSince: repository.removeGivenSince
+      removeSuppliedSince: repository.removeSuppliedSince
     }
   })
 }) {}

@@ -57,7 +57,7 @@ export const layer = (node: ChainNode): Layer.Layer<NameRegistry, never, Outboun
   Layer.effect(
     NameRegistry,
     Effect.map(OutboundClient, (outbound) => {
-      const look = <A>(request: (client: Client) => Promise<A | null>) =>
+      const query = <A>(request: (client: Client) => Promise<A | null>) =>
         Effect.suspend(() => {
           const gateways = makeCcipGateways(outbound)
           return node.call((client) =>
@@ -78,13 +78,13 @@ export const layer = (node: ChainNode): Layer.Layer<NameRegistry, never, Outboun
           blockTag: BlockTag
         ) {
           const address = toViemAddress(wallet)
-          const name = yield* look((client) =>
+          const name = yield* query((client) =>
             getEnsName(client, { address, universalResolverAddress, strict: true, blockTag }).catch(readForeignName)
           )
           return Option.filter(name, isNormal)
         }),
         findAddress: Effect.fn("NameRegistry.findAddress")(function* (name: string, blockTag: BlockTag) {
-          const address = yield* look((client) =>
+          const address = yield* query((client) =>
             getEnsAddress(client, { name, universalResolverAddress, strict: true, blockTag })
           )
           return Option.map(address, (found) => WalletAddress.make(found))

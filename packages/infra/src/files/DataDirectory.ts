@@ -38,7 +38,7 @@ export const isDataDirectoryRefused = (cause: unknown): cause is DataDirectoryRe
 export const makePassableDirectory = async (directory: string): Promise<void> => {
   const mode = process.getuid?.() === 0 ? 0o711 : 0o700
   const created = await mkdir(directory, { recursive: true, mode })
-  // The umask can deny what `mkdir` is asked for.
+  // The umask can reduce the mode of `mkdir`.
   if (created !== undefined) await chmod(directory, mode)
 }
 

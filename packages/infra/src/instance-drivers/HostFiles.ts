@@ -49,7 +49,7 @@ export const ensureOwnDirectory = async (directory: string): Promise<string> => 
     if (!stats.isDirectory() || stats.uid !== process.getuid?.() || (stats.mode & 0o022) !== 0)
       throw new Error(`${directory} belongs to another account`)
   })
-  // The umask can deny what `mkdir` is asked for.
+  // The umask can reduce the mode of `mkdir`.
   await chmod(directory, 0o711)
   return directory
 }

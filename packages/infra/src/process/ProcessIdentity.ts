@@ -35,14 +35,14 @@ export const isProcessAlive = (pid: number): boolean => pid > 0 && acceptsSignal
  * Returns the start time of a process, which distinguishes it from a later process with the same pid. Empty for an
  * ended process.
  */
-export const readProcessBirth = (pid: number): string =>
+export const readStartTime = (pid: number): string =>
   process.platform === "linux" ? (readStatFields(pid)[19] ?? "") : runPs(pid, "lstart").replaceAll(" ", "_")
 
 /** Returns the start time with the id of the boot: unique across restarts of the host. None for an ended process. */
 export const readStartMark = (pid: number): Option.Option<string> =>
   Option.map(
-    Option.liftPredicate(readProcessBirth(pid), (birth) => birth !== ""),
-    (birth) => `${readProcFile("/proc/sys/kernel/random/boot_id").trim()} ${birth}`.trim()
+    Option.liftPredicate(readStartTime(pid), (startTime) => startTime !== ""),
+    (startTime) => `${readProcFile("/proc/sys/kernel/random/boot_id").trim()} ${startTime}`.trim()
   )
 
 /** Returns the arguments of a process's command line; empty if unreadable. */

@@ -54,12 +54,12 @@ const decompress = (response: IncomingMessage): Readable => {
 
 const limitBytes = <E, R>(body: Stream.Stream<Uint8Array, E, R>) =>
   body.pipe(
-    Stream.mapAccum(maximumPageBytes, (left, piece) => [
-      left - piece.length,
-      { piece: piece.subarray(0, left), isLast: piece.length >= left }
+    Stream.mapAccum(maximumPageBytes, (left, chunk) => [
+      left - chunk.length,
+      { chunk: chunk.subarray(0, left), isLast: chunk.length >= left }
     ]),
     Stream.takeUntil(({ isLast }) => isLast),
-    Stream.map(({ piece }) => piece)
+    Stream.map(({ chunk }) => chunk)
   )
 
 const readBody = (response: IncomingMessage) =>

@@ -116,7 +116,7 @@ describe("DeferredCounts", () => {
     )
   })
 
-  it("DeferredCounts leaves a key to the store after it is forgotten", async () => {
+  it("DeferredCounts leaves a key to the store after it is evicted", async () => {
     const { counts, finish } = makeStore(5)
     await finish(counts.take("a"))
     counts.forget("a")

@@ -92,13 +92,13 @@ export const readCall = Effect.fnUntraced(function* (request: Request, plugin: P
     content._tag === "Form" && input.plugin === "stt"
       ? fingerprintRecording(input)
       : Buffer.from(content.bytes).toString("latin1")
-  const wantsPieces =
+  const wantsStream =
     acceptsEventStream(request.headers["accept"]) || memberOf(Either.right(content), "stream") === true
   return {
     plugin,
     input,
     body: content.bytes,
     fingerprint: () => `${plugin}\n${readContent()}`,
-    streamed: plugins[plugin].streams && wantsPieces
+    streamed: plugins[plugin].streams && wantsStream
   } satisfies ReceivedCall
 })

@@ -50,8 +50,8 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
       readMessage: yield* makeMessageReader
     }
     const limits = yield* SocketLimits
-    const lives = yield* FiberSet.make<void>()
-    const runLife = yield* FiberSet.runtime(lives)<never>()
+    const fibers = yield* FiberSet.make<void>()
+    const runFiber = yield* FiberSet.runtime(fibers)<never>()
     const counts = new Map<UserId, number>()
     const sockets = new Map<AgentSocket.AgentSocket, Deferred.Deferred<void>>()
     const server = new WebSocketServer({
@@ -119,7 +119,7 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
           Option.match({
             onNone: () => Effect.as(leave(holder.user.id), false),
             // Forked outside of the request's span, which ends with the handshake.
-            onSome: (ws) => Effect.sync(() => runLife(live(ws, holder))).pipe(Effect.as(true))
+            onSome: (ws) => Effect.sync(() => runFiber(live(ws, holder))).pipe(Effect.as(true))
           })
         )
       )

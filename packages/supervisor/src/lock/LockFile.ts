@@ -1,4 +1,4 @@
-import { readProcessBirth, isProcessAlive } from "@berth/infra/process/ProcessIdentity"
+import { readStartTime, isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { Data, Effect, Option, type Scope } from "effect"
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
 import * as LockHolder from "./LockHolder.ts"
@@ -24,13 +24,13 @@ const readHolder = (file: string) =>
   }).pipe(Effect.map(Option.flatMap(LockHolder.parseLockHolder)))
 
 const isHeld = (holder: LockHolder.LockHolder) =>
-  LockHolder.isLockHeld(holder, { alive: isProcessAlive(holder.pid), birth: readProcessBirth(holder.pid) })
+  LockHolder.isLockHeld(holder, { alive: isProcessAlive(holder.pid), startTime: readStartTime(holder.pid) })
 
 /** Writes a temporary file and links it, so that a lock file always names its holder. */
 const tryTake = (file: string) =>
   Effect.promise(async () => {
     const draft = `${file}.${process.pid}`
-    await writeFile(draft, LockHolder.formatLockHolder({ pid: process.pid, birth: readProcessBirth(process.pid) }))
+    await writeFile(draft, LockHolder.formatLockHolder({ pid: process.pid, startTime: readStartTime(process.pid) }))
     try {
       await link(draft, file)
       return true

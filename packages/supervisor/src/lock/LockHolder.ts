@@ -4,23 +4,25 @@ import { Option } from "effect"
 export interface LockHolder {
   readonly pid: number
   /** Empty on systems without start times. */
-  readonly birth: string
+  readonly startTime: string
 }
 
-export const formatLockHolder = ({ birth, pid }: LockHolder): string => `${pid} ${birth}\n`
+export const formatLockHolder = ({ startTime, pid }: LockHolder): string => `${pid} ${startTime}\n`
 
 export const parseLockHolder = (text: string): Option.Option<LockHolder> => {
-  const [pid, birth] = text.trim().split(" ")
+  const [pid, startTime] = text.trim().split(" ")
   const number = Number(pid)
-  return Number.isSafeInteger(number) && number > 0 ? Option.some({ pid: number, birth: birth ?? "" }) : Option.none()
+  return Number.isSafeInteger(number) && number > 0
+    ? Option.some({ pid: number, startTime: startTime ?? "" })
+    : Option.none()
 }
 
-/** Observed state of a process. `birth` is empty if unknown. */
-interface ProcessSighting {
+/** Observed state of a process. `startTime` is empty if unknown. */
+interface ObservedProcess {
   readonly alive: boolean
-  readonly birth: string
+  readonly startTime: string
 }
 
 /** Whether the process that wrote the file is still running. Unknown start times count as equal. */
-export const isLockHeld = (holder: LockHolder, sighting: ProcessSighting): boolean =>
-  sighting.alive && (holder.birth === "" || sighting.birth === "" || holder.birth === sighting.birth)
+export const isLockHeld = (holder: LockHolder, observed: ObservedProcess): boolean =>
+  observed.alive && (holder.startTime === "" || observed.startTime === "" || holder.startTime === observed.startTime)

@@ -1,15 +1,19 @@
 import { writeFileAtomically } from "@berth/infra/files/AtomicFile"
-import { readProcessBirth, isProcessAlive } from "@berth/infra/process/ProcessIdentity"
+import { readStartTime, isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { Duration, Effect, Option, Ref, Schedule, Schema } from "effect"
 import { readFile } from "node:fs/promises"
 
 /** A running program, recorded for the next supervisor in case this one is killed. */
-const StartedProgram = Schema.Struct({ name: Schema.String, pid: Schema.Int, birth: Schema.String })
+const StartedProgram = Schema.Struct({
+  name: Schema.String,
+  pid: Schema.Int,
+  startTime: Schema.propertySignature(Schema.String).pipe(Schema.fromKey("birth"))
+})
 const ProgramRecord = Schema.parseJson(Schema.Array(StartedProgram))
 
 type StartedProgram = typeof StartedProgram.Type
 
-const isStillRunning = ({ birth: born, pid }: StartedProgram) => isProcessAlive(pid) && readProcessBirth(pid) === born
+const isStillRunning = ({ pid, startTime }: StartedProgram) => isProcessAlive(pid) && readStartTime(pid) === startTime
 
 const signal = ({ name, pid }: StartedProgram, how: NodeJS.Signals) =>
   Effect.try(() => process.kill(pid, how)).pipe(
@@ -56,6 +60,6 @@ export const makeProgramRecorder = (file: string) =>
     return (name: string, pid: number): Effect.Effect<void> =>
       Ref.updateAndGet(record, (list) => [
         ...list.filter((started) => started.name !== name),
-        { name, pid, birth: readProcessBirth(pid) }
+        { name, pid, startTime: readStartTime(pid) }
       ]).pipe(Effect.flatMap(write), Effect.orDie, serial.withPermits(1))
   })

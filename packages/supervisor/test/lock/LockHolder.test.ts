@@ -3,13 +3,13 @@ import { FastCheck as fc, Option } from "effect"
 import * as LockHolder from "../../src/lock/LockHolder.ts"
 
 const pid = fc.integer({ min: 1, max: 2 ** 22 })
-const birth = fc.stringMatching(/^[0-9A-Za-z:_]{1,20}$/)
+const startTime = fc.stringMatching(/^[0-9A-Za-z:_]{1,20}$/)
 
 describe("LockHolder", () => {
-  it.prop("LockHolder parses its own format", [pid, fc.oneof(birth, fc.constant(""))], ([pid, birth]) => {
+  it.prop("LockHolder parses its own format", [pid, fc.oneof(startTime, fc.constant(""))], ([pid, startTime]) => {
     assert.deepStrictEqual(
-      LockHolder.parseLockHolder(LockHolder.formatLockHolder({ pid, birth })),
-      Option.some({ pid, birth })
+      LockHolder.parseLockHolder(LockHolder.formatLockHolder({ pid, startTime })),
+      Option.some({ pid, startTime })
     )
   })
 
@@ -19,20 +19,23 @@ describe("LockHolder", () => {
     assert.deepStrictEqual(LockHolder.parseLockHolder(`x${text}`), Option.none())
   })
 
-  it.prop("LockHolder is held only by a living process", [pid, birth, birth], ([pid, born, seen]) => {
-    assert.isFalse(LockHolder.isLockHeld({ pid, birth: born }, { alive: false, birth: seen }))
+  it.prop("LockHolder is held only by a living process", [pid, startTime, startTime], ([pid, recorded, observed]) => {
+    assert.isFalse(LockHolder.isLockHeld({ pid, startTime: recorded }, { alive: false, startTime: observed }))
   })
 
   it.prop(
     "LockHolder is not held by another process with the same number",
-    [pid, birth, birth],
-    ([pid, born, seen]) => {
-      assert.strictEqual(LockHolder.isLockHeld({ pid, birth: born }, { alive: true, birth: seen }), born === seen)
+    [pid, startTime, startTime],
+    ([pid, recorded, observed]) => {
+      assert.strictEqual(
+        LockHolder.isLockHeld({ pid, startTime: recorded }, { alive: true, startTime: observed }),
+        recorded === observed
+      )
     }
   )
 
-  it.prop("LockHolder is held when the start times are unknown", [pid, birth], ([pid, birth]) => {
-    assert.isTrue(LockHolder.isLockHeld({ pid, birth: "" }, { alive: true, birth }))
-    assert.isTrue(LockHolder.isLockHeld({ pid, birth }, { alive: true, birth: "" }))
+  it.prop("LockHolder is held when the start times are unknown", [pid, startTime], ([pid, startTime]) => {
+    assert.isTrue(LockHolder.isLockHeld({ pid, startTime: "" }, { alive: true, startTime }))
+    assert.isTrue(LockHolder.isLockHeld({ pid, startTime }, { alive: true, startTime: "" }))
   })
 })

@@ -36,7 +36,7 @@ const token = (user: User, tokenHash: string, changes: Partial<MailedToken> = {}
 })
 
 layer(Live, { excludeTestServices: true })("MailedTokenRepository", (it) => {
-  it.effect("MailedTokenRepository finds a live token by its hash and purpose, with its recipient", () =>
+  it.effect("MailedTokenRepository finds a valid token by its hash and purpose, with its recipient", () =>
     Effect.gen(function* () {
       const tokens = yield* MailedTokenRepository
       const [user, hash] = [yield* insertUser(), yield* uniqueName("hash")]

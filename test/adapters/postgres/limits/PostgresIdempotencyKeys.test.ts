@@ -162,7 +162,7 @@ layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
     })
   )
 
-  it.effect("IdempotencyKeys forgets an answer after its retention, pruned or not", () =>
+  it.effect("IdempotencyKeys returns no answer after its retention, pruned or not", () =>
     Effect.gen(function* () {
       const keys = yield* IdempotencyKeys
       const [key, other] = yield* Effect.all([newKey, newKey])

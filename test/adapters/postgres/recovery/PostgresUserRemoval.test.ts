@@ -407,7 +407,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
     })
   )
 
-  it.effect("The removal of a user is remembered: an id is known, deleted or unknown", () =>
+  it.effect("The removal of a user is recorded: an id is known, deleted or unknown", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const [here, gone] = [yield* insertUser(), yield* insertUser()]

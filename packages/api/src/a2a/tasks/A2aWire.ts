@@ -82,7 +82,7 @@ export const TaskQuery = Schema.Struct({ historyLength: queryCount(0, maximumHis
 export const GetTaskParams = payload({ id: requiredId, historyLength })
 export const TaskParams = payload({ id: requiredId })
 
-/** RFC 3339. `DateTimeUtc` alone accepts whatever the JavaScript engine takes for a date. */
+/** RFC 3339. `DateTimeUtc` alone accepts every format that the JavaScript engine parses. */
 const timestamp = Schema.compose(
   Schema.String.pipe(Schema.pattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/)),
   Schema.DateTimeUtc

@@ -22,7 +22,7 @@ export const ChainUnreachableBody = errorBody(ChainUnreachable, {
   message: "The signature could not be verified because the chain is unreachable. Try again in a moment.",
   read: () => new ChainUnreachable({ reason: "withheld" })
 })
-/** 400, since a 401 would ask a signed-in user to sign in. */
+/** 400, since a 401 requires a sign-in, which this user has. */
 export const WalletProofRejectedBody = errorBody(WalletProofRejected, {
   status: 400,
   error: "Wallet proof refused",

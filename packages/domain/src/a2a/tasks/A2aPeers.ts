@@ -29,7 +29,7 @@ export class A2aPeers extends Effect.Service<A2aPeers>()("@berth/A2aPeers", {
     const find = Effect.fn("A2aPeers.find")(function* (caller: User, id: AgentId) {
       const agent = yield* Effect.mapError(yield* agents.find(id), () => new AgentNotFound())
       const { allow, skills: offered } = yield* repository.readSettings(agent.id)
-      // An agent in the allow list stands for its owner, as in messages between agents.
+      // An agent in the allow list represents its owner, as in messages between agents.
       const agentIds =
         allow.length === 0 || agent.ownerId === caller.id
           ? []

@@ -82,7 +82,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
           const route = yield* selectSpeechRoute(model, {
             own,
             configured: configuredNames,
-            isAsked: requested !== undefined,
+            isNamed: requested !== undefined,
             ownKeysOnly
           })
           const called = yield* calledWith(route.model, route.own ? keys : {})
@@ -90,9 +90,9 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
         })
 
       /** Runs one attempt. Rejected input counts as a success of the provider's circuit breaker. */
-      const once = <A>(call: CalledModel, asking: Effect.Effect<A, ProviderFailed | PluginInputInvalid>) =>
+      const once = <A>(call: CalledModel, attempt: Effect.Effect<A, ProviderFailed | PluginInputInvalid>) =>
         // Interruptible in any region, so that the timeout can end it.
-        Effect.interruptible(asking).pipe(
+        Effect.interruptible(attempt).pipe(
           Effect.timeoutFail({
             duration: settings.attemptTimeout,
             onTimeout: () =>
@@ -108,13 +108,13 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
           )
         )
 
-      const answered = <A>({ call, model }: Called, asking: Effect.Effect<A, ProviderFailed | PluginInputInvalid>) =>
+      const answered = <A>({ call, model }: Called, attempt: Effect.Effect<A, ProviderFailed | PluginInputInvalid>) =>
         Effect.gen(function* () {
           const clock = yield* Effect.clock
           const startedAt = clock.unsafeCurrentTimeMillis()
           const deadline = startedAt + Duration.toMillis(settings.retryTimeout)
           const tried = yield* Effect.uninterruptibleMask((restore) =>
-            retryCall(restore(once(call, asking)), { breakers, call, clock, deadline, policy: retry, restore })
+            retryCall(restore(once(call, attempt)), { breakers, call, clock, deadline, policy: retry, restore })
           )
           if (Option.isNone(tried)) {
             return yield* new PluginFailed({

@@ -58,7 +58,7 @@ interface SpeechAvailability {
   readonly own: ReadonlySet<ProviderName>
   readonly configured: ReadonlySet<SpeechProviderName>
   /** Whether the caller named the model. */
-  readonly isAsked: boolean
+  readonly isNamed: boolean
   /** Whether platform keys are excluded. */
   readonly ownKeysOnly: boolean
 }
@@ -66,7 +66,7 @@ interface SpeechAvailability {
 /** Selects the caller's own key, else the platform's, else the sandbox if enabled. */
 export const selectSpeechRoute = (
   model: SpeechModel,
-  { configured, isAsked, own, ownKeysOnly }: SpeechAvailability
+  { configured, isNamed, own, ownKeysOnly }: SpeechAvailability
 ): Either.Either<SpeechRoute, PluginFailed | PluginInputInvalid> => {
   if (own.has(model.provider)) return Either.right({ model, own: true })
   if (ownKeysOnly)
@@ -80,7 +80,7 @@ export const selectSpeechRoute = (
       ? `${formatSpeechModelId(model)} cannot be used: the sandbox is off`
       : `${formatSpeechModelId(model)} cannot be used: there is no key for ${model.provider}`
   return Either.left(
-    isAsked
+    isNamed
       ? new PluginInputInvalid({ field: "model", reason: missing })
       : new PluginFailed({ reason: missing, isUnavailable: true })
   )

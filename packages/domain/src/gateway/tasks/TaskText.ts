@@ -18,7 +18,7 @@ export const maximumTaskLength = 100_000
 
 const invalid = (reason: string) => Either.left(new PluginInputInvalid({ field: "messages", reason }))
 
-const saidIn = (message: ChatMessage): TaskText["history"] => {
+const readHistory = (message: ChatMessage): TaskText["history"] => {
   const { content, role } = message
   if (role === "system" || content.trim() === "") return []
   return role === "tool"
@@ -42,7 +42,7 @@ export const parseTaskText = (messages: ReadonlyArray<ChatMessage>): Either.Eith
     return invalid(
       `must end with a message of at most ${maximumTaskLength} characters, those of system messages included`
     )
-  return Either.right({ context, history: conversation.slice(0, -1).flatMap(saidIn), task: last.content })
+  return Either.right({ context, history: conversation.slice(0, -1).flatMap(readHistory), task: last.content })
 }
 
 /**

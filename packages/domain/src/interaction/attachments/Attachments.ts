@@ -79,12 +79,12 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
       { agentId, id: sessionId }: ChatSession
     ) {
       const owner = { userId, agentId }
-      const wanted = yield* readNamedAttachments(named)
-      const attachments = yield* checkAttachments(yield* repository.find(owner, wanted))
-      if (attachments.length < wanted.length) return yield* new AttachmentNotFound()
+      const attachmentIds = yield* readNamedAttachments(named)
+      const attachments = yield* checkAttachments(yield* repository.find(owner, attachmentIds))
+      if (attachments.length < attachmentIds.length) return yield* new AttachmentNotFound()
       if (attachments.some(isImage)) yield* requireImageInput(owner)
-      const claim = Effect.flatMap(repository.claim(owner, wanted, sessionId), (claimed) =>
-        claimed === wanted.length ? Effect.void : new AttachmentNotFound()
+      const claim = Effect.flatMap(repository.claim(owner, attachmentIds, sessionId), (claimed) =>
+        claimed === attachmentIds.length ? Effect.void : new AttachmentNotFound()
       )
       return { attachments, claim } satisfies MessageAttachments<AttachmentNotFound>
     })

@@ -59,8 +59,8 @@ describe("selectSpeechRoute", () => {
   it.prop(
     "selectSpeechRoute uses the caller's own key first and never selects an unconfigured provider",
     [anyModel, names, FastCheck.subarray<ProviderName>(["openai", "openrouter"]), FastCheck.boolean()],
-    ([model, configured, own, isAsked]) => {
-      const reach = { configured: new Set(configured), own: new Set(own), isAsked, ownKeysOnly: false }
+    ([model, configured, own, isNamed]) => {
+      const reach = { configured: new Set(configured), own: new Set(own), isNamed, ownKeysOnly: false }
       Either.match(selectSpeechRoute(model, reach), {
         onRight: ({ model: chosen, own: isOwn }) => {
           assert.strictEqual(isOwn, reach.own.has(model.provider))
@@ -70,7 +70,7 @@ describe("selectSpeechRoute", () => {
         onLeft: (refusal) => {
           assert.isFalse(reach.own.has(model.provider) || reach.configured.has(model.provider))
           assert.isFalse(reach.configured.has("sandbox"))
-          assert.strictEqual(refusal._tag, isAsked ? "PluginInputInvalid" : "PluginFailed")
+          assert.strictEqual(refusal._tag, isNamed ? "PluginInputInvalid" : "PluginFailed")
           assert.include(refusal.reason, model.provider)
         }
       })

@@ -32,8 +32,8 @@ export const findLastUserMessage = (messages: ReadonlyArray<ChatMessage>): strin
   messages.findLast(({ role }) => role === "user")?.content.trim() ?? ""
 
 const findUserName = (messages: ReadonlyArray<ChatMessage>): string | null => {
-  const inTalk = findLastMatch(messages, nameStatementPattern)
-  if (inTalk !== null) return inTalk
+  const inConversation = findLastMatch(messages, nameStatementPattern)
+  if (inConversation !== null) return inConversation
   // The summary precedes memories; its last line is the most recent.
   const lines = [...readPromptSummary(messages).toReversed(), ...readPromptMemories(messages)]
   for (const line of lines) {
@@ -44,11 +44,11 @@ const findUserName = (messages: ReadonlyArray<ChatMessage>): string | null => {
 }
 
 const makeRecallReply = (messages: ReadonlyArray<ChatMessage>): string => {
-  const inTalk = findLastMatch(
+  const inConversation = findLastMatch(
     messages.filter(({ content }) => !recallQuestionPattern.test(content)),
     rememberRequestPattern
   )
-  if (inTalk !== null) return `You asked me to remember: ${inTalk}`
+  if (inConversation !== null) return `You asked me to remember: ${inConversation}`
   const summed = readPromptSummary(messages).flatMap((line) => findFirstMatch(line, rememberRequestPattern) ?? [])
   const last = summed.at(-1)
   if (last !== undefined) return `You asked me to remember: ${last}`
@@ -58,7 +58,7 @@ const makeRecallReply = (messages: ReadonlyArray<ChatMessage>): string => {
     : `I know from earlier: ${known.join("; ")}`
 }
 
-/** Returns a fact from the conversation or the instructions if the user asks for one, else an echo. Deterministic. */
+/** Returns a fact from the conversation or the instructions that the user requests, else an echo. Deterministic. */
 export const makeSandboxReply = (messages: ReadonlyArray<ChatMessage>): string => {
   const message = findLastUserMessage(messages)
   if (nameQuestionPattern.test(message)) {

@@ -44,14 +44,14 @@ type HeadExit = Exit.Exit<number, VendorConnectionFailed>
 
 class IncomingResponse implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null
-  #pieces: Array<Uint8Array> = []
+  #chunks: Array<Uint8Array> = []
   #ahead = 0
   #failure: VendorConnectionFailed | undefined = undefined
   #isOver = false
   #head: HttpExchange | null = null
   #isHeadRead = false
   readonly #wakeup = makeWakeup(
-    () => this.#isOver || this.#pieces.length > 0 || (this.#head !== null && !this.#isHeadRead)
+    () => this.#isOver || this.#chunks.length > 0 || (this.#head !== null && !this.#isHeadRead)
   )
   readonly #onHead: (exit: HeadExit) => void
 
@@ -76,9 +76,9 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
     this.#wakeup.wake()
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
-    this.#pieces.push(piece)
-    this.#ahead += piece.length
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#ahead += chunk.length
     if (this.#ahead > maximumBufferedBytes) controller.pause()
     this.#wakeup.wake()
   }
@@ -105,9 +105,9 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
   })
 
   #take(): ChunkBatch<Uint8Array, VendorConnectionFailed> | null {
-    const values = this.#pieces
+    const values = this.#chunks
     if (values.length === 0 && !this.#isOver) return null
-    this.#pieces = []
+    this.#chunks = []
     this.#ahead = 0
     if (this.#controller?.paused === true) this.#controller.resume()
     return { values, isDone: this.#isOver, failure: this.#failure }

@@ -74,17 +74,17 @@ export const readWhole = <B, E>(
   read: (body: Buffer) => StageOutput<B, E>,
   limit = maximumAnswerBytes
 ): ChunkSource<B, E | VendorConnectionFailed | VendorAnswerMalformed> => {
-  const pieces: Array<Uint8Array> = []
+  const chunks: Array<Uint8Array> = []
   let size = 0
   return applyStage(bytes, {
     step: (values): StageOutput<B, VendorAnswerMalformed> => {
-      pieces.push(...values)
-      for (const piece of values) size += piece.length
+      chunks.push(...values)
+      for (const chunk of values) size += chunk.length
       return size > limit
         ? { values: [], failure: new VendorAnswerMalformed({ reason: `answer over ${limit} bytes` }) }
         : { values: [] }
     },
-    end: (): StageOutput<B, E | VendorAnswerMalformed> => read(Buffer.concat(pieces))
+    end: (): StageOutput<B, E | VendorAnswerMalformed> => read(Buffer.concat(chunks))
   })
 }
 

@@ -1,4 +1,4 @@
-import type { BotIdentity, GivenSecrets } from "@berth/domain/channels/ChannelConnection"
+import type { BotIdentity, SuppliedSecrets } from "@berth/domain/channels/ChannelConnection"
 import {
   ChannelFileTooLarge,
   ChannelTokenRefused,
@@ -89,7 +89,9 @@ const jsonResponse = (body: unknown) => ({ contentType: "application/json", body
  */
 export const makeDiscordPlatform = ({ apiUrl }: DiscordOptions) =>
   Effect.map(makeDiscordClient(apiUrl), (client): ChannelPlatform => {
-    const verify = ({ token }: GivenSecrets): Effect.Effect<BotIdentity, ChannelTokenRefused | PlatformUnreachable> =>
+    const verify = ({
+      token
+    }: SuppliedSecrets): Effect.Effect<BotIdentity, ChannelTokenRefused | PlatformUnreachable> =>
       Effect.gen(function* () {
         const user = yield* client.findBotUser(token)
         const application = yield* client.findApplication(token)

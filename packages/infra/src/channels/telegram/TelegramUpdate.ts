@@ -100,7 +100,7 @@ const findAddressing = (message: Message, bot: BotIdentity): Addressing => {
   const name = `@${bot.name}`.toLowerCase()
   const first = entities.find(({ offset, type }) => type === "bot_command" && offset === 0)
   const [verb = "", addressee] = first === undefined ? [] : textOf(first).slice(1).toLowerCase().split("@")
-  const isOurs = first !== undefined && (addressee === undefined || `@${addressee}` === name)
+  const isForBot = first !== undefined && (addressee === undefined || `@${addressee}` === name)
   const mention = entities.find(
     (entity) =>
       (entity.type === "mention" && textOf(entity).toLowerCase() === name) ||
@@ -110,8 +110,8 @@ const findAddressing = (message: Message, bot: BotIdentity): Addressing => {
   // A mention at the beginning is only an address.
   const rest = mention?.offset === 0 ? text.slice(mention.length).trimStart() : text
   return {
-    isAddressed: message.chat.type === "private" || isOurs || mention !== undefined || isReply,
-    command: isOurs ? verb : null,
+    isAddressed: message.chat.type === "private" || isForBot || mention !== undefined || isReply,
+    command: isForBot ? verb : null,
     text: rest
   }
 }

@@ -1,4 +1,4 @@
-import type { BotIdentity, ChannelSecrets, GivenSecrets } from "@berth/domain/channels/ChannelConnection"
+import type { BotIdentity, ChannelSecrets, SuppliedSecrets } from "@berth/domain/channels/ChannelConnection"
 import {
   ChannelFileTooLarge,
   ChannelTokenRefused,
@@ -131,7 +131,7 @@ export const makeWhatsAppPlatform = ({ apiUrl, appSecret, verifyToken }: WhatsAp
      * Returns the named number, else the first number of the named account, else of the accounts that the token can
      * access.
      */
-    const findNumber = ({ businessAccountId, phoneNumberId, token }: GivenSecrets, granted: ReadonlyArray<string>) =>
+    const findNumber = ({ businessAccountId, phoneNumberId, token }: SuppliedSecrets, granted: ReadonlyArray<string>) =>
       Effect.gen(function* () {
         const accounts = businessAccountId === undefined ? granted : [businessAccountId]
         for (const account of accounts) {
@@ -142,7 +142,7 @@ export const makeWhatsAppPlatform = ({ apiUrl, appSecret, verifyToken }: WhatsAp
         return yield* new ChannelTokenRefused({ reason: noNumber })
       })
 
-    const verify = (secrets: GivenSecrets): Effect.Effect<BotIdentity, ChannelTokenRefused | PlatformUnreachable> =>
+    const verify = (secrets: SuppliedSecrets): Effect.Effect<BotIdentity, ChannelTokenRefused | PlatformUnreachable> =>
       Effect.gen(function* () {
         const inspection = yield* client.inspectToken(secrets.token)
         if (!inspection.is_valid) return yield* new WhatsAppRequestRejected({ status: 401, code: 190 })

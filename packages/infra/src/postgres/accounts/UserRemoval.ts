@@ -17,7 +17,7 @@ const Absent = Schema.Struct({ id: UserId, wasDeleted: Schema.Boolean })
 export const makeUserRemoval = (sql: SqlClient) => ({
   remove: (id: UserId, formerUser: string) =>
     Effect.gen(function* () {
-      // Other transactions have different lock orders, so the deletion gives up before the database detects a deadlock.
+      // Other transactions have different lock orders, so the deletion fails before the database detects a deadlock.
       yield* sql`set local lock_timeout = '250ms'`
       const locked = yield* sql`select id from users where id = ${toStorableText(id)} for update`
       if (locked.length === 0) return false

@@ -152,7 +152,7 @@ const make = Effect.gen(function* () {
       affectsRow(sql`
         update instances set desired = 'asleep', started_at = null
         where owner_id = ${userId} and ${isUnused(since)}`),
-    // Hot path: a runtime token lives as long as its row, which is never recreated for the same user.
+    // Hot path: a runtime token is valid as long as its row exists, which is never recreated for the same user.
     ensureRuntimeToken: (userId: UserId) =>
       Effect.suspend(() => {
         const cached = runtimeTokens.get(userId)

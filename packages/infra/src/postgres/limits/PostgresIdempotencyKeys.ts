@@ -71,7 +71,7 @@ const make = Effect.gen(function* () {
         returning claim_id`.pipe(decodeFirstRow(Claimed))
     })
 
-  const look = (id: string) =>
+  const findKey = (id: string) =>
     sql`
       select id, request_hash, response_sealed, lease_until > now() as is_held
       from idempotency_keys where id = ${id} and expires_at > now()`.pipe(decodeFirstRow(Known))
@@ -112,7 +112,7 @@ const make = Effect.gen(function* () {
   const claim = (key: IdempotencyKey, requestHash: string): Effect.Effect<IdempotencyClaim, Unusable> =>
     Effect.gen(function* () {
       const id = digestIdempotencyKey(key)
-      const stored = yield* look(id)
+      const stored = yield* findKey(id)
       const decision = Option.isSome(stored)
         ? yield* decided(stored.value, requestHash)
         : Option.none<IdempotencyClaim>()

@@ -34,12 +34,12 @@ export const layer = Repository.layerEffect(
     const box = yield* SecretBox
 
     return UserWalletRepository.of({
-      insert: (userId, kind, { address, isGiven, privateKey }) =>
+      insert: (userId, kind, { address, isSupplied, privateKey }) =>
         Effect.gen(function* () {
           const createdAt = DateTime.toDate(yield* DateTime.now)
           const keySealed = yield* box.seal(privateKey, contextOf({ userId, kind, address }))
           const inserted = yield* sql`
-            insert into user_wallets ${sql.insert({ userId, kind, address, keySealed, keyGiven: isGiven, createdAt })}
+            insert into user_wallets ${sql.insert({ userId, kind, address, keySealed, keyGiven: isSupplied, createdAt })}
             on conflict (user_id, kind) do nothing returning ${sql.literal(columns)}`.pipe(decodeFirstRow(WalletRow))
           return yield* Effect.mapError(inserted, () => new UserWalletExists())
         }),
@@ -65,7 +65,7 @@ export const layer = Repository.layerEffect(
         execute(sql`
           update user_wallets set balance = ${String(wei)}
           where user_id = ${wallet.userId} and kind = ${wallet.kind}`),
-      removeGivenSince: (userId, since) =>
+      removeSuppliedSince: (userId, since) =>
         execute(sql`
           delete from user_wallets
           where user_id = ${userId} and key_given and created_at >= ${DateTime.toDate(since)}`)
