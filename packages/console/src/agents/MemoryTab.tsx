@@ -1,4 +1,4 @@
-import { Button, Stack, Text, TextInput } from "@mantine/core"
+import { Box, Button, Stack, Text, TextInput } from "@mantine/core"
 import { useDebouncedValue } from "@mantine/hooks"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
@@ -26,16 +26,19 @@ const AddNote = ({
 }) => {
   const form = useForm({ text: "" }, ({ text }) => add(text), { done: texts.memory.added, onDone })
   return (
-    <Form form={form} label={texts.memory.add} onCancel={onDone} isBlocked={form.values.text.trim() === ""} maw={560}>
-      <TextareaField
-        field={form.field("text")}
-        label={texts.memory.note}
-        description={texts.memory.noteHint}
-        maxLength={2_000}
-        autosize
-        autoFocus
-      />
-    </Form>
+    <Box mb="md">
+      <Form form={form} label={texts.memory.add} onCancel={onDone} isBlocked={form.values.text.trim() === ""} maw={560}>
+        <TextareaField
+          field={form.field("text")}
+          label={texts.memory.note}
+          description={texts.memory.noteHint}
+          maxLength={2_000}
+          minRows={2}
+          autosize
+          autoFocus
+        />
+      </Form>
+    </Box>
   )
 }
 
