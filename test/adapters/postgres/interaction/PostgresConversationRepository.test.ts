@@ -72,7 +72,7 @@ const contents = (messages: ReadonlyArray<Message>) => messages.map(({ content }
 const historyOf = (message: Message, limit = 10) =>
   Effect.gen(function* () {
     const { recallForTurn } = yield* MemoryRepository
-    const { history } = yield* recallForTurn(message, { notes: 1, said: 1, history: limit })
+    const { history } = yield* recallForTurn(message, { notes: 1, messages: 1, history: limit })
     return history.map(({ content }) => content)
   })
 

@@ -85,14 +85,14 @@ const found = (agent: Agent, query: string, limit = 10) =>
     Effect.map((recollections) => recollections.map(({ text }) => text))
   )
 
-const turnOf = (sessionId: ChatSessionId, content: string, limits = { notes: 20, said: 5 }) =>
+const turnOf = (sessionId: ChatSessionId, content: string, limits = { notes: 20, messages: 5 }) =>
   Effect.gen(function* () {
     const { recallForTurn } = yield* MemoryRepository
-    const { notes, said, summary } = yield* recallForTurn(yield* ask(sessionId, content), {
+    const { notes, messages, summary } = yield* recallForTurn(yield* ask(sessionId, content), {
       ...limits,
       history: 10
     })
-    return { notes: notes.map(({ text }) => text), said: said.map(({ text }) => text), summary }
+    return { notes: notes.map(({ text }) => text), messages: messages.map(({ text }) => text), summary }
   })
 
 /** A statement, and a question in other words of the same language, among other texts of that language. */
@@ -119,18 +119,18 @@ const languages: ReadonlyArray<readonly [string, string, string, string]> = [
 ]
 
 layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
-  for (const [language, said, asked, other] of languages)
+  for (const [language, text, question, other] of languages)
     it.effect(`MemoryRepository finds texts in ${language}, in notes, in a search and at a turn`, () =>
       Effect.gen(function* () {
         const [agent, noting] = [yield* ownedAgent, yield* ownedAgent]
         const [session, later] = [yield* openSession(agent), yield* openSession(agent)]
-        yield* say(session, said, "👍")
+        yield* say(session, text, "👍")
         yield* say(session, other, "👍")
         yield* note(noting, other)
-        yield* note(noting, said)
-        assert.strictEqual((yield* found(agent, asked))[0], said)
-        assert.strictEqual((yield* found(noting, asked))[0], said)
-        assert.strictEqual((yield* turnOf(later, asked)).said[0], said)
+        yield* note(noting, text)
+        assert.strictEqual((yield* found(agent, question))[0], text)
+        assert.strictEqual((yield* found(noting, question))[0], text)
+        assert.strictEqual((yield* turnOf(later, question)).messages[0], text)
       })
     )
 
@@ -162,8 +162,8 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       yield* ask(session, "a waiting kettle")
       assert.sameMembers([...(yield* found(agent, "kettle"))], ["a blue kettle", "your kettle, blue"])
       const later = yield* openSession(agent)
-      const { said } = yield* turnOf(later, "kettle?")
-      assert.sameMembers([...said], ["a blue kettle", "your kettle, blue"])
+      const { messages } = yield* turnOf(later, "kettle?")
+      assert.sameMembers([...messages], ["a blue kettle", "your kettle, blue"])
     })
   )
 
@@ -173,11 +173,11 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       const [session, later] = [yield* openSession(agent), yield* openSession(agent)]
       yield* say(session, "What is this? It is how you are doing the thing.", "ok")
       yield* say(later, "The thing is here.", "ok")
-      assert.deepStrictEqual((yield* turnOf(later, "Which thing?")).said, [
+      assert.deepStrictEqual((yield* turnOf(later, "Which thing?")).messages, [
         "What is this? It is how you are doing the thing."
       ])
       for (const empty of ["How are you? What is it?", "", "?!", "a b c"])
-        assert.deepStrictEqual((yield* turnOf(later, empty)).said, [], empty)
+        assert.deepStrictEqual((yield* turnOf(later, empty)).messages, [], empty)
       // An explicit search falls back to words without meaning.
       assert.include(yield* found(agent, "how are you"), "What is this? It is how you are doing the thing.")
     })
@@ -188,7 +188,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       const agent = yield* ownedAgent
       const session = yield* openSession(agent)
       for (const n of [1, 2, 3, 4]) yield* on(n)(note(agent, `note ${n}`))
-      assert.deepStrictEqual((yield* turnOf(session, "hello", { notes: 3, said: 5 })).notes, [
+      assert.deepStrictEqual((yield* turnOf(session, "hello", { notes: 3, messages: 5 })).notes, [
         "note 4",
         "note 3",
         "note 2"
@@ -200,7 +200,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     Effect.gen(function* () {
       const agent = yield* ownedAgent
       const session = yield* openSession(agent)
-      const kept = Effect.map(turnOf(session, "", { notes: 100, said: 0 }), ({ notes }) => notes)
+      const kept = Effect.map(turnOf(session, "", { notes: 100, messages: 0 }), ({ notes }) => notes)
       for (const n of [1, 2, 3]) yield* on(n)(note(agent, `note ${n}`, 3))
       yield* on(4)(note(agent, "note 1", 3))
       yield* on(5)(note(agent, "note 5", 3))
@@ -218,7 +218,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       yield* Effect.forEach(Array.from({ length: 30 }), (_, n) => note(agent, `note ${n % 20}`, 10), {
         concurrency: "unbounded"
       })
-      const { notes } = yield* turnOf(session, "", { notes: 100, said: 0 })
+      const { notes } = yield* turnOf(session, "", { notes: 100, messages: 0 })
       assert.lengthOf(notes, 10)
       assert.strictEqual(new Set(notes).size, 10)
     })
@@ -317,20 +317,20 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       )
       yield* Effect.promise(() =>
         FastCheck.assert(
-          FastCheck.asyncProperty(query, async (asked) => {
-            const known = await Effect.runPromise(
+          FastCheck.asyncProperty(query, async (question) => {
+            const matches = await Effect.runPromise(
               Effect.all([
-                search(of(mine), asked, 1_000),
+                search(of(mine), question, 1_000),
                 Effect.map(
                   recallForTurn(
-                    { ...of(mine), sessionId: session, content: asked },
-                    { notes: 9, said: 99, history: 9 }
+                    { ...of(mine), sessionId: session, content: question },
+                    { notes: 9, messages: 99, history: 9 }
                   ),
-                  (turn) => [...turn.notes, ...turn.said]
+                  (turn) => [...turn.notes, ...turn.messages]
                 )
               ])
             )
-            for (const { text } of known.flat()) assert.isTrue(text.startsWith(`${mine.id}: `), text)
+            for (const { text } of matches.flat()) assert.isTrue(text.startsWith(`${mine.id}: `), text)
           }),
           { numRuns: 200, examples: hostile.map((text) => [text]) }
         )
@@ -359,13 +359,13 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       const [newest] = yield* search(of(agent), "tide", 1)
       assert.deepStrictEqual(newest?.at, DateTime.add(newYear, { minutes: 7_000 }))
       const later = yield* openSession(agent)
-      assert.lengthOf((yield* turnOf(later, "And the tide?")).said, 5)
-      assert.lengthOf((yield* turnOf(later, "And the anchor?")).said, 1)
+      assert.lengthOf((yield* turnOf(later, "And the tide?")).messages, 5)
+      assert.lengthOf((yield* turnOf(later, "And the anchor?")).messages, 1)
       assert.include(
-        (yield* turnOf(later, "And the anchor in high tide?")).said,
+        (yield* turnOf(later, "And the anchor in high tide?")).messages,
         "the tide is high and the anchor is lost"
       )
-      assert.lengthOf((yield* turnOf(session, "And the tide?")).said, 0)
+      assert.lengthOf((yield* turnOf(session, "And the tide?")).messages, 0)
     })
   )
 
@@ -375,7 +375,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       const text = FastCheck.array(FastCheck.constantFrom(...words), { maxLength: 5 }).map((chosen) => chosen.join(" "))
       const texts = FastCheck.array(text, { maxLength: 80, size: "max" })
       const cases = FastCheck.sample(FastCheck.tuple(texts, FastCheck.array(text, { minLength: 3, maxLength: 3 })), 15)
-      for (const [said, questions] of cases) {
+      for (const [contents, questions] of cases) {
         const agent = yield* ownedAgent
         const [session, current] = [yield* openSession(agent), yield* openSession(agent)]
         yield* sql`
@@ -383,7 +383,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
           select 'msg_' || ${session} || n, case n % 4 when 0 then ${current} else ${session} end, ${agent.ownerId},
             ${agent.id}, n, 'user', said, 'web', 'answered',
             ${DateTime.toDate(newYear)}::timestamptz + n * interval '4 days'
-          from jsonb_array_elements_text(${JSON.stringify(said)}::jsonb) with ordinality as texts (said, n)`
+          from jsonb_array_elements_text(${JSON.stringify(contents)}::jsonb) with ordinality as texts (said, n)`
         for (const question of questions) {
           const now = DateTime.toDate(yield* DateTime.now)
           const best = yield* sql`
@@ -394,7 +394,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
               created_at desc
             limit 5`
           assert.deepStrictEqual(
-            (yield* turnOf(current, question)).said,
+            (yield* turnOf(current, question)).messages,
             best.map(({ content }) => content)
           )
         }

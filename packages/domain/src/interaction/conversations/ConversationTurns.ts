@@ -81,9 +81,9 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
      */
     const awaitContext = (message: Message, ticket: TurnQueue.TurnTicket) => {
       const read = Effect.gen(function* () {
-        const { history, ...known } = yield* memories.recallForTurn(message)
+        const { history, ...recalled } = yield* memories.recallForTurn(message)
         const prompts = yield* promptsOf(message, history, message)
-        return { ...prompts, known, isNext: history.every(({ state }) => state !== "pending") }
+        return { ...prompts, recalled, isNext: history.every(({ state }) => state !== "pending") }
       })
       const awaitNext = (polls: number): Effect.Effect<void> =>
         Effect.flatMap(Effect.zipRight(ticket.wait(polls), repository.isNext(message)), (isNext) =>
@@ -96,14 +96,14 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
 
     const chat = (
       message: Message,
-      { before, known, prompted }: Effect.Effect.Success<ReturnType<typeof awaitContext>>,
+      { before, prompted, recalled }: Effect.Effect.Success<ReturnType<typeof awaitContext>>,
       invocation: ToolInvocation | undefined
     ) =>
       manager.chat(message.userId, {
         agentId: message.agentId,
         sessionId: message.sessionId,
         messageId: message.id,
-        ...known,
+        ...recalled,
         history: fitHistory(before).map(({ content, images, sender, seq }) => ({
           seq,
           role: toChatRole(sender),

@@ -17,10 +17,10 @@ export const maximumNotes = 500
 /** Number of newest notes in a turn's context. */
 const notesOfTurn = 20
 /** Number of other conversations' messages in a turn's context. */
-const saidOfTurn = 5
+const messagesOfTurn = 5
 const searchLimit = 10
-/** Factor of candidates to read, since duplicates are removed. */
-const spare = 3
+/** Number of candidates read per result, since duplicates are removed. */
+const candidateFactor = 3
 
 /** A message, or the task of an agent. */
 type Question = Pick<Message, "agentId" | "userId" | "sessionId" | "content"> &
@@ -43,7 +43,7 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
     })
 
     const searchMatches = (of: MemoryOwner, query: string, within?: ChatSessionId) =>
-      Effect.map(repository.search(of, query, searchLimit * spare, within), (matches) =>
+      Effect.map(repository.search(of, query, searchLimit * candidateFactor, within), (matches) =>
         deduplicateRecollections(matches).slice(0, searchLimit)
       )
 
@@ -91,9 +91,9 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
      * only, memories from other sessions.
      */
     const recallForTurn = Effect.fnUntraced(function* (message: Question) {
-      const { history, notes, said, summary, ...session } = yield* repository.recallForTurn(message, {
+      const { history, notes, messages, summary, ...session } = yield* repository.recallForTurn(message, {
         notes: notesOfTurn,
-        said: saidOfTurn * spare,
+        messages: messagesOfTurn * candidateFactor,
         history: maximumHistoryMessages
       })
       const fromOwner = Option.getOrElse(session.fromOwner, () => originsOfOwner.includes(message.platform ?? "web"))
@@ -102,7 +102,7 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
         summary: Option.getOrNull(Option.map(summary, ({ text }) => text)),
         history,
         memories: fromOwner
-          ? selectMemories(notes, deduplicateRecollections(said).slice(0, saidOfTurn), message.content)
+          ? selectMemories(notes, deduplicateRecollections(messages).slice(0, messagesOfTurn), message.content)
           : []
       }
     }, withExportedSpan("Memories.recallForTurn"))

@@ -67,13 +67,13 @@ export class MemoryRepository extends Context.Tag("@berth/MemoryRepository")<
      */
     readonly recallForTurn: (
       message: Pick<Message, "agentId" | "userId" | "sessionId" | "content"> & Partial<Pick<Message, "seq">>,
-      limits: { readonly notes: number; readonly said: number; readonly history: number }
+      limits: { readonly notes: number; readonly messages: number; readonly history: number }
     ) => Effect.Effect<{
       readonly history: ReadonlyArray<HistoryMessage>
       readonly fromOwner: Option.Option<boolean>
       readonly summary: Option.Option<ConversationSummary>
       readonly notes: ReadonlyArray<MemoryNote>
-      readonly said: ReadonlyArray<RecalledMessage>
+      readonly messages: ReadonlyArray<RecalledMessage>
     }>
     /** Monotonic: no effect for a summary that covers no more than the stored one, or for a deleted session. */
     readonly saveSummary: (sessionId: ChatSessionId, summary: ConversationSummary) => Effect.Effect<void>

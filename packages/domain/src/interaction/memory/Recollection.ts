@@ -39,18 +39,18 @@ const cut = (text: string, from: number, to: number): string =>
  * Returns at most `length` characters, starting shortly before the first word of the question, else at the beginning.
  */
 export const makeExcerpt = (text: string, question: string, length: number = maximumRecollectionLength): string => {
-  const whole = text.trim()
-  if (whole.length <= length) return whole
-  const lower = whole.toLowerCase()
-  const places = (question.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [])
+  const trimmed = text.trim()
+  if (trimmed.length <= length) return trimmed
+  const lower = trimmed.toLowerCase()
+  const positions = (question.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [])
     .slice(0, 32)
     .map((word) => lower.indexOf(word))
-    .filter((place) => place >= 0)
-  const first = places.length === 0 ? 0 : Math.min(...places)
+    .filter((index) => index >= 0)
+  const first = positions.length === 0 ? 0 : Math.min(...positions)
   const room = length - 2 * ellipsis.length
-  const from = Math.max(0, Math.min(first - Math.floor(room / 4), whole.length - room))
-  const to = Math.min(whole.length, from + room)
-  return `${from > 0 ? ellipsis : ""}${cut(whole, from, to)}${to < whole.length ? ellipsis : ""}`
+  const from = Math.max(0, Math.min(first - Math.floor(room / 4), trimmed.length - room))
+  const to = Math.min(trimmed.length, from + room)
+  return `${from > 0 ? ellipsis : ""}${cut(trimmed, from, to)}${to < trimmed.length ? ellipsis : ""}`
 }
 
 const speaker = { user: "User", agent: "Agent", person: "A person of a messaging channel" } as const
@@ -77,12 +77,12 @@ export const deduplicateRecollections = <R extends Recollection>(recollections: 
  */
 export const selectMemories = (
   notes: ReadonlyArray<MemoryNote>,
-  said: ReadonlyArray<RecalledMessage>,
+  messages: ReadonlyArray<RecalledMessage>,
   question: string,
   characters: number = maximumMemoriesLength
 ): ReadonlyArray<string> => {
   const texts = deduplicateRecollections<Recollection>(
-    Array.from({ length: Math.max(notes.length, said.length) }, (_, place) => [notes[place], said[place]])
+    Array.from({ length: Math.max(notes.length, messages.length) }, (_, index) => [notes[index], messages[index]])
       .flat()
       .filter((recollection) => recollection !== undefined)
   ).map((recollection) => {

@@ -141,14 +141,14 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
     /** Admits a call of a turn in progress and returns its events. The call ends with the scope or with its turn. */
     const open = Effect.fnUntraced(function* (
       turn: AgentTurn,
-      asked: TurnChatRequest
+      received: TurnChatRequest
     ): Effect.fn.Return<
       ChunkReader<TurnModelEvent, ChatError | TurnNotInProgress>,
       ChatError | RateLimitExceeded | TurnNotInProgress | TurnBudgetExhausted,
       Scope.Scope
     > {
       yield* limiter.take("runtime-model", turn.userId)
-      const request = yield* withAcceptedImages(turn, asked)
+      const request = yield* withAcceptedImages(turn, received)
       // Hot path: plain variables, since an answer has hundreds of deltas, forwarded by a single fiber.
       const texts: Array<string> = []
       let isEnded = false

@@ -76,12 +76,12 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
     const own = ({ agentId, userId }: MemoryOwner) =>
       sql`agent_id is not distinct from ${toStorableText(agentId)} and user_id is not distinct from ${userId}`
 
-    const everywhere = sql``
+    const inEverySession = sql``
     /** A literal limit, so that generic plans use it too. */
     const literal = (limit: number) => sql.literal(String(limit))
     /** For a row of chat_sessions. */
     const isFromOwner = sql`(${sql.in("chat_sessions.platform", originsOfOwner)} or from_owner)`
-    /** For found messages: few, after their ranking. */
+    /** For ranked messages. */
     const senderOf = sql`
       case when sender = 'user' and not (select ${isFromOwner} from chat_sessions where id = session_id)
         then 'person' else sender end`
@@ -98,15 +98,15 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
      * `question`: the query, without a row when it has no words or `isSearched` is false. `older`: its rare words, without
      * a row when no message is older than the newest ones.
      */
-    const asked = (
+    const questionTables = (
       of: MemoryOwner,
       question: string,
-      whole: boolean,
+      allWords: boolean,
       depth: SearchDepth,
       isSearched = sql`true`
     ) => sql`
       with question as materialized (
-        select words from recall_query(${questionOf(question)}, ${whole}::boolean) as words
+        select words from recall_query(${questionOf(question)}, ${allWords}::boolean) as words
         where words is not null and ${isSearched}
       ),
       oldest as materialized (
@@ -132,7 +132,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
       )`
 
     /** Messages with a word of the query. */
-    const saidMatches = (of: MemoryOwner, now: Date, depth: SearchDepth, where = everywhere) => sql`
+    const messageMatches = (of: MemoryOwner, now: Date, depth: SearchDepth, where = inEverySession) => sql`
       select id, sender, session_id, content, created_at, ${score(now)} as score
       from (
         (
@@ -214,24 +214,24 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         within?: ChatSessionId
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
-        const where = within === undefined ? everywhere : sql`and session_id = ${within}`
+        const where = within === undefined ? inEverySession : sql`and session_id = ${within}`
         return yield* sql`
-          ${asked(of, query, true, depthOfSearch)}
+          ${questionTables(of, query, true, depthOfSearch)}
           select kind, id, session_id, ${senderOf} as sender, left(text, ${maximumTextLength}) as text, created_at as at
           from (
             select 'message' as kind, id, sender, session_id, content as text, created_at, score
-            from (${saidMatches(of, now, depthOfSearch, where)}) as said
+            from (${messageMatches(of, now, depthOfSearch, where)}) as matches
             union all
             -- Notes outweigh messages.
             select 'note', id, null, null, text, created_at, ${score(now)} * 1.5
             from question, agent_notes where agent_id = ${toStorableText(of.agentId)} and ${own(of)} and search @@ words
               and ${within === undefined}::boolean
-          ) as found
+          ) as matches
           order by score desc, created_at desc, text limit ${limit}`.pipe(decodeRows(MatchRow))
       }),
       recallForTurn: Effect.fnUntraced(function* (
         message: Pick<Message, "agentId" | "userId" | "sessionId" | "content"> & Partial<Pick<Message, "seq">>,
-        limits: { readonly notes: number; readonly said: number; readonly history: number }
+        limits: { readonly notes: number; readonly messages: number; readonly history: number }
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
         const history =
@@ -250,8 +250,8 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           select from chat_sessions
           where agent_id = ${message.agentId} and user_id = ${message.userId} and id <> ${message.sessionId}
         )`
-        const known = directly(sql`${sql.literal(preparedMark)}
-          ${asked(message, message.content, false, depthOfTurn, hasOtherSession)}
+        const statement = directly(sql`${sql.literal(preparedMark)}
+          ${questionTables(message, message.content, false, depthOfTurn, hasOtherSession)}
           select kind, sender, text, at, seq, state, attachments
           from (
             select 'summary' as kind, null as sender, summary as text, updated_at as at, up_to_seq as seq, null as state,
@@ -271,13 +271,13 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             select 'message', ${senderOf}, left(content, ${maximumTextLength}), created_at, null, null, null,
               row_number() over (order by score desc, created_at desc)
             from (
-              select * from (${saidMatches(message, now, depthOfTurn, sql`and session_id <> ${message.sessionId}`)}) as said
-              order by score desc, created_at desc limit ${limits.said}
+              select * from (${messageMatches(message, now, depthOfTurn, sql`and session_id <> ${message.sessionId}`)}) as matches
+              order by score desc, created_at desc limit ${limits.messages}
             ) as best
             ${history}
-          ) as known
+          ) as context
           order by place`)
-        const rows = yield* decodeTurnRows(known)
+        const rows = yield* decodeTurnRows(statement)
         return {
           history: rows
             .filter((row): row is typeof HistoryRow.Type => row.kind === "history")
@@ -291,7 +291,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             ({ seq, text }): ConversationSummary => ({ text, upToSeq: seq })
           ),
           notes: rows.filter((row): row is MemoryNote => row.kind === "note"),
-          said: rows.filter((row): row is RecalledMessage => row.kind === "message")
+          messages: rows.filter((row): row is RecalledMessage => row.kind === "message")
         }
       }, withExportedSpan("MemoryRepository.recallForTurn")),
       saveSummary: Effect.fn("MemoryRepository.saveSummary")(function* (
