@@ -4,6 +4,7 @@ import { WebApi } from "@berth/api/WebApi"
 import { DomainEvent } from "@berth/domain/events/DomainEvent"
 import { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { idempotentRoutes } from "@berth/server/http/IdempotencyMiddleware"
+import { liveContentTypes } from "@berth/domain/provisioning/live-streams/LiveFile"
 import { AttachmentType } from "@berth/domain/interaction/attachments/Attachment"
 import { healthPaths, type KnownRoute, listRoutes } from "@berth/server/http/RouteTable"
 import { assert, layer } from "@effect/vitest"
@@ -411,6 +412,15 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
       const path = "/api/agents/:id/attachments/:attachmentId"
       const { content = {} } = operationOf(document, { method: "GET", path }).responses["200"] ?? {}
       assert.deepStrictEqual(Object.keys(content), [...AttachmentType.literals])
+    })
+  )
+
+  it.effect("The documentation names every media type of the files of live streams", () =>
+    Effect.gen(function* () {
+      const { document } = yield* documentOf("web")
+      const { responses } = operationOf(document, { method: "GET", path: "/live/:liveStreamId/:file" })
+      for (const status of ["200", "206"])
+        assert.sameMembers(Object.keys(responses[status]?.content ?? {}), [...liveContentTypes])
     })
   )
 

@@ -1,9 +1,11 @@
+import { liveContentTypes } from "@berth/domain/provisioning/live-streams/LiveFile"
 import { LiveStreamId, LiveStreamStatus } from "@berth/domain/provisioning/live-streams/LiveStream"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AgentOwner } from "../../agents/OwnedAgent.ts"
 import { CrossOrigin } from "../../http/CrossOrigin.ts"
+import { recordOf } from "../../http/OpenApiExamples.ts"
 import { Timestamp } from "../../http/Timestamp.ts"
 import {
   BodyMalformedBody,
@@ -70,6 +72,11 @@ export class LiveIngestApi extends HttpApiGroup.make("liveIngest")
 
 const directive = queryInteger(0, Number.MAX_SAFE_INTEGER)
 
+const describeFile = (description: string) => ({
+  description,
+  content: Object.fromEntries(liveContentTypes.map((type) => [type, { schema: { type: "string", format: "binary" } }]))
+})
+
 const play = HttpApiEndpoint.get("play", "/live/:liveStreamId/:file")
   .setPath(Schema.Struct({ liveStreamId: LiveStreamId, file }))
   .setUrlParams(
@@ -95,6 +102,13 @@ const play = HttpApiEndpoint.get("play", "/live/:liveStreamId/:file")
   .addError(LiveRangeUnsatisfiableBody)
   .addError(LiveLimitReachedBody)
   .annotate(OpenApi.Summary, "Retrieve a file of a live stream")
+  .annotate(OpenApi.Transform, (operation) => {
+    const responses = recordOf(operation["responses"])
+    return {
+      ...operation,
+      responses: { ...responses, 200: describeFile("The file"), 206: describeFile("A range of it") }
+    }
+  })
   .annotate(
     OpenApi.Description,
     "For players: the playlist index.m3u8 and the files that it lists. Supports byte ranges, and blocking reloads if the encoder announces them."

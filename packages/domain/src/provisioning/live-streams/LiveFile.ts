@@ -8,6 +8,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   aac: "audio/aac",
   vtt: "text/vtt"
 }
+export const liveContentTypes: ReadonlyArray<string> = Object.values(contentTypes)
 
 // Excludes slashes, percent signs and consecutive dots.
 const grammar = /^[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\.(?:m3u8|ts|m4s|mp4|aac|vtt)$/
