@@ -24,7 +24,8 @@ const retired = [
   "hopeless",
   "bought",
   "standin",
-  "scripted"
+  "scripted",
+  "fate"
 ]
 
 /** Legitimate uses of a retired word, found in `path: line`. One that matches nothing is reported. */

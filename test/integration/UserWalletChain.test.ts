@@ -50,8 +50,8 @@ describe("ViemWalletChain", () => {
         `0x${walletNetwork.chainId.toString(16)}`
       )
       const nonce = `0x${"12".repeat(32)}`
-      const fate = yield* onChain(node.url, (chain) => chain.findAuthorization(rich, nonce, validBefore))
-      assert.strictEqual(fate, "expired")
+      const status = yield* onChain(node.url, (chain) => chain.findAuthorization(rich, nonce, validBefore))
+      assert.strictEqual(status, "expired")
       assert.deepStrictEqual(yield* node.blocks, ["0x64"])
     })
   )

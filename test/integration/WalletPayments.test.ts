@@ -163,7 +163,7 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
       "after the node accepted the transaction, whose answer is lost",
       (chain) => ({ broadcast: (raw) => Effect.zipRight(chain.broadcast(raw), Effect.interrupt) })
     ],
-    ["before it reads the receipt", () => ({ findFate: () => Effect.interrupt })]
+    ["before it reads the receipt", () => ({ findTransactionStatus: () => Effect.interrupt })]
   ]
   for (const [when, behavior] of steps)
     it.effect(`PaymentDispatch.recover sends the same payment once when its process died ${when}`, () =>
@@ -221,7 +221,7 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
       const { advance } = yield* PaymentDispatch
       const test = yield* WalletChainTest.WalletChainTest
       const reverted = yield* Effect.flatMap(request(payer, "turn", 7n), advance).pipe(
-        test.withBehavior({ findFate: () => Effect.succeed("reverted") })
+        test.withBehavior({ findTransactionStatus: () => Effect.succeed("reverted") })
       )
       assert.deepStrictEqual([reverted.status, reverted.reason], ["failed", "the transfer was reverted"])
       yield* sql`

@@ -9,7 +9,7 @@ import { generatePrivateKey, privateKeyToAddress } from "viem/accounts"
 import { parseJsonObject } from "../../support/HttpCall.ts"
 import { listenLocally } from "../../support/LocalServer.ts"
 
-/** Fate of a call after its authentication. */
+/** Outcome of a call after its authentication. */
 export type CdpBehavior = "answer" | "lose the answer" | "fail before the effect" | "limit"
 
 export interface FakeCdp {

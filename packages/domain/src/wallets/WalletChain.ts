@@ -9,10 +9,10 @@ export interface FeesAndNonce {
 }
 
 /** `unknown`: not mined, and possibly unknown to the node. */
-export type TransactionFate = "succeeded" | "reverted" | "unknown"
+export type TransactionStatus = "succeeded" | "reverted" | "unknown"
 
 /** `open`: its holder can still submit it. */
-export type AuthorizationFate = "used" | "open" | "expired"
+export type AuthorizationStatus = "used" | "open" | "expired"
 
 /** Chain of the user wallets. A node of another chain counts as unreachable. */
 export class WalletChain extends Context.Tag("@berth/WalletChain")<
@@ -25,16 +25,16 @@ export class WalletChain extends Context.Tag("@berth/WalletChain")<
     /** For the next transaction, after pending ones. */
     readonly readFeesAndNonce: (address: WalletAddress) => Effect.Effect<FeesAndNonce, ChainUnreachable>
     /**
-     * Idempotent. A rejection by the node is not a failure, since the transaction may already be mined; its fate
+     * Idempotent. A rejection by the node is not a failure, since the transaction may already be mined; its status
      * decides.
      */
     readonly broadcast: (rawTransaction: string) => Effect.Effect<void, ChainUnreachable>
-    readonly findFate: (transactionHash: string) => Effect.Effect<TransactionFate, ChainUnreachable>
+    readonly findTransactionStatus: (transactionHash: string) => Effect.Effect<TransactionStatus, ChainUnreachable>
     /** Returns the state of an EIP-3009 authorization at the time of the latest block. */
     readonly findAuthorization: (
       authorizer: WalletAddress,
       nonce: string,
       validBefore: number
-    ) => Effect.Effect<AuthorizationFate, ChainUnreachable>
+    ) => Effect.Effect<AuthorizationStatus, ChainUnreachable>
   }
 >() {}

@@ -1,5 +1,5 @@
 import type { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { type AuthorizationFate, type TransactionFate, WalletChain } from "@berth/domain/wallets/WalletChain"
+import { type AuthorizationStatus, type TransactionStatus, WalletChain } from "@berth/domain/wallets/WalletChain"
 import { walletNetwork } from "@berth/domain/wallets/WalletNetwork"
 import { Effect, Layer } from "effect"
 import { type BaseError, erc20Abi, type Hex, parseAbi, RpcRequestError, TransactionReceiptNotFoundError } from "viem"
@@ -54,8 +54,8 @@ export const layer = (node: ChainNode): Layer.Layer<WalletChain> =>
           (error) => (isRefusal(error) ? "refused" : undefined)
         )
       ),
-      findFate: Effect.fn("WalletChain.findFate")((transactionHash: string) =>
-        node.call<TransactionFate>(
+      findTransactionStatus: Effect.fn("WalletChain.findTransactionStatus")((transactionHash: string) =>
+        node.call<TransactionStatus>(
           (client) =>
             getTransactionReceipt(client, { hash: toHex(transactionHash) }).then(({ status }) =>
               status === "success" ? "succeeded" : "reverted"
@@ -65,7 +65,7 @@ export const layer = (node: ChainNode): Layer.Layer<WalletChain> =>
       ),
       findAuthorization: Effect.fn("WalletChain.findAuthorization")(
         (authorizer: WalletAddress, nonce: string, validBefore: number) =>
-          node.call<AuthorizationFate>(async (client) => {
+          node.call<AuthorizationStatus>(async (client) => {
             // One block for both, since another node of the provider can be behind; an authorization unused after its
             // expiry stays unused.
             const { number: blockNumber, timestamp } = await getBlock(client)

@@ -1,6 +1,6 @@
 import { ChainUnreachable } from "@berth/domain/chain/Chain"
 import type { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { type AuthorizationFate, type TransactionFate, WalletChain } from "@berth/domain/wallets/WalletChain"
+import { type AuthorizationStatus, type TransactionStatus, WalletChain } from "@berth/domain/wallets/WalletChain"
 import { Context, Effect, Layer, Ref } from "effect"
 import { keccak256 } from "viem"
 import { makeTestPort } from "../testing/TestPort.ts"
@@ -27,10 +27,10 @@ const make = Effect.gen(function* () {
     readUsdcBalance: (address) => Effect.map(Ref.get(usdc), (known) => known.get(address) ?? 0n),
     readFeesAndNonce: () => Effect.succeed({ nonce: 0, maxFeePerGas: gwei, maxPriorityFeePerGas: gwei }),
     broadcast: (raw) => Ref.update(mined, (known) => new Set([...known, keccak256(`0x${raw.slice(2)}`)])),
-    findFate: (hash) =>
-      Effect.map(Ref.get(mined), (known): TransactionFate => (known.has(hash) ? "succeeded" : "unknown")),
+    findTransactionStatus: (hash) =>
+      Effect.map(Ref.get(mined), (known): TransactionStatus => (known.has(hash) ? "succeeded" : "unknown")),
     findAuthorization: (_, nonce) =>
-      Effect.map(Ref.get(used), (known): AuthorizationFate => (known.has(nonce) ? "used" : "open"))
+      Effect.map(Ref.get(used), (known): AuthorizationStatus => (known.has(nonce) ? "used" : "open"))
   }
   const { handle, run } = yield* makeTestPort<WalletChainCall, WalletChainBehavior>(defaults)
   const set = (amounts: typeof balances) => (address: WalletAddress, amount: bigint) =>
@@ -43,7 +43,8 @@ const make = Effect.gen(function* () {
       readUsdcBalance: (of) => run({ method: "readUsdcBalance", of }, (its) => its.readUsdcBalance(of)),
       readFeesAndNonce: (of) => run({ method: "readFeesAndNonce", of }, (its) => its.readFeesAndNonce(of)),
       broadcast: (of) => run({ method: "broadcast", of }, (its) => its.broadcast(of)),
-      findFate: (of) => run({ method: "findFate", of }, (its) => its.findFate(of)),
+      findTransactionStatus: (of) =>
+        run({ method: "findTransactionStatus", of }, (its) => its.findTransactionStatus(of)),
       findAuthorization: (authorizer, of, validBefore) =>
         run({ method: "findAuthorization", of }, (its) => its.findAuthorization(authorizer, of, validBefore))
     }),
@@ -58,7 +59,7 @@ const make = Effect.gen(function* () {
       readUsdcBalance: () => away,
       readFeesAndNonce: () => away,
       broadcast: () => away,
-      findFate: () => away,
+      findTransactionStatus: () => away,
       findAuthorization: () => away
     } satisfies WalletChainBehavior
   }

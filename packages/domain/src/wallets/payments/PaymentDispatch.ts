@@ -95,17 +95,17 @@ export class PaymentDispatch extends Effect.Service<PaymentDispatch>()("@berth/P
     const settleTransfer = (payment: WalletPayment, { reference, signed }: SignedPayment) =>
       Effect.gen(function* () {
         yield* chain.broadcast(signed)
-        const fate = yield* chain.findFate(reference)
-        if (fate === "succeeded") return yield* finish(payment, "confirmed")
-        return fate === "reverted" ? yield* finish(payment, "failed", "the transfer was reverted") : payment
+        const status = yield* chain.findTransactionStatus(reference)
+        if (status === "succeeded") return yield* finish(payment, "confirmed")
+        return status === "reverted" ? yield* finish(payment, "failed", "the transfer was reverted") : payment
       })
 
     const settleAuthorization = (payment: WalletPayment, { reference, validBefore }: SignedPayment) =>
       Effect.gen(function* () {
         const { address } = yield* requireWallet(payment)
-        const fate = yield* chain.findAuthorization(address, reference, validBefore ?? 0)
-        if (fate === "used") return yield* finish(payment, "confirmed")
-        return fate === "expired"
+        const status = yield* chain.findAuthorization(address, reference, validBefore ?? 0)
+        if (status === "used") return yield* finish(payment, "confirmed")
+        return status === "expired"
           ? yield* finish(payment, "failed", "the service did not take the payment in time")
           : payment
       })

@@ -27,8 +27,8 @@ it.each([
   ["unknown", "unresponsive", same, "Start"]
 ] as const)(
   "decideStart for a process that is %s and %s, started with %o, is %s",
-  (process, health, startedWith, fate) => {
-    assert.strictEqual(decideStart({ process, health, startedWith }, wanted)._tag, fate)
+  (process, health, startedWith, decision) => {
+    assert.strictEqual(decideStart({ process, health, startedWith }, wanted)._tag, decision)
   }
 )
 
