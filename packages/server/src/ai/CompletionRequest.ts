@@ -66,7 +66,7 @@ export const findUnsupportedParameter = (payload: OpenAiCompletionPayload): Para
   const { modalities, n, tool_choice } = payload
   if (n !== undefined && n !== 1) return refuse("n", "only one answer is given at a time")
   if (payload.logprobs === true || payload.top_logprobs !== undefined) {
-    return refuse(payload.logprobs === true ? "logprobs" : "top_logprobs", "probabilities are not told")
+    return refuse(payload.logprobs === true ? "logprobs" : "top_logprobs", "log probabilities are not supported")
   }
   if (Object.keys(payload.logit_bias ?? {}).length > 0) return refuse("logit_bias", "cannot be set")
   if (payload.audio !== undefined) return refuse("audio", "answers are texts")

@@ -72,8 +72,8 @@ const findUnsupportedParameter = (payload: ResponsePayload): ParameterUnsupporte
   if (payload.max_tool_calls !== undefined) return refuse("max_tool_calls", "the caller runs all tools")
   if (payload.text?.verbosity !== undefined) return refuse("text.verbosity", "cannot be set")
   if (payload.include?.includes("message.output_text.logprobs") === true)
-    return refuse("include", "probabilities are not told")
-  if (payload.top_logprobs !== undefined) return refuse("top_logprobs", "probabilities are not told")
+    return refuse("include", "log probabilities are not supported")
+  if (payload.top_logprobs !== undefined) return refuse("top_logprobs", "log probabilities are not supported")
   return null
 }
 
