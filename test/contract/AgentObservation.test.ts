@@ -9,7 +9,7 @@ import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 import * as s from "./ResponseShapes.ts"
 
-const gone = new BackendUnavailable({ reason: "it does not answer" })
+const gone = new BackendUnavailable({ reason: "it does not respond" })
 const percent = s.matchingPattern(/^\d+\.\d\d%$/)
 
 const observations = (options: App.TestAppOptions, name: string) =>

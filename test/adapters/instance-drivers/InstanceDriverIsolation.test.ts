@@ -31,7 +31,7 @@ const makeHostileBehaviors = (host: InstanceDriverHost): ReadonlyArray<readonly 
   ["crashes", /this one crashes/],
   ...(host.endsDiskFloods ? diskBehaviors : []),
   ...(host.endsLogFloods ? [["floods its log", /it floods its log/] as const] : []),
-  [hanging, /it does not answer/]
+  [hanging, /it does not respond/]
 ]
 
 const sizeOf = (file: string) =>

@@ -105,7 +105,7 @@ export const agentDetailRows: ReadonlyArray<ErrorRow> = [
     during: reconfiguring(new InstanceUnavailable({ reason: "it ended" }))
   }),
   change("the backend is gone", { temperature: 1 }, 500, "configuration_not_applied", {
-    during: reconfiguring(new BackendUnavailable({ reason: "it does not answer" }))
+    during: reconfiguring(new BackendUnavailable({ reason: "it does not respond" }))
   }),
   ...ofOneAgent("GET /api/agents/:id/messages"),
   page("limit=many", "limit"),
@@ -122,7 +122,7 @@ export const agentDetailRows: ReadonlyArray<ErrorRow> = [
     call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/logs` }),
     during: (effect) =>
       Effect.flatMap(AgentManagerTest, ({ withBehavior }) =>
-        withBehavior({ logs: () => new BackendUnavailable({ reason: "it does not answer" }) })(effect)
+        withBehavior({ logs: () => new BackendUnavailable({ reason: "it does not respond" }) })(effect)
       ),
     status: 500,
     code: "logs_unavailable"

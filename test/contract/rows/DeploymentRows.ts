@@ -85,7 +85,7 @@ export const deploymentRows: ReadonlyArray<ErrorRow> = [
     own,
     502,
     "backend_unavailable",
-    activating(new BackendUnavailable({ reason: "it does not answer" }))
+    activating(new BackendUnavailable({ reason: "it does not respond" }))
   ),
   deploy("the database fails", own, 500, "internal", { during: withTableHidden("agents") })
 ]

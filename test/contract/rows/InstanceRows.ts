@@ -51,7 +51,7 @@ const doing =
   (effect) =>
     Effect.flatMap(AgentManagerTest, ({ withBehavior }) => withBehavior(script)(effect))
 
-const backendGone = new BackendUnavailable({ reason: "it does not answer" })
+const backendGone = new BackendUnavailable({ reason: "it does not respond" })
 const instanceDown = new InstanceUnavailable({ reason: "it did not come up" })
 const broken = Effect.die(new Error("hunter2 at /internal/instances"))
 

@@ -10,7 +10,7 @@ const answering =
     Effect.flatMap(AgentManagerTest, ({ withBehavior }) => withBehavior({ chat: () => answer })(effect))
 
 const silent: ReadonlyArray<readonly [string, CallCondition]> = [
-  ["the backend is gone", answering(Stream.fail(new BackendUnavailable({ reason: "it does not answer" })))],
+  ["the backend is gone", answering(Stream.fail(new BackendUnavailable({ reason: "it does not respond" })))],
   ["the instance has ended", answering(Stream.fail(new InstanceUnavailable({ reason: "it ended" })))],
   ["the turn fails", answering(Stream.fail(new TurnFailed({ reason: "the model said no" })))],
   ["the answer breaks off", answering(Stream.empty)],
@@ -179,7 +179,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   }),
   ...[
     ["it ended", new InstanceUnavailable({ reason: "it ended" })] as const,
-    ["the backend is gone", new BackendUnavailable({ reason: "it does not answer" })] as const
+    ["the backend is gone", new BackendUnavailable({ reason: "it does not respond" })] as const
   ].map(([when, failure]) =>
     switching(
       `the instance cannot be reconfigured: ${when}`,

@@ -58,7 +58,7 @@ export const AccountFieldsInvalidBody = fieldsErrorBody(AccountFieldsInvalid, {
 export const UserNotFoundBody = plainErrorBody(UserNotFound, {
   status: 404,
   error: "User not found",
-  message: "There is no such user any more."
+  message: "The user no longer exists."
 })
 export const CurrentPasswordIncorrectBody = plainErrorBody(CurrentPasswordIncorrect, {
   status: 401,

@@ -144,7 +144,7 @@ export const BudgetAgentNotFoundBody = errorBody(BudgetAgentNotFound, {
 export const PlanChangeDeclinedBody = errorBody(PlanChangeDeclined, {
   status: 402,
   error: "Card declined",
-  message: ({ reason }) => `${reason} The plan stays as it was. The action portal leads to where the card is changed.`,
+  message: ({ reason }) => `${reason} The plan is unchanged. Change the card by the action portal.`,
   example: new PlanChangeDeclined({ reason: "Your card was declined." }),
   read: (message) => new PlanChangeDeclined({ reason: message })
 })
@@ -171,7 +171,7 @@ export const CardProcessorUnavailableBody = errorBody(CardProcessorUnavailable, 
   status: 503,
   error: "The card processor does not answer",
   message:
-    "The card processor does not answer. Try again in a moment: the same purchase is made once, and credits that were paid for come by themselves.",
+    "The card processor did not respond. Try again in a moment: the same purchase is made once, and credits that were paid for are added automatically.",
   read: () => new CardProcessorUnavailable({ reason: "unknown" })
 })
 
@@ -200,7 +200,7 @@ export const ApiKeyInvalidBody = reasonErrorBody(ApiKeyInvalid, {
 export const ModelKeyRejectedBody = errorBody(ModelKeyRejected, {
   status: 400,
   error: "The key was refused",
-  message: ({ provider }) => `apiKey: ${provider} does not take this key. It was not kept.`,
+  message: ({ provider }) => `apiKey: ${provider} rejected this key. It was not stored.`,
   example: new ModelKeyRejected({ provider: "openai" }),
   read: () => new ModelKeyRejected({ provider: "openai" })
 })
@@ -208,7 +208,7 @@ export const ModelKeyUnverifiableBody = errorBody(ModelKeyUnverifiable, {
   status: 503,
   error: "The key could not be checked",
   message: ({ provider }) =>
-    `${provider} does not answer, so the key could not be checked and was not kept. Try again.`,
+    `${provider} did not respond, so the key could not be verified and was not stored. Try again.`,
   example: new ModelKeyUnverifiable({ provider: "openai" }),
   read: () => new ModelKeyUnverifiable({ provider: "openai" })
 })

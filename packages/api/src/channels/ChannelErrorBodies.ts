@@ -11,10 +11,10 @@ export const ChannelNotConnectedBody = plainErrorBody(ChannelNotConnected, {
 export const WebhookNotAuthenticBody = plainErrorBody(WebhookNotAuthentic, {
   status: 401,
   error: "Unauthorized",
-  message: "The request does not show the secret of a connected agent."
+  message: "The request does not contain the secret of a connected agent."
 })
 export const WebhookMalformedBody = plainErrorBody(WebhookMalformed, {
   status: 400,
   error: "Malformed update",
-  message: "The body is no update of the platform."
+  message: "The body is not an update of the platform."
 })

@@ -33,7 +33,7 @@ export const RouteNotFoundBody = plainErrorBody(RouteNotFound, {
 export const MethodNotAllowedBody = fieldsErrorBody(MethodNotAllowed, {
   status: 405,
   error: "Method not allowed",
-  message: ({ allowed }) => `This path takes ${allowed.join(", ")}.`,
+  message: ({ allowed }) => `This path supports ${allowed.join(", ")}.`,
   members: Schema.Struct({ allowed: Schema.Array(Schema.String) }),
   example: { allowed: ["GET", "PUT"] }
 })

@@ -28,7 +28,7 @@ export const IdempotencyKeyInvalidBody = plainErrorBody(IdempotencyKeyInvalid, {
 export const FirstRequestUnansweredBody = plainErrorBody(FirstRequestUnanswered, {
   status: 409,
   error: "First request unanswered",
-  message: "The first request with this Idempotency-Key is still in work. Try again in a moment."
+  message: "The first request with this Idempotency-Key is still in progress. Try again in a moment."
 })
 
 export const ResponseNotKeptBody = plainErrorBody(ResponseNotKept, {

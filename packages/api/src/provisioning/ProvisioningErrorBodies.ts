@@ -36,7 +36,7 @@ export const UnclaimedLimitReachedBody = extendedErrorBody(
     status: 429,
     error: "Too many unclaimed agents",
     message: ({ limit, scope }) =>
-      `${limit} agents${scope === "network" ? " of your network" : ""} wait for their claim, which is the limit. Claim yours, or try again later.`,
+      `${limit} agents${scope === "network" ? " of your network" : ""} are waiting to be claimed, which is the limit. Claim yours, or try again later.`,
     members: ({ limit, retryAfter, scope }) => ({ scope, limit, retryAfter: toRetryAfterSeconds(retryAfter) }),
     example: new UnclaimedLimitReached({ scope: "network", limit: 10, retryAfter: Duration.minutes(10) }),
     read: (_, { limit, retryAfter, scope }) =>
@@ -46,10 +46,10 @@ export const UnclaimedLimitReachedBody = extendedErrorBody(
 export const ProvisioningUnavailableBody = plainErrorBody(ProvisioningUnavailable, {
   status: 502,
   error: "Provisioning service unavailable",
-  message: "The provisioning service does not answer. Try again in a moment."
+  message: "The provisioning service did not respond. Try again in a moment."
 })
 export const ClaimCodeUnknownBody = plainErrorBody(ClaimCodeUnknown, {
   status: 404,
   error: "Claim code not found",
-  message: "code: no agent waits for a claim with this code. Codes work once and expire."
+  message: "code: no agent is waiting to be claimed with this code. Codes work once and expire."
 })

@@ -1,7 +1,7 @@
 import { Duration, Effect, Metric, Ref } from "effect"
 import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
 
-const waiting = Metric.gauge("berth_password_hashes_waiting", { description: "Password hashes in work or in line" })
+const waiting = Metric.gauge("berth_password_hashes_waiting", { description: "Password hashes in progress or queued" })
 
 interface ConcurrencyLimits {
   readonly maxConcurrent: number

@@ -28,7 +28,7 @@ export const probeHealth = (
 
 /** Describes why a running instance is replaced. */
 export const describeProbe = (result: HealthProbeResult) =>
-  result === "rejected" ? "it has another token" : "it does not answer"
+  result === "rejected" ? "it has another token" : "it does not respond"
 
 export const readyTimeout = Duration.seconds(15)
 /** Interval of health requests to a starting runtime. */

@@ -113,7 +113,7 @@ export const make = <Running extends { readonly instance: RunningInstance }>({
           const health = yield* probeHealth(client, running.instance.endpoint, Redacted.make("none"))
           const observed = observationsOf(running)
           observed.missedHealthChecks = health === "unresponsive" ? observed.missedHealthChecks + 1 : 0
-          if (observed.missedHealthChecks >= maximumMissedHealthChecks) yield* end(running, "it does not answer")
+          if (observed.missedHealthChecks >= maximumMissedHealthChecks) yield* end(running, "it does not respond")
         }),
 
       recordCpu: (running: Running, cpuMs: number) =>

@@ -118,11 +118,11 @@ const toFailure =
     if (cause instanceof McpCallFailed) return cause
     if (cause instanceof StreamableHTTPError)
       return failed(
-        (cause.code ?? 0) > 0 ? `It answered with status ${cause.code}.` : "It does not answer in the protocol."
+        (cause.code ?? 0) > 0 ? `It answered with status ${cause.code}.` : "It does not respond in the protocol."
       )
     if (cause instanceof types.McpError)
       return failed(redactMcpSecrets(server, cause.message.slice(0, maximumErrorLength)))
-    return failed("It does not answer in the protocol.")
+    return failed("It does not respond in the protocol.")
   }
 
 const toText = ({ content, structuredContent }: CallToolResult): string => {

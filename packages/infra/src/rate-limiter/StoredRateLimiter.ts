@@ -10,7 +10,7 @@ import { makeStoreErrorLog } from "../queue/StoreErrorLog.ts"
 export class RateLimitStoreUnavailable extends Data.TaggedError("RateLimitStoreUnavailable")<{
   readonly cause: unknown
 }> {
-  override readonly message = `The rate limit store does not answer: ${String(this.cause)}`
+  override readonly message = `The rate limit store does not respond: ${String(this.cause)}`
 }
 
 const outageRetryAfter = Duration.seconds(5)

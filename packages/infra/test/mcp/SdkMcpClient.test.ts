@@ -129,7 +129,7 @@ it.scopedLive("SdkMcpClient names the status of a server that fails, and not its
         return true
       }
     })
-    assert.strictEqual(yield* reasonOf(list), "It does not answer in the protocol.")
+    assert.strictEqual(yield* reasonOf(list), "It does not respond in the protocol.")
   })
 )
 
@@ -210,6 +210,6 @@ it.scopedLive("SdkMcpClient reports a result that is nested too deep as a failur
         response.end(toFrame(`{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":${nested}}}`))
       )
     })
-    assert.strictEqual(yield* reasonOf(call("nest")), "It does not answer in the protocol.")
+    assert.strictEqual(yield* reasonOf(call("nest")), "It does not respond in the protocol.")
   })
 )

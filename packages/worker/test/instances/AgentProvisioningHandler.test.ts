@@ -92,7 +92,7 @@ describe("agentProvisioningHandler", () => {
 
   it.effect("agentProvisioningHandler fails with the deployment's failure when the deployment cannot be failed", () =>
     Effect.gen(function* () {
-      const gone = new BackendUnavailable({ reason: "it does not answer" })
+      const gone = new BackendUnavailable({ reason: "it does not respond" })
       const { layer } = yield* makeManager({ deploy: () => down, failDeployment: () => gone })
       const failure = yield* Effect.flip(
         Effect.provide(agentProvisioningHandler.handle(job({ isLastAttempt: true })), layer)

@@ -42,7 +42,7 @@ export const A2aVersionUnsupportedBody = errorBody(A2aVersionUnsupported, {
   status: 400,
   error: "Unsupported protocol version",
   message: ({ requested }) =>
-    `A2A-Version: ${requested === "" ? "is missing, which means 0.3" : "this version is not served"}. Send \`A2A-Version: ${a2aVersion}\`.`,
+    `A2A-Version: ${requested === "" ? "is missing, which means 0.3" : "this version is not supported"}. Send \`A2A-Version: ${a2aVersion}\`.`,
   example: new A2aVersionUnsupported({ requested: "0.3" }),
   read: () => new A2aVersionUnsupported({ requested: "" })
 })

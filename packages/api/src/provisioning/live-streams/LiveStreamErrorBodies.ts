@@ -70,6 +70,6 @@ export const LiveLimitReachedBody = extendedErrorBody(
 export const LiveStreamsUnavailableBody = errorBody(LiveStreamsUnavailable, {
   status: 502,
   error: "Live streams unavailable",
-  message: "The provider of live streams does not answer. Try again in a moment.",
+  message: "The provider of live streams did not respond. Try again in a moment.",
   read: (message) => new LiveStreamsUnavailable({ reason: message })
 })

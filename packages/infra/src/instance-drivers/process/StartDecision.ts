@@ -34,7 +34,7 @@ export const decideStart = (
   if (process === "gone" || process === "different") return StartDecision.Start()
   if (process === "unknown" && health !== "healthy") return StartDecision.Start()
   if (health === "rejected") return StartDecision.Replace({ reason: "it has another token" })
-  if (health === "unresponsive") return StartDecision.Replace({ reason: "it does not answer" })
+  if (health === "unresponsive") return StartDecision.Replace({ reason: "it does not respond" })
   return Option.match(startedWith, {
     onNone: () => StartDecision.Replace({ reason: "its start settings are unknown" }),
     onSome: (terms) =>
