@@ -120,8 +120,10 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       assert.strictEqual(data.usage, undefined)
       const session = response.headers.get("x-session-id") ?? ""
       assert.strictEqual(session, owner.conversation)
-      const chunks = yield* withReply("Again.")(readChunks(client, { model: agent, messages }))
+      const withUsage = { model: agent, messages, stream_options: { include_usage: true } }
+      const chunks = yield* withReply("Again.")(readChunks(client, withUsage))
       assert.strictEqual(textOf(chunks), "Again.")
+      assert.isTrue(chunks.every(({ choices, usage }) => choices.length === 1 && usage === null))
       assert.strictEqual(yield* readUsedUnits(owner), 2)
       const { body } = yield* App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/messages`, as: owner })
       assert.lengthOf(Object(body["messages"]), 4)

@@ -20,7 +20,7 @@ export interface StreamHead {
   readonly model: string
   /** Epoch seconds. */
   readonly created: number
-  /** Whether the last chunk contains the usage; then all other chunks have `usage: null`. */
+  /** Whether the last chunk contains the usage, if it is known; then all other chunks have `usage: null`. */
   readonly withUsage: boolean
 }
 
@@ -47,7 +47,7 @@ export const makeOpenAiFrames = ({ created, id, model, withUsage }: StreamHead):
     delta: (delta) => chunk(delta, null),
     end: (finishReason, usage) =>
       chunk({}, finishReason) +
-      (withUsage ? frame(`${head}],"usage":${JSON.stringify(usage)}}`) : "") +
+      (withUsage && usage !== undefined ? frame(`${head}],"usage":${JSON.stringify(usage)}}`) : "") +
       frame("[DONE]"),
     error: (status, body) => frame(JSON.stringify(makeOpenAiFailure(status, body).body))
   }
