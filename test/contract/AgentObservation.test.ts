@@ -8,6 +8,7 @@ import { fakeLogEntry, AgentManagerTest } from "@berth/infra/backend/AgentManage
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 import * as s from "./ResponseShapes.ts"
+import { sampleTurn } from "../support/SampleTurn.ts"
 
 const gone = new BackendUnavailable({ reason: "it does not respond" })
 const percent = s.matchingPattern(/^\d+\.\d\d%$/)
@@ -164,21 +165,11 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
       Effect.gen(function* () {
         const { backendUrl, internalKey } = yield* App.TestApp
         const { withBehavior } = yield* AgentManagerTest
-        const turn = {
-          agentId: "agt_1",
-          sessionId: "chs_1",
-          messageId: "msg_1",
-          summary: null,
-          fromOwner: true,
-          memories: [],
-          history: [],
-          message: "hello"
-        }
         const send = Effect.tryPromise((signal) =>
           fetch(`${backendUrl}/internal/instances/usr_1/turns`, {
             method: "POST",
             headers: { authorization: `Bearer ${internalKey}`, "content-type": "application/json" },
-            body: JSON.stringify(turn),
+            body: JSON.stringify(sampleTurn),
             signal
           })
         )

@@ -4,7 +4,6 @@ import type { Agent } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { isUp } from "@berth/domain/agents/AgentStatus"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
-import type { Turn } from "@berth/domain/instances/AgentRuntime"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
 import { assert, describe, it } from "@effect/vitest"
@@ -23,6 +22,7 @@ import { insertAgent, insertUser } from "../support/Samples.ts"
 import { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { sql } from "../support/Sql.ts"
+import { sampleTurn } from "../support/SampleTurn.ts"
 
 const until = <E, R>(condition: Effect.Effect<boolean, E, R>, what = "the condition") =>
   eventually(condition, (met) => met, { description: what })
@@ -309,16 +309,7 @@ describe.concurrent("InstanceReconciler", () => {
       assert.deepInclude(yield* rowsOf(userId), { runtimeVersion: "2", status: "running", agents: ["running"] })
     }))
 
-  const turn = (agent: Agent, message: string): Turn => ({
-    agentId: agent.id,
-    sessionId: "chs_1",
-    messageId: "msg_1",
-    summary: null,
-    fromOwner: true,
-    memories: [],
-    history: [],
-    message
-  })
+  const turn = (agent: Agent, message: string) => ({ ...sampleTurn, agentId: agent.id, message })
 
   test("sends a turn that never reached an instance to the next one, and never sends a turn twice that may have arrived", ({
     host,

@@ -11,6 +11,7 @@ import { existsSync } from "node:fs"
 import { readFile, readdir } from "node:fs/promises"
 import { connect, type Socket } from "node:net"
 import { join } from "node:path"
+import { sampleTurn } from "../../../test/support/SampleTurn.ts"
 
 let program = ""
 
@@ -83,16 +84,7 @@ const agent = {
   skills: [],
   contextWindow: 128_000
 }
-const turn = {
-  agentId: "agt_1",
-  sessionId: "chs_1",
-  messageId: "msg_1",
-  summary: null,
-  fromOwner: true,
-  memories: [],
-  history: [],
-  message: "a private word"
-}
+const turn = { ...sampleTurn, message: "a private word" }
 
 describe("The runtime program", () => {
   beforeAll(async () => {

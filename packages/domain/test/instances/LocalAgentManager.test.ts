@@ -10,21 +10,12 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
+import { sampleTurn } from "../../../../test/support/SampleTurn.ts"
 
 const reason = "The Docker Engine cannot be reached."
 const away = () => new InstanceHostUnavailable({ reason })
 const userId = UserId.make("usr_1")
 const agentId = AgentId.make("agt_1")
-const turn = {
-  agentId,
-  sessionId: "chs_1",
-  messageId: "msg_1",
-  summary: null,
-  fromOwner: true,
-  memories: [],
-  history: [],
-  message: ""
-}
 
 it.effect("LocalAgentManager reports an unavailable host of instances as an unavailable backend", () =>
   Effect.gen(function* () {
@@ -43,7 +34,7 @@ it.effect("LocalAgentManager reports an unavailable host of instances as an unav
       manager.logs(userId, { limit: 1 }),
       manager.stats(userId),
       manager.measureStorage(userId),
-      Effect.scoped(manager.chat(userId, turn))
+      Effect.scoped(manager.chat(userId, sampleTurn))
     ]
     for (const call of calls) assert.deepStrictEqual(yield* Effect.flip(call), new BackendUnavailable({ reason }))
   }).pipe(

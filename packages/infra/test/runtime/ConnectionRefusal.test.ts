@@ -1,4 +1,4 @@
-import { AgentRuntime, type Turn } from "@berth/domain/instances/AgentRuntime"
+import { AgentRuntime } from "@berth/domain/instances/AgentRuntime"
 import * as BerthAgentRuntime from "@berth/infra/runtime/BerthAgentRuntime"
 import { isConnectionRefused } from "@berth/infra/runtime/ConnectionRefusal"
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
@@ -6,19 +6,8 @@ import { assert, it } from "@effect/vitest"
 import { Context, DateTime, Effect, Layer, Redacted } from "effect"
 import { createServer, type Socket } from "node:net"
 import { freePort } from "../../../../test/support/FreePort.ts"
-import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
-
-const turn: Turn = {
-  agentId: AgentId.make("agt_1"),
-  sessionId: "chs_1",
-  messageId: "msg_1",
-  summary: null,
-  fromOwner: true,
-  memories: [],
-  history: [],
-  message: "hello"
-}
+import { sampleTurn } from "../../../../test/support/SampleTurn.ts"
 
 /** A server with a handler per connection. */
 const serve = (onConnection: (socket: Socket) => void) =>
@@ -46,7 +35,7 @@ const failure = (port: number) =>
       startedAt: DateTime.unsafeMake(0),
       runtimeVersion: "1"
     }
-    return yield* Effect.flip(runtime.chat({ instance, token: Redacted.make("own") }, turn))
+    return yield* Effect.flip(runtime.chat({ instance, token: Redacted.make("own") }, sampleTurn))
   })
 
 it.scopedLive("A turn for an exited instance fails as unsent where nothing listens", () =>

@@ -1,7 +1,6 @@
 import { encodeTypedSseEvent, sseKeepAlive } from "@berth/api/http/Sse"
 import { forEachBatch, readNext } from "@berth/domain/ai/streams/ChunkSource"
-import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
-import { AgentId } from "@berth/domain/shared/AgentId"
+import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import * as RuntimeClient from "@berth/infra/runtime/RuntimeClient"
 import { HttpClient } from "@effect/platform"
 import { NodeHttpClient } from "@effect/platform-node"
@@ -9,17 +8,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Option, Redacted } from "effect"
 import { createServer, type ServerResponse } from "node:http"
 import { listenLocally } from "../../../../test/support/LocalServer.ts"
-
-const turn: Turn = {
-  agentId: AgentId.make("agt_1"),
-  sessionId: "chs_1",
-  messageId: "msg_1",
-  summary: null,
-  fromOwner: true,
-  memories: [],
-  history: [],
-  message: "hello"
-}
+import { sampleTurn } from "../../../../test/support/SampleTurn.ts"
 
 /** A client of a runtime with this response to every request. */
 const clientOf = (respond: (response: ServerResponse) => void) =>
@@ -70,7 +59,10 @@ it.scopedLive("RuntimeClient.turn fails on an https endpoint that does not speak
   Effect.gen(function* () {
     const { client, runtime } = yield* clientOf((response) => response.end())
     const endpoint = runtime.endpoint.replace("http:", "https:")
-    assert.strictEqual((yield* Effect.flip(client.turn({ ...runtime, endpoint }, turn)))._tag, "RuntimeUnresponsive")
+    assert.strictEqual(
+      (yield* Effect.flip(client.turn({ ...runtime, endpoint }, sampleTurn)))._tag,
+      "RuntimeUnresponsive"
+    )
   }).pipe(Effect.provide(live))
 )
 
@@ -79,7 +71,7 @@ it.scopedLive("RuntimeClient.turn fails at once on a 101 response", () =>
     const { client, runtime } = yield* clientOf(({ socket }) =>
       socket?.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n")
     )
-    const failure = yield* Effect.flip(client.turn(runtime, turn))
+    const failure = yield* Effect.flip(client.turn(runtime, sampleTurn))
     assert.deepInclude(failure, { _tag: "RuntimeUnresponsive", reason: "no connection (Transport)" })
   }).pipe(Effect.provide(live))
 )
@@ -90,7 +82,7 @@ it.scopedLive("RuntimeClient.turn reads no more than the limit of a rejection", 
       response.writeHead(500)
       writeForever(response, "x".repeat(10_000))
     })
-    const failure = yield* Effect.flip(client.turn(runtime, turn))
+    const failure = yield* Effect.flip(client.turn(runtime, sampleTurn))
     assert.deepInclude(failure, { _tag: "RuntimeRequestRejected", status: 500, message: "status 500" })
   }).pipe(Effect.provide(live))
 )
@@ -104,7 +96,7 @@ it.scopedLive("RuntimeClient.turn fails on garbage, on an event without an end a
           response.write(sseKeepAlive)
           respond(response)
         })
-        const events = yield* client.turn(runtime, turn)
+        const events = yield* client.turn(runtime, sampleTurn)
         return (yield* Effect.flip(forEachBatch(events, () => undefined)))._tag
       })
     const long: TurnEvent = { type: "delta", text: "x".repeat(50_000) }
@@ -123,7 +115,7 @@ it.scopedLive("RuntimeClient.turn reads a reply near the limit", () =>
       response.writeHead(200, { "content-type": "text/event-stream" })
       response.end(encodeTypedSseEvent(whole))
     })
-    assert.deepStrictEqual((yield* readNext(yield* client.turn(runtime, turn))).values, [whole])
+    assert.deepStrictEqual((yield* readNext(yield* client.turn(runtime, sampleTurn))).values, [whole])
   }).pipe(Effect.provide(live))
 )
 
@@ -140,9 +132,9 @@ it.scopedLive("RuntimeClient.turn uses the connection of a turn that was read to
       if (whole) response.end(encodeTypedSseEvent(done))
     })
     const readTurn = Effect.scoped(
-      Effect.flatMap(client.turn(runtime, turn), (events) => forEachBatch(events, () => undefined))
+      Effect.flatMap(client.turn(runtime, sampleTurn), (events) => forEachBatch(events, () => undefined))
     )
-    const leaveTurn = Effect.scoped(Effect.flatMap(client.turn(runtime, turn), readNext))
+    const leaveTurn = Effect.scoped(Effect.flatMap(client.turn(runtime, sampleTurn), readNext))
     yield* readTurn
     whole = false
     yield* leaveTurn
@@ -169,7 +161,7 @@ it.scopedLive("RuntimeClient.turn is sent again when its kept connection ends wi
       response.writeHead(200, { "content-type": "text/event-stream" }).end(encodeTypedSseEvent(done))
     })
     const send = Effect.scoped(
-      Effect.flatMap(client.turn(runtime, turn), (events) => forEachBatch(events, () => undefined))
+      Effect.flatMap(client.turn(runtime, sampleTurn), (events) => forEachBatch(events, () => undefined))
     )
     yield* send
     yield* send

@@ -12,17 +12,7 @@ import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Schema, Stream, TestClo
 import { McpBackend } from "@berth/runtime/skills/BackendCalls"
 import { fakeModels, noMcpServers, sampleAgent } from "../AgentSamples.ts"
 import { assertMatches } from "../../../../test/support/Matching.ts"
-
-const someTurn: Turn = {
-  agentId: sampleAgent.id,
-  sessionId: "chs_1",
-  messageId: "msg_1",
-  summary: null,
-  fromOwner: true,
-  memories: [],
-  history: [],
-  message: "hello"
-}
+import { sampleTurn } from "../../../../test/support/SampleTurn.ts"
 
 const delta = (text: string): Extract<ModelAnswer, { type: "delta" }> => ({ type: "delta", text })
 const call = (name: string, args: unknown, id = `call_${name}`): ModelAnswer => ({
@@ -86,7 +76,7 @@ const ask = (
       return given instanceof ModelCallFailed ? Stream.fail(given) : Stream.fromIterable(given)
     })
     const events: Array<TurnEvent | string> = Chunk.toArray(
-      yield* answer(agent, { ...someTurn, ...changes }).pipe(
+      yield* answer(agent, { ...sampleTurn, ...changes }).pipe(
         Stream.provideService(ModelClient, models),
         Stream.catchAll(({ reason }) => Stream.make(reason)),
         Stream.runCollect
@@ -380,7 +370,7 @@ it.effect("TurnAnswer ends endless answers and limits arguments", () =>
         })
       )
     )
-    const failure = yield* answer(skilled, someTurn).pipe(
+    const failure = yield* answer(skilled, sampleTurn).pipe(
       Stream.runDrain,
       Effect.flip,
       Effect.provideService(ModelClient, models),
@@ -473,7 +463,7 @@ it.effect("TurnAnswer continues with the newest messages that fit when the summa
 it.effect("TurnAnswer limits the time of a summary", () =>
   Effect.gen(function* () {
     const models = fakeModels((request) => (isSummary(request) ? Stream.never : Stream.make(delta("hi"), done)))
-    const turn = yield* answer(small, { ...someTurn, history: history(20, 1_000) }).pipe(
+    const turn = yield* answer(small, { ...sampleTurn, history: history(20, 1_000) }).pipe(
       Stream.runCollect,
       Effect.provideService(ModelClient, models),
       Effect.provideService(Toolbox, []),

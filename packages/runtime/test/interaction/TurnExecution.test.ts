@@ -8,18 +8,9 @@ import { assert, it } from "@effect/vitest"
 import { Chunk, Duration, Effect, Exit, Fiber, Layer, Logger, Scope, Stream, TestClock } from "effect"
 import { fakeModels, noMcpServers, sampleAgent } from "../AgentSamples.ts"
 import { assertMatches } from "../../../../test/support/Matching.ts"
+import { sampleTurn } from "../../../../test/support/SampleTurn.ts"
 
-const { id } = sampleAgent
-const turn = (sessionId: string) => ({
-  agentId: id,
-  sessionId,
-  messageId: "msg_1",
-  summary: null,
-  fromOwner: true,
-  memories: [],
-  history: [],
-  message: "hello"
-})
+const turn = (sessionId: string) => ({ ...sampleTurn, sessionId })
 
 const make = (answer: Parameters<typeof fakeModels>[0]) =>
   Effect.gen(function* () {

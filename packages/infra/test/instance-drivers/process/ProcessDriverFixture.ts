@@ -7,6 +7,7 @@ import { Context, Effect, Layer, Logger, Redacted, Schema, type Scope } from "ef
 import { existsSync, readFileSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
 import { bundleRuntime } from "../../../../../test/support/RuntimeBundle.ts"
 
 export const owner = UserId.make("usr_ada")
@@ -37,6 +38,14 @@ export const recordOf = (directory: string) =>
   Effect.promise(() => readFile(join(directory, owner, "record.json"), "utf8"))
 
 export const pidOf = (directory: string) => Effect.map(recordOf(directory), (text) => decodeRecord(text).pid)
+
+/** A running instance of a driver over a temporary directory. */
+export const startInstance = Effect.gen(function* () {
+  const directory = yield* temporaryDirectory
+  const driver = yield* open(directory)
+  const instance = yield* driver.start(spec)
+  return { directory, driver, instance, pid: yield* pidOf(directory) }
+})
 
 /** Root can assign accounts, unless its user namespace maps only itself. */
 export const hasAccounts =

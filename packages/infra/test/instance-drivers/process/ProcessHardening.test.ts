@@ -23,7 +23,7 @@ import { fileURLToPath } from "node:url"
 import { eventually } from "../../../../../test/support/Eventually.ts"
 import { bundleProgram, bundleRuntime } from "../../../../../test/support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
-import { hasAccounts, open, owner, pidOf, spec, test } from "./ProcessDriverFixture.ts"
+import { hasAccounts, open, owner, pidOf, spec, startInstance, test } from "./ProcessDriverFixture.ts"
 
 const resolve = (directory: string) => Option.getOrThrow(resolveInstanceDirectory(directory, owner))
 
@@ -34,10 +34,7 @@ describe("ProcessInstanceDriver hardening", () => {
     "ProcessInstanceDriver limits the processes and empties the capability bounding set of an instance's account",
     () =>
       Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        yield* driver.start(spec)
-        const pid = yield* pidOf(directory)
+        const { pid } = yield* startInstance
         const status = yield* Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8"))
         for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
           assert.match(status, new RegExp(`^${set}:\\t0+$`, "m"))
@@ -113,9 +110,7 @@ describe("ProcessInstanceDriver hardening", () => {
     "ProcessInstanceDriver keeps other accounts from the socket of an instance",
     () =>
       Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        yield* driver.start(spec)
+        const { directory } = yield* startInstance
         const { socket } = resolve(directory)
         const script = `require("net").connect(process.argv[1]).on("error", (e) => console.log(e.code)).on("connect", () => process.exit())`
         const uid = 1_999_999
@@ -179,9 +174,7 @@ describe("ProcessInstanceDriver hardening", () => {
       `ProcessInstanceDriver leaves neither processes of an instance's account nor its sockets after ${end}`,
       () =>
         Effect.gen(function* () {
-          const directory = yield* temporaryDirectory
-          const driver = yield* open(directory)
-          yield* driver.start(spec)
+          const { directory, driver } = yield* startInstance
           const { uid } = yield* Effect.promise(() => stat(resolve(directory).home))
           const left = yield* Effect.acquireRelease(
             Effect.sync(() => spawn("/bin/sleep", ["60"], { uid, gid: uid, cwd: "/", detached: true })),

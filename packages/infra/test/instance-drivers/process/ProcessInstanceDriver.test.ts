@@ -10,7 +10,7 @@ import { appendFile, chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFi
 import { getPriority, tmpdir } from "node:os"
 import { join } from "node:path"
 import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
-import { hasAccounts, open, owner, pidOf, recordOf, spec, test } from "./ProcessDriverFixture.ts"
+import { hasAccounts, open, owner, pidOf, recordOf, spec, startInstance, test } from "./ProcessDriverFixture.ts"
 
 const stranger = Effect.acquireRelease(
   Effect.sync(() => spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" })),
@@ -47,9 +47,7 @@ describe("ProcessInstanceDriver", () => {
 
   test("ignores another process that an instance publishes as its own", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(spec)
+      const { directory, driver } = yield* startInstance
       yield* driver.stop(owner)
       const other = yield* stranger
       const home = join(directory, owner, "home")
@@ -100,10 +98,7 @@ describe("ProcessInstanceDriver", () => {
 
   test("replaces an instance that hangs", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(spec)
-      const first = yield* pidOf(directory)
+      const { directory, driver, pid: first } = yield* startInstance
       process.kill(first, "SIGSTOP")
       yield* driver.start(spec)
       assert.isFalse(alive(first))
@@ -112,9 +107,7 @@ describe("ProcessInstanceDriver", () => {
 
   test("rotates the log at a start, and keeps it out of the instance's own directory", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(spec)
+      const { directory, driver } = yield* startInstance
       yield* driver.stop(owner)
       const log = join(directory, owner, "instance.log")
       yield* Effect.promise(() => appendFile(log, "x".repeat(5 * 1024 * 1024)))
@@ -129,10 +122,7 @@ describe("ProcessInstanceDriver", () => {
     "starts an instance in its own session, out of reach of Ctrl-C",
     () =>
       Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        yield* driver.start(spec)
-        const pid = yield* pidOf(directory)
+        const { pid } = yield* startInstance
         const fields = yield* Effect.promise(() => readFile(`/proc/${pid}/stat`, "utf8"))
         // State, parent, process group, session.
         assert.deepStrictEqual(fields.split(") ")[1]?.split(" ").slice(2, 4).map(Number), [pid, pid])
@@ -142,9 +132,11 @@ describe("ProcessInstanceDriver", () => {
 
   test("keeps the debugger of an instance closed on SIGUSR1", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      const { startedAt } = yield* driver.start(spec)
+      const {
+        directory,
+        driver,
+        instance: { startedAt }
+      } = yield* startInstance
       process.kill(yield* pidOf(directory), "SIGUSR1")
       // Two health requests, so that the signal was handled before the log is read.
       for (const _ of [1, 2]) assert.deepStrictEqual((yield* driver.start(spec)).startedAt, startedAt)
@@ -156,10 +148,7 @@ describe("ProcessInstanceDriver", () => {
     "limits an instance's files, privileges, priority and chance to survive when memory is short",
     () =>
       Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        yield* driver.start(spec)
-        const pid = yield* pidOf(directory)
+        const { pid } = yield* startInstance
         const read = (name: string) => Effect.promise(() => readFile(`/proc/${pid}/${name}`, "utf8"))
         const limits = yield* read("limits")
         assert.match(limits, /Max open files +1024 +1024 /)
@@ -174,9 +163,7 @@ describe("ProcessInstanceDriver", () => {
 
   test("makes the instance's directory accessible to its account only", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const driver = yield* open(directory)
-      yield* driver.start(spec)
+      const { directory, driver } = yield* startInstance
       const home = yield* Effect.promise(() => stat(join(directory, owner, "home")))
       const record = yield* Effect.promise(() => stat(join(directory, owner, "record.json")))
       assert.strictEqual((home.mode & 0o777).toString(8), "700")
