@@ -1,7 +1,7 @@
 import { Data, Either } from "effect"
 import { parseArgs } from "node:util"
 
-export const scenarioNames = [
+const scenarioNames = [
   "startup",
   "provision",
   "read",
@@ -32,7 +32,7 @@ export interface Options {
   readonly only: ReadonlyArray<ScenarioName>
 }
 
-export class OptionsInvalid extends Data.TaggedError("OptionsInvalid")<{ readonly reason: string }> {
+class OptionsInvalid extends Data.TaggedError("OptionsInvalid")<{ readonly reason: string }> {
   override get message() {
     return `${this.reason}\nnpm run bench -- [--quick] [--redis] [--profile] [--only ${scenarioNames.join("|")}]...`
   }

@@ -17,7 +17,7 @@ export const browserTool: RequiredTool = {
 const stepTimeoutMs = 60_000
 
 /** Errors and security policy violations of a page. */
-export type PageErrors = ReadonlyArray<string>
+type PageErrors = ReadonlyArray<string>
 
 export interface PageVisit {
   readonly page: Page

@@ -28,7 +28,7 @@ export const callInTurn = (owner: OwnerWithAgent, messageId: string, call: Reado
     return typeof answer === "string" ? answer : typeof message === "string" ? message : text
   })
 
-export type AgentScript<R> = (turn: Turn, traceId: string) => Effect.Effect<string, never, R>
+type AgentScript<R> = (turn: Turn, traceId: string) => Effect.Effect<string, never, R>
 
 /** Runs an effect while agents answer by their scripts; those without one echo. */
 export const withScripts =

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 
-export interface CreatedKey {
+interface CreatedKey {
   readonly id: string
   readonly key: string
   readonly headers: { readonly authorization: string }

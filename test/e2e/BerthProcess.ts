@@ -11,7 +11,7 @@ import { showLogsOnFailure } from "./RecentLogs.ts"
 
 export const root = fileURLToPath(new URL("../..", import.meta.url))
 
-export interface BerthOptions {
+interface BerthOptions {
   /** A database of the test server. Default: the embedded PostgreSQL. */
   readonly databaseUrl?: Redacted.Redacted
   /** Additional settings. */

@@ -17,7 +17,7 @@ import type { ChaosVictim } from "./ChaosScenario.ts"
 import { listRuntimeProcesses } from "./RuntimeProcesses.ts"
 
 /** The counted objects of instances on a host. */
-export interface ChaosLeftovers {
+interface ChaosLeftovers {
   readonly running: number
   /** Owners with a directory on the host. */
   readonly owners: number

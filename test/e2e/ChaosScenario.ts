@@ -16,7 +16,7 @@ const steps = [
 ] as const
 
 /** Concurrent calls of two owners, and a kill at one of their steps. */
-export interface ChaosRound {
+interface ChaosRound {
   /** One or two concurrent calls per owner. */
   readonly calls: readonly [ReadonlyArray<ChaosVerb>, ReadonlyArray<ChaosVerb>]
   /** Whether a third owner's agent is provisioned concurrently. */

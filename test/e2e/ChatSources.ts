@@ -6,7 +6,7 @@ import { makeFakeTelegram } from "../fakes/channels/FakeTelegram.ts"
 import { makeFakeWhatsApp } from "../fakes/channels/FakeWhatsApp.ts"
 
 /** A person's message in a chat of a bot. */
-export interface PersonMessage {
+interface PersonMessage {
   readonly chatId: string
   /** Position in the chat, from 1. */
   readonly place: number
@@ -14,7 +14,7 @@ export interface PersonMessage {
 }
 
 /** A bot of a platform and the people who write to it. */
-export interface ChatSource {
+interface ChatSource {
   readonly platform: MessagingPlatform
   /** Values of the channel's configuration. */
   readonly channel: Readonly<Record<string, string>>

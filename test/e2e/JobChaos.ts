@@ -33,7 +33,7 @@ import { startRedis } from "../support/RedisServer.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
 
-export type QueueStore = "redis" | "postgres"
+type QueueStore = "redis" | "postgres"
 
 const workers = 3
 /** Started at once on empty stores. */

@@ -16,14 +16,14 @@ import { eventually } from "../support/Eventually.ts"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 
-export interface WebResponse {
+interface WebResponse {
   readonly status: number
   readonly headers: Headers.Headers
   /** The parsed JSON, or the text. */
   readonly body: unknown
 }
 
-export interface RawRequestOptions {
+interface RawRequestOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -35,7 +35,7 @@ export interface StreamedEvent {
   readonly data: unknown
 }
 
-export class ResponseTimedOut extends Data.TaggedError("ResponseTimedOut")<{ readonly request: string }> {
+class ResponseTimedOut extends Data.TaggedError("ResponseTimedOut")<{ readonly request: string }> {
   override get message() {
     return `No answer in time: ${this.request}`
   }
@@ -51,7 +51,7 @@ const Chatted = Schema.Struct({ sessionId: Schema.String, reply: Schema.String, 
 const Uploaded = Schema.Struct({ attachment: Schema.Struct({ id: Schema.String }) })
 const decodeChatted = Schema.decodeUnknown(Chatted)
 
-export class RequestRefused extends Data.TaggedError("RequestRefused")<{ readonly answer: WebResponse }> {
+class RequestRefused extends Data.TaggedError("RequestRefused")<{ readonly answer: WebResponse }> {
   override get message() {
     return `${this.answer.status} ${JSON.stringify(this.answer.body)}`
   }

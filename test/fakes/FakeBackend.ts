@@ -37,7 +37,7 @@ export interface BackendModelCall {
 }
 
 /** A memory call of a runtime. */
-export interface BackendMemoryCall {
+interface BackendMemoryCall {
   readonly path: string
   readonly token: string
   readonly body: typeof RuntimeNote.Type | typeof RuntimeRecallQuery.Type

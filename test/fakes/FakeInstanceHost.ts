@@ -20,7 +20,7 @@ interface FakeInstance {
 }
 
 /** Runs at each step of a host. */
-export type HostStep = (name: string) => Effect.Effect<void>
+type HostStep = (name: string) => Effect.Effect<void>
 
 /** Instances of a host in memory. Drivers can manage them in succession, as restarted backends do. */
 export class FakeInstanceHost {

@@ -53,7 +53,7 @@ export interface CollectedSpan {
   readonly links: ReadonlyArray<{ readonly traceId: string; readonly spanId: string }>
 }
 
-export interface CollectedRequest {
+interface CollectedRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
   readonly body: string

@@ -1,7 +1,7 @@
 import { Effect, type Scope } from "effect"
 import { SMTPServer } from "smtp-server"
 
-export interface ReceivedMail {
+interface ReceivedMail {
   readonly from: string
   readonly to: ReadonlyArray<string>
   /** Headers and body in wire format. */
@@ -20,7 +20,7 @@ export interface FakeSmtpServer {
   readonly restart: Effect.Effect<void>
 }
 
-export interface FakeSmtpServerOptions {
+interface FakeSmtpServerOptions {
   /** Required credentials. The server offers no TLS. */
   readonly login?: { readonly user: string; readonly password: string; readonly withoutTls: boolean }
 }

@@ -2,7 +2,7 @@ import { Effect, type Scope } from "effect"
 import { createServer } from "node:http"
 import { listenLocally } from "../support/LocalServer.ts"
 
-export interface SiteverifyRequest {
+interface SiteverifyRequest {
   readonly secret: string
   readonly response: string
   readonly remoteip: string

@@ -41,7 +41,7 @@ export const makeCatalog = (
     OpenRouterModelCatalog.layer(options).pipe(Layer.provide(ConfiguredModelProviders.layer(providers)))
   ).pipe(Effect.map((context) => Context.get(context, ModelCatalog)))
 
-export interface AiLayerOptions {
+interface AiLayerOptions {
   /** Default: the shipped list. */
   readonly openRouterUrl?: string
   readonly keysOf?: (userId: UserId) => ModelKeys

@@ -77,7 +77,7 @@ export const freshDatabaseEncoded = (encoding: "LATIN1" | "SQL_ASCII") =>
   database(`template template0 encoding '${encoding}' locale_provider libc locale 'C'`)
 
 /** A prepared database to copy. */
-export interface Template<E> {
+interface Template<E> {
   /** Letters, digits and underscores. Equal names have equal content during the whole run. */
   readonly name: string
   /** Fills the empty database and closes its connections. */

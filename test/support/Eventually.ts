@@ -1,7 +1,7 @@
 import { Duration, Effect, Option } from "effect"
 import { inspect } from "node:util"
 
-export interface EventuallyOptions {
+interface EventuallyOptions {
   /** Completes the failure message "not within 30s: …". */
   readonly description?: string
   /** Default: 30 seconds, enough for a loaded machine. */

@@ -2,7 +2,7 @@ import { type Skill, SkillCatalog } from "@berth/domain/skills/Skill"
 import { Layer } from "effect"
 
 /** A basic skill and a premium skill. */
-export const sampleSkills: ReadonlyArray<Skill> = [
+const sampleSkills: ReadonlyArray<Skill> = [
   {
     id: "time",
     name: "Time",

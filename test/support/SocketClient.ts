@@ -15,7 +15,7 @@ export interface SocketCall {
 /** A received frame, discriminated by `type`. */
 export type SocketFrame = Readonly<Record<string, unknown>>
 
-export interface SocketRefusal {
+interface SocketRefusal {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string

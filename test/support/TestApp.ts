@@ -257,7 +257,7 @@ export const testAdminEmail = "admin@example.com"
 export const referralCredits = 3
 
 /** An address without a listener. No response or log may contain its path or query. */
-export const unreachableNodeUrl = "http://127.0.0.1:1/v2/hunter2?key=hunter2"
+const unreachableNodeUrl = "http://127.0.0.1:1/v2/hunter2?key=hunter2"
 
 const unreachable = new URL("http://127.0.0.1:1/")
 const unreachableA: OAuthASettings = {

@@ -13,7 +13,7 @@ export interface HttpRequest {
 }
 
 /** A response with its times in milliseconds since the request. */
-export interface TimedResponse {
+interface TimedResponse {
   readonly status: number
   readonly text: () => string
   readonly took: number

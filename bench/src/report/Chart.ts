@@ -1,6 +1,6 @@
 import { formatFigure } from "./Figure.ts"
 
-export interface ChartBar {
+interface ChartBar {
   readonly label: string
   readonly value: number
   /** Target value, drawn as a line. */

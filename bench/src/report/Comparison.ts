@@ -4,7 +4,7 @@ import { formatFigure } from "./Figure.ts"
 import type { MarkdownTable } from "./Markdown.ts"
 
 /** A measurement of Berth and its baseline. */
-export interface ComparisonPair {
+interface ComparisonPair {
   readonly berth: ContestantResult
   readonly baseline: ContestantResult
   /** Berth's rate divided by the baseline's. */

@@ -7,7 +7,7 @@ import { access, cp, mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
 /** The packages of a competitor could not be installed. */
-export class CompetitorNotInstalled extends Data.TaggedError("CompetitorNotInstalled")<{
+class CompetitorNotInstalled extends Data.TaggedError("CompetitorNotInstalled")<{
   readonly name: string
   readonly reason: string
 }> {

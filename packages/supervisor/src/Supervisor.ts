@@ -15,7 +15,7 @@ import { endOnSecondSignal } from "./Signals.ts"
 import { get } from "node:http"
 
 /** Message after a start: the page to open, and further addresses. */
-export const formatStartupMessage = (addresses: {
+const formatStartupMessage = (addresses: {
   readonly web: string
   readonly backend: string
   readonly dataDirectory: string

@@ -50,7 +50,7 @@ export const permission = isReal
   ? permissionFlagsOfVersion(imageNodeVersion)
   : detectPermissionFlags(process.allowedNodeEnvironmentFlags)
 
-export interface ClusterDriverOptions {
+interface ClusterDriverOptions {
   readonly directory: string
   readonly program: string
   readonly onClose: "leave" | "stop"

@@ -30,7 +30,7 @@ import {
   volumePathOf
 } from "./DockerHost.ts"
 
-export interface InstanceDriverOptions {
+interface InstanceDriverOptions {
   readonly directory: string
   /** The program of the instances. */
   readonly program: string

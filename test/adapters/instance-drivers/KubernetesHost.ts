@@ -96,7 +96,7 @@ export const closeTestCluster = async (): Promise<void> => {
   if (scope !== undefined) await Effect.runPromise(Scope.close(scope, Exit.void))
 }
 
-export interface KubernetesDriverOptions {
+interface KubernetesDriverOptions {
   readonly directory: string
   readonly program: string
   readonly onClose: "leave" | "stop"

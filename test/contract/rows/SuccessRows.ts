@@ -4,7 +4,7 @@ import type * as App from "../../support/TestApp.ts"
 import type { ErrorRowFixturesService } from "../ErrorRow.ts"
 import * as s from "../ResponseShapes.ts"
 
-export interface SuccessRow {
+interface SuccessRow {
   readonly what: string
   readonly listener?: "backend"
   readonly call: (scene: ErrorRowFixturesService) => App.AppCall

@@ -10,7 +10,7 @@ import { parseJsonObject } from "../../support/HttpCall.ts"
 import { listenLocally } from "../../support/LocalServer.ts"
 
 /** Outcome of a call after its authentication. */
-export type CdpBehavior = "answer" | "lose the answer" | "fail before the effect" | "limit"
+type CdpBehavior = "answer" | "lose the answer" | "fail before the effect" | "limit"
 
 export interface FakeCdp {
   readonly settings: CdpSettings

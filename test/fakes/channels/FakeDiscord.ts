@@ -5,7 +5,7 @@ import { type WebSocket, WebSocketServer } from "ws"
 import { makeFakePlatform, type PlatformRequest } from "./FakePlatform.ts"
 import { FakeRefusal, isRecord, readField, readText } from "./JsonFields.ts"
 
-export interface PostedMessage {
+interface PostedMessage {
   readonly id: string
   readonly channelId: string
   readonly content: string
@@ -28,7 +28,7 @@ interface Session {
 }
 
 /** A user's message to a channel. */
-export interface MessageInput {
+interface MessageInput {
   readonly channelId: string
   readonly content: string
   readonly guildId?: string

@@ -4,7 +4,7 @@ import { isRecord } from "./JsonFields.ts"
 import { checkTelegramHtml } from "./TelegramHtmlCheck.ts"
 
 /** A message that the bot has sent. */
-export interface SentMessage {
+interface SentMessage {
   readonly chatId: string
   readonly text: string
   readonly isHtml: boolean

@@ -20,7 +20,7 @@ interface Account {
   readonly appSecret: string
 }
 
-export interface FakeMedia {
+interface FakeMedia {
   readonly bytes: Uint8Array
   readonly mimeType: string
   /** Replaces the fake's own address. */
@@ -28,7 +28,7 @@ export interface FakeMedia {
 }
 
 /** A message in the format of notifications. */
-export type WhatsAppMessageInput = Readonly<Record<string, unknown>> & { readonly id: string; readonly from: string }
+type WhatsAppMessageInput = Readonly<Record<string, unknown>> & { readonly id: string; readonly from: string }
 
 export type FakeWhatsApp = Effect.Effect.Success<typeof makeFakeWhatsApp>
 

@@ -11,7 +11,7 @@ import {
 import type { IncomingMessage } from "node:http"
 import { readFormBody, sendJson, respondWithFault, type ServerFault, startFakeServer } from "./FaultyServer.ts"
 
-export interface SigningKey {
+interface SigningKey {
   readonly kid: string
   readonly alg: string
   readonly publicJwk: JWK
@@ -42,7 +42,7 @@ export const makeUnsignedToken = (claims: JWTPayload): string =>
   [{ alg: "none" }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".") + "."
 
 /** Creates the response of the token endpoint. */
-export type TokenResponder = (form: URLSearchParams, request: IncomingMessage) => unknown
+type TokenResponder = (form: URLSearchParams, request: IncomingMessage) => unknown
 
 export interface FakeIssuer {
   readonly origin: URL

@@ -8,7 +8,7 @@ export interface OidcAccount {
   readonly name?: string
 }
 
-export interface OidcProviderOptions {
+interface OidcProviderOptions {
   /** Accounts by subject. */
   readonly accounts: Readonly<Record<string, OidcAccount>>
   readonly redirectUri: string

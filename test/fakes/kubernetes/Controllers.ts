@@ -7,7 +7,7 @@ import { matchesSelector, nameOf, namespaceOf, now, type ObjectStore, type Store
 const creationBackoffMs = 200
 const claimFinalizer = "kubernetes.io/pvc-protection"
 
-export interface ControllersOptions {
+interface ControllersOptions {
   readonly store: ObjectStore
   readonly kubelet: Kubelet
   /** The admission plugins' reason to reject a pod; empty to admit it. */

@@ -16,7 +16,7 @@ import { apiVersionOf, describeGroups, describeResources, type ResourceKind, res
 /** Rights of a bearer token: rules of a Role, or everything. */
 export type Rights = "all" | ReadonlyArray<JsonObject>
 
-export interface FakeKubernetesOptions {
+interface FakeKubernetesOptions {
   /** Directory of the pods' volumes and logs. */
   readonly directory: string
   readonly programOf: (image: string) => string | undefined
@@ -57,7 +57,7 @@ interface Target {
 }
 
 /** A fault that a test injects before a request is handled. */
-export type Intercept = (
+type Intercept = (
   method: string,
   path: string
 ) => { readonly status: number; readonly message: string } | "hang" | "reset" | undefined

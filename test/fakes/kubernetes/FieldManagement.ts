@@ -129,7 +129,7 @@ export const mergePatch = (live: unknown, patch: unknown): unknown => {
   return base
 }
 
-export interface ApplyOptions {
+interface ApplyOptions {
   readonly manager: string
   readonly force: boolean
 }

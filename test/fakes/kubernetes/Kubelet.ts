@@ -8,7 +8,7 @@ import { at, copy, type JsonObject, numberAt, objectAt, objectsAt, textAt, texts
 import { nameOf, namespaceOf, now, type ObjectStore } from "./ObjectStore.ts"
 
 /** Maximum size of each of the two log files of a container. */
-export const containerLogBytes = 2 * 1024 * 1024
+const containerLogBytes = 2 * 1024 * 1024
 const restartBackoffMs = 5_000
 const memorySampleMs = 30
 
@@ -30,7 +30,7 @@ interface PodWorker {
   isEnding: boolean
 }
 
-export interface KubeletOptions {
+interface KubeletOptions {
   readonly store: ObjectStore
   /** The program of each available image. */
   readonly programOf: (image: string) => string | undefined

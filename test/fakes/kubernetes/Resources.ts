@@ -44,7 +44,7 @@ export const resources: ReadonlyArray<ResourceKind> = [
 export const apiVersionOf = ({ group, version }: ResourceKind) => (group === "" ? version : `${group}/${version}`)
 
 /** The verbs in discovery documents. */
-export const allVerbs = ["create", "delete", "get", "list", "patch", "update", "watch"]
+const allVerbs = ["create", "delete", "get", "list", "patch", "update", "watch"]
 
 /** Discovery of one API group. */
 export const describeResources = (groupVersion: string) => ({

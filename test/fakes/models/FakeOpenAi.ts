@@ -11,7 +11,7 @@ export type { ModelBehavior, ReceivedModelRequest } from "./FakeModelVendor.ts"
 
 export type FakeOpenAi = FakeModelVendor
 
-export interface FakeOpenAiOptions {
+interface FakeOpenAiOptions {
   readonly models?: ReadonlyArray<unknown>
   /** Whether GET /models is public, as OpenRouter's is. */
   readonly modelsArePublic?: boolean

@@ -20,7 +20,7 @@ export type AudioBehavior =
   /** Endless audio or text. */
   | { readonly type: "endless" }
 
-export interface ReceivedAudioRequest {
+interface ReceivedAudioRequest {
   readonly path: string
   readonly authorization: string | undefined
   /** The fields of a JSON or form body; a file as its name and type. */

@@ -3,7 +3,7 @@ import { Duration } from "effect"
 import type { ModelBehavior } from "./FakeModelVendor.ts"
 
 /** A vendor's behavior and the provider failure that results. */
-export interface VendorFailureRow {
+interface VendorFailureRow {
   readonly fault: string
   readonly behavior: ModelBehavior
   readonly kind: ProviderFailed["kind"]

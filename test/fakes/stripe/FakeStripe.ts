@@ -16,7 +16,7 @@ import {
 import { sendWebhook } from "./StripeWebhooks.ts"
 
 /** Faults of the processor. "does it and …" faults apply the call and lose its response. */
-export type StripeFault = "hangs" | "fails" | "is cut" | "limits" | "does it and hangs" | "does it and is cut"
+type StripeFault = "hangs" | "fails" | "is cut" | "limits" | "does it and hangs" | "does it and is cut"
 
 export interface WebhookDelivery {
   readonly to: URL

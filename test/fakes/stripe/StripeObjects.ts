@@ -9,7 +9,7 @@ export const makeStripeId = (prefix: string) => `${prefix}_${randomBytes(12).toS
 
 export type StripeMetadata = Record<string, string>
 
-export interface StripeList<A> {
+interface StripeList<A> {
   readonly object: "list"
   readonly data: ReadonlyArray<A>
   readonly has_more: boolean

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { createHmac } from "node:crypto"
 import type { StripeEvent } from "./StripeObjects.ts"
 
-export interface WebhookSigning {
+interface WebhookSigning {
   readonly secret: string
   /** Epoch seconds of the signature. */
   readonly at: number

@@ -6,7 +6,7 @@ import { createWalletClient, type Hex, http, parseAbi, parseSignature, publicAct
 import { baseSepolia } from "viem/chains"
 import { listenLocally } from "../../support/LocalServer.ts"
 
-export type PaidServiceBehavior = "answer" | "settle and lose the answer" | "refuse the payment"
+type PaidServiceBehavior = "answer" | "settle and lose the answer" | "refuse the payment"
 
 export interface PaidService {
   readonly url: string
@@ -16,7 +16,7 @@ export interface PaidService {
   readonly behave: (...next: ReadonlyArray<PaidServiceBehavior>) => Effect.Effect<void>
 }
 
-export interface PaidServiceOptions {
+interface PaidServiceOptions {
   readonly rpcUrl: string
   readonly version: 1 | 2
   /** Micro USDC. */

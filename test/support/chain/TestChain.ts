@@ -26,7 +26,7 @@ const factoryAbi = parseAbi([
 const tokenAbi = parseAbi(["function mint(address to, uint256 amount)"])
 
 /** Wraps a signature with the wallet's factory and its call (ERC-6492). */
-export interface SignatureWrapping {
+interface SignatureWrapping {
   readonly factory: Address
   readonly call: Hex
 }

@@ -40,7 +40,7 @@ export const authorizeAtProvider = (location: string, account: string): Effect.E
   })
 
 /** A started sign-in: the provider's address and the browser's cookies. */
-export interface StartedSignIn {
+interface StartedSignIn {
   readonly location: string
   readonly cookie: string
   readonly answer: HttpCallResponse

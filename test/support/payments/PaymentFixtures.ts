@@ -16,10 +16,10 @@ import * as TestSecrets from "../TestSecrets.ts"
 import type { PaymentNetwork } from "@berth/infra/tempo/PaymentChainTest"
 
 export const paymentRecipient = WalletAddress.make(`0x${"ab".repeat(20)}`)
-export const testPaymentSecret = Redacted.make("a secret for tests")
+const testPaymentSecret = Redacted.make("a secret for tests")
 const testPaymentDigests = makePaymentDigests(digests, testPaymentSecret)
 
-export const testPluginPrices = { agent: 0.05, "generate-text": 0.01, tts: 0.03, stt: 0.02 }
+const testPluginPrices = { agent: 0.05, "generate-text": 0.01, tts: 0.03, stt: 0.02 }
 
 interface PaymentSettingsOptions {
   readonly network: Pick<PaymentNetwork, "chainId" | "token">
@@ -69,7 +69,7 @@ export const paidAnswer: PaidAnswer = {
   answeredAt: DateTime.unsafeMake("2026-03-01T12:00:00Z")
 }
 
-export interface MachinePaymentsOptions {
+interface MachinePaymentsOptions {
   readonly network: Pick<PaymentNetwork, "chain" | "chainId" | "token">
   readonly redemptions: PaymentRedemptions["Type"]
   readonly realm?: string
@@ -103,7 +103,7 @@ export const interfaceCredential = ({ id }: { readonly id: string }, transaction
   `Payment ${JSON.stringify({ scheme: "Payment", transaction, challengeNonce: id })}`
 ]
 
-export type UnverifiedChallenge = Omit<Challenge, "id"> & { readonly id: string }
+type UnverifiedChallenge = Omit<Challenge, "id"> & { readonly id: string }
 type Echo = Record<string, string | undefined>
 
 /** A credential in the draft's format, with `changes` to the repeated challenge. */

@@ -13,14 +13,14 @@ import {
   versions
 } from "./SiweTerminals.ts"
 
-export interface AcceptedMessage {
+interface AcceptedMessage {
   readonly title: string
   readonly fields: SiweFields
   /** Instants of time fields written in another form. */
   readonly instants?: Readonly<Record<string, string>>
 }
 
-export interface RefusedMessage {
+interface RefusedMessage {
   readonly title: string
   readonly text: string
 }

@@ -1,5 +1,5 @@
 /** Values of one terminal of the EIP-4361 grammar. */
-export interface TerminalCases {
+interface TerminalCases {
   readonly valid: ReadonlyArray<string>
   readonly invalid: ReadonlyArray<string>
 }

@@ -30,7 +30,7 @@ import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 const userPath = Schema.Struct({ id: UserId })
 const reasonPayload = payload({ reason: Reason })
 
-export const AdministeredUser = Schema.Struct({
+const AdministeredUser = Schema.Struct({
   id: UserId,
   email: Schema.String,
   emailVerified: Schema.Boolean,

@@ -17,13 +17,13 @@ export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
   readonly hasTimedOut?: boolean
 }> {}
 
-export interface StreamedResponse {
+interface StreamedResponse {
   readonly status: number
   /** Body with back-pressure. */
   readonly bytes: ChunkSource<Uint8Array, ExchangeFailed>
 }
 
-export interface StreamedPost {
+interface StreamedPost {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   /** JSON. */
@@ -166,7 +166,7 @@ const sendIn = (
     )
   })
 
-export class BodyOversized extends Data.TaggedError("BodyOversized")<object> {}
+class BodyOversized extends Data.TaggedError("BodyOversized")<object> {}
 
 /** Reads a complete body of at most `limit` bytes. */
 export const readBodyText = <E>(

@@ -27,7 +27,7 @@ type Event =
   | { readonly type: "error"; readonly message: string }
 
 /** Maximum characters of an event, of the text of all deltas, and of the data of all events before `done`. */
-export interface RuntimeStreamLimits {
+interface RuntimeStreamLimits {
   readonly event: number
   readonly text: number
   readonly data: number
@@ -36,7 +36,7 @@ export interface RuntimeStreamLimits {
 const mebibyte = 1024 * 1024
 /** `done` contains a complete reply, so the parser accepts this size; other events are smaller. */
 const maximumReplyEvent = 4 * mebibyte
-export const runtimeStreamLimits: RuntimeStreamLimits = { event: mebibyte, text: 4 * mebibyte, data: 16 * mebibyte }
+const runtimeStreamLimits: RuntimeStreamLimits = { event: mebibyte, text: 4 * mebibyte, data: 16 * mebibyte }
 
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
@@ -46,7 +46,7 @@ const readDelta = (json: unknown): ModelDelta | null =>
     ? { type: "delta", text: json["text"] }
     : null
 
-export interface RuntimeStreamTimeouts<E> {
+interface RuntimeStreamTimeouts<E> {
   /** Maximum time between two chunks of bytes; keep-alive comments count. */
   readonly idle: Duration.DurationInput
   /** Maximum time of the whole stream. */

@@ -36,14 +36,14 @@ const faultMessages: Record<VerificationFault, string> = {
   counter_not_increased: "The authenticator's counter was used before."
 }
 
-export const VerificationRejectedBody = fieldsErrorBody(VerificationRejected, {
+const VerificationRejectedBody = fieldsErrorBody(VerificationRejected, {
   status: 400,
   error: "Verification rejected",
   message: ({ fault }) => faultMessages[fault],
   members: Schema.Struct({ fault: VerificationFault }),
   example: { fault: "signature_invalid" }
 })
-export const VerificationUnavailableBody = plainErrorBody(VerificationUnavailable, {
+const VerificationUnavailableBody = plainErrorBody(VerificationUnavailable, {
   status: 500,
   error: "Verification unavailable",
   message: "The chain is unreachable, so nothing was verified. Try again in a moment."

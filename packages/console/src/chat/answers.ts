@@ -5,7 +5,7 @@ import type { ToolActivityJson } from "../wire.ts"
 import type { Outgoing } from "./attachments.ts"
 
 /** Events of one answer. */
-export interface AnswerListener {
+interface AnswerListener {
   readonly onText: (text: string) => void
   readonly onTool: (call: ToolActivityJson) => void
   readonly onMessageId: (messageId: string) => void

@@ -2,7 +2,7 @@ import type { SessionMessageJson } from "../wire.ts"
 import type { LiveHead } from "./live.ts"
 
 /** A message and its reply; either can be missing. */
-export interface MessagePair {
+interface MessagePair {
   /** Unchanged when the answer in progress is stored. */
   readonly key: string
   readonly question?: SessionMessageJson

@@ -7,7 +7,7 @@ import type { AttachmentJson, ToolActivityJson } from "../wire.ts"
 import type { Outgoing } from "./attachments.ts"
 import { StreamLost, type StreamSource, receiveAnswer, openAnswer } from "./answers.ts"
 
-export interface LiveAnswer {
+interface LiveAnswer {
   readonly key: string
   /** The message, unless the stored conversation contains it. */
   readonly question: string | undefined

@@ -10,7 +10,7 @@ export const findElement = <E extends Element>(
   return found instanceof kind ? found : undefined
 }
 
-export const findElements = <E extends Element>(
+const findElements = <E extends Element>(
   kind: abstract new () => E,
   selector: string,
   within: ParentNode = document
@@ -72,7 +72,7 @@ const showFieldErrors = (form: HTMLFormElement, fields: ReadonlyMap<string, stri
 }
 
 /** Runs one action at a time, and shows its failure in a status line. */
-export const runWithStatus = async (
+const runWithStatus = async (
   statusId: string,
   buttons: ReadonlyArray<HTMLButtonElement>,
   work: () => Promise<void>

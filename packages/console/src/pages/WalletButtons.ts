@@ -13,7 +13,7 @@ const buttonFor = ({ icon, name }: FoundWallet, verb: string) => {
 }
 
 /** Adds a button for each wallet to the list in the element at the selector. */
-export const addWalletButtons = (
+const addWalletButtons = (
   selector: string,
   statusId: string,
   verb: string,

@@ -14,7 +14,7 @@ import type {
 
 export type A2aAcceptance = "accepted" | "known" | "conflict" | "full" | "chain-full"
 
-export interface A2aLimits {
+interface A2aLimits {
   readonly sender: number
   readonly receiver: number
   readonly chain: number

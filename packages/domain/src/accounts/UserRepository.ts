@@ -4,20 +4,20 @@ import type { NotificationPreferences, User } from "../shared/User.ts"
 import type { AccountInUse, EmailAlreadyTaken } from "./AccountErrors.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-export interface UserQuery {
+interface UserQuery {
   /** Case-insensitive prefix of the email address, or the id. */
   readonly text: Option.Option<string>
   readonly limit: number
   readonly offset: number
 }
 
-export interface UserPage {
+interface UserPage {
   readonly users: ReadonlyArray<User>
   /** Count of all matches. */
   readonly total: number
 }
 
-export interface NewUser {
+interface NewUser {
   readonly id: UserId
   readonly email: Email
   readonly name: string

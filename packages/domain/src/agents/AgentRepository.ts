@@ -4,7 +4,7 @@ import type { AgentStatus } from "./AgentStatus.ts"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-export interface AgentChanges {
+interface AgentChanges {
   readonly model?: Pick<Agent, "model" | "customModel"> | undefined
   /** Absent members remain unchanged. */
   readonly config?: Partial<AgentConfig> | undefined

@@ -1,7 +1,7 @@
 import { Clock, Duration, Effect, HashMap, Option, Ref } from "effect"
 import type { UserId } from "../shared/UserId.ts"
 
-export const crashWindow = Duration.minutes(10)
+const crashWindow = Duration.minutes(10)
 const maximumCrashes = 5
 
 /** Returns the delay after the n-th crash within the window (n from 1), or the end of restarts. */

@@ -23,7 +23,7 @@ const leastNetworkShare = 5
 export const computeNetworkMaximum = (maximum: number): number =>
   Math.min(maximum, Math.max(leastNetworkShare, Math.floor(maximum * networkShare)))
 
-export interface NewUnclaimedAgent extends UnclaimedAgent {
+interface NewUnclaimedAgent extends UnclaimedAgent {
   readonly codeHash: string
   /** Network of the provisioning client; none for a program of the operator. */
   readonly network: Option.Option<string>

@@ -2,7 +2,7 @@ import { Context, type DateTime, type Effect } from "effect"
 import type { ClaimedDelivery, WebhookDelivery } from "./WebhookDelivery.ts"
 import type { WebhookDeliveryId, WebhookEndpoint, WebhookEndpointId } from "./WebhookEndpoint.ts"
 
-export interface EventRange {
+interface EventRange {
   readonly since: DateTime.Utc
   readonly until: DateTime.Utc
   /** False includes delivered events. */

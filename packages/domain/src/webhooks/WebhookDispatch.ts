@@ -19,7 +19,7 @@ const causes: Record<DisabledReason, string> = {
 }
 
 /** Omits the URL, whose path may contain a secret of the receiver. */
-export const composeEndpointDisabledMail = (
+const composeEndpointDisabledMail = (
   to: Email,
   appUrl: URL,
   { id }: Pick<WebhookEndpoint, "id">,

@@ -20,7 +20,7 @@ type ListenClient = Awaited<ReturnType<PostgresConnection["getListenClient"]>>
  * Connection of a worker. BullMQ removes all listeners before it ends the client; an error in between would end the
  * process.
  */
-export class ListeningConnection extends PostgresConnection {
+class ListeningConnection extends PostgresConnection {
   readonly #logError: (error: Error) => void
   #client: ListenClient | undefined
 

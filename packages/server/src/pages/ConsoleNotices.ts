@@ -2,7 +2,7 @@ import type { ConsoleNotice } from "@berth/api/pages/ConsoleSettings"
 import { pagePaths } from "./PagePaths.ts"
 import { findCheckoutError, findNotice, findSignInError } from "./StatusMessages.ts"
 
-export interface ConsoleVisit {
+interface ConsoleVisit {
   readonly path: string
   readonly query: URLSearchParams
   readonly mayProvision: boolean

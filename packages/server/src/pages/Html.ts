@@ -21,8 +21,7 @@ const replacements: Readonly<Record<string, string>> = {
 }
 
 /** Escapes text for elements and quoted attributes. */
-export const escapeText = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => replacements[character] ?? "")
+const escapeText = (text: string): string => text.replace(/[&<>"']/g, (character) => replacements[character] ?? "")
 
 const markupOf = (content: Content): string => {
   if (content === null || content === undefined || content === false) return ""

@@ -42,7 +42,7 @@ export class PageSettings extends Context.Tag("@berth/PageSettings")<
 
 export type Assets = Context.Tag.Service<PageAssets>
 
-export interface PageContent {
+interface PageContent {
   readonly title: string
   readonly main: Html
   readonly script?: AssetName

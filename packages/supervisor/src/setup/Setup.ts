@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { appendEnvFile, formatEnvLine, readEnvFile } from "./EnvFile.ts"
 
 /** A setting that the setup reads from the environment or prompts for. */
-export interface SetupQuestion {
+interface SetupQuestion {
   readonly name: string
   readonly text: string
   /** Used for an empty answer, and without a terminal. */
@@ -18,7 +18,7 @@ export interface SetupQuestion {
 
 export const modelKeys = ["OPENROUTER", "OPENAI", "ANTHROPIC", "GOOGLE", "GROQ"].map((name) => `${name}_API_KEY`)
 
-export const setupQuestions: ReadonlyArray<SetupQuestion> = [
+const setupQuestions: ReadonlyArray<SetupQuestion> = [
   { name: "APP_URL", text: "Public https URL of the service, for example https://berth.example.com" },
   { name: "DATABASE_URL", text: "PostgreSQL database, postgres://user:password@host:5432/name" },
   { name: "REDIS_URL", text: "Redis for queues and limits, redis://host:6379 (empty: PostgreSQL)" },

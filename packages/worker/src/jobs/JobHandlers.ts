@@ -65,7 +65,7 @@ export const mailDeliveryHandler = jobHandler(SendMailJob, (sealedMail) =>
 )
 
 /** Applies a stored event of the card processor. */
-export const cardEventHandler = jobHandler(ApplyCardEventJob, ({ eventId }) =>
+const cardEventHandler = jobHandler(ApplyCardEventJob, ({ eventId }) =>
   Effect.flatMap(CardEventEffects, (effects) =>
     Effect.mapError(
       effects.apply(eventId),
@@ -75,7 +75,7 @@ export const cardEventHandler = jobHandler(ApplyCardEventJob, ({ eventId }) =>
 )
 
 /** Ends the subscriptions and removes the cards of customers whose account was deleted. */
-export const cardCustomerRemovalHandler = jobHandler(RemoveCardCustomersJob, ({ customerIds }) =>
+const cardCustomerRemovalHandler = jobHandler(RemoveCardCustomersJob, ({ customerIds }) =>
   Effect.flatMap(CardProcessor, (processor) => {
     // Events without a customer name the subscription.
     const remove = (id: CustomerId) =>

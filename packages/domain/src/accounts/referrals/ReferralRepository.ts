@@ -3,7 +3,7 @@ import type { Credits } from "../../shared/Money.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 /** The credits of one referral. `referrerId` is null once the referrer's account is deleted. */
-export interface ReferralReward {
+interface ReferralReward {
   readonly newcomerId: UserId
   readonly referrerId: UserId | null
   readonly newcomerCredits: Credits

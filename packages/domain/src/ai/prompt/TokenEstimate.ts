@@ -47,7 +47,7 @@ const tokensOfCodeUnit = (code: number): number => {
 }
 
 /** Estimates the tokens of a text that arrives in parts, by a single pass over each. Not safe for concurrent use. */
-export interface TokenCounter {
+interface TokenCounter {
   readonly add: (text: string) => void
   /** The tokens of all parts together. */
   readonly count: () => number

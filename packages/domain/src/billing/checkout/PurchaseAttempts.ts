@@ -9,7 +9,7 @@ export const PurchaseAttemptId = Schema.String.pipe(Schema.brand("PurchaseAttemp
 export type PurchaseAttemptId = typeof PurchaseAttemptId.Type
 
 /** `open`: the outcome is unknown. `refused`: nothing was charged, and a repetition is a new attempt. */
-export type PurchaseAttemptState = "open" | "paid" | "refused"
+type PurchaseAttemptState = "open" | "paid" | "refused"
 
 export interface SavedCharge {
   readonly customerId: CustomerId

@@ -11,7 +11,7 @@ import { type CardSubscriptionTerms, SubscriptionRepository } from "./Subscripti
 import type { Email } from "../../shared/Email.ts"
 
 /** States the number of stopped agents, not their names, which are user input. */
-export const composeAgentsStoppedMail = (
+const composeAgentsStoppedMail = (
   to: Email,
   appUrl: URL,
   { limit, stopped }: { readonly limit: number; readonly stopped: number }

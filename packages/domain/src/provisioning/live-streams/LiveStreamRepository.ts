@@ -5,7 +5,7 @@ import type { LiveFileName } from "./LiveFile.ts"
 import type { LiveStream, LiveStreamId } from "./LiveStream.ts"
 import type { LiveLimitReached, LiveStreamNotFound } from "./LiveStreamErrors.ts"
 
-export interface NewLiveStream {
+interface NewLiveStream {
   readonly id: LiveStreamId
   readonly agentId: AgentId
   readonly playbackUrl: string

@@ -12,7 +12,7 @@ interface RunWork {
   readonly input: SkillInput | null
 }
 
-export interface NewAgentRun extends RunWork {
+interface NewAgentRun extends RunWork {
   readonly id: AgentRunId
   readonly agentId: AgentId
   readonly tick: { readonly scheduleId: ScheduleId; readonly dueAt: DateTime.Utc } | null

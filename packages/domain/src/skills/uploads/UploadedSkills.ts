@@ -9,7 +9,7 @@ import { UploadedSkillRepository } from "./UploadedSkillRepository.ts"
 export class UploadedSkills extends Effect.Service<UploadedSkills>()("@berth/UploadedSkills", {
   effect: Effect.gen(function* () {
     const catalog = yield* SkillCatalog
-    const { list, read, remove, removeSince, save, sumOthers } = yield* UploadedSkillRepository
+    const { list, read, remove, save, sumOthers } = yield* UploadedSkillRepository
     const ownTools = new Set(["read_skill", ...Object.keys(toolParameters), ...catalog.flatMap(({ tools }) => tools)])
 
     /** Joins the running transaction. Replaces the agent's uploaded skill of the same name. */
@@ -40,6 +40,6 @@ export class UploadedSkills extends Effect.Service<UploadedSkills>()("@berth/Upl
       return yield* save(agentId, skill)
     })
 
-    return { list, read, store, remove, removeSince }
+    return { list, read, store, remove }
   })
 }) {}

@@ -21,7 +21,7 @@ export const samplePaymentTerms: PaymentTerms = {
   recipient: WalletAddress.make(`0x${"Ab".repeat(20)}`)
 }
 
-export const samplePaidRequest: PaidRequest = {
+const samplePaidRequest: PaidRequest = {
   route: "POST /api/v1/gateway",
   plugin: "generate-text",
   amount: 10_000n,

@@ -40,7 +40,7 @@ const describeRejection = (rejection: VendorRequestRejected, kind: FailureKind, 
   return rejection.message === null ? answered : `${answered}: ${redactMessage(rejection.message, apiKey)}`
 }
 
-export interface FailureContext {
+interface FailureContext {
   readonly provider: ProviderName
   readonly apiKey: Redacted.Redacted
   /** Classifies the vendor's errors. */

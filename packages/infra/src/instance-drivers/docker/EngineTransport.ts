@@ -26,7 +26,7 @@ const maximumTextBytes = 16 * 1024 * 1024
 
 type Query = Readonly<Record<string, string | number | boolean>>
 
-export interface EngineCall {
+interface EngineCall {
   readonly method: "GET" | "POST" | "PUT" | "DELETE"
   readonly path: string
   readonly query?: Query
