@@ -4,14 +4,14 @@ import type { NotificationPreferences, User } from "../shared/User.ts"
 import type { AccountInUse, EmailAlreadyTaken } from "./AccountErrors.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-interface UserQuery {
+export interface UserQuery {
   /** Case-insensitive prefix of the email address, or the id. */
   readonly text: Option.Option<string>
   readonly limit: number
   readonly offset: number
 }
 
-interface UserPage {
+export interface UserPage {
   readonly users: ReadonlyArray<User>
   /** Count of all matches. */
   readonly total: number

@@ -4,7 +4,7 @@ import type { Currency } from "../../shared/Money.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 /** The processor's customer for a user's payments in one currency. */
-interface CardCustomer {
+export interface CardCustomer {
   readonly customerId: CustomerId
   readonly currency: Currency
 }
