@@ -47,6 +47,7 @@ const folders = ["skills", "pages", "runtime", "console"]
 const pageSources = join(root, "packages", "console", "src", "pages")
 const pageAssets = {
   login: "Login.ts",
+  scheme: "ColorScheme.ts",
   signup: "Signup.ts",
   style: "style.css"
 }

@@ -385,6 +385,17 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
+    it.effect("The pages have the color scheme that was chosen in the console", () =>
+      visiting({ colorScheme: "light" }, async ({ page }) => {
+        await openChat(page)
+        await page.getByRole("button", { name: "Switch to dark" }).click()
+        await page.goto("/pricing")
+        assert.strictEqual(await page.evaluate("getComputedStyle(document.documentElement).colorScheme"), "dark")
+        assert.strictEqual(await page.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(16, 18, 21)")
+        assert.deepStrictEqual(await findAccessibilityViolations(page), [])
+      })
+    )
+
     it.effect("The pages sign in and out, name plan and outcomes, and explain failures, without a script", () =>
       Effect.gen(function* () {
         const account = makeAccount("plain")

@@ -104,6 +104,7 @@ const document = (assets: Assets, { appUrl, isSignedIn, main, path, script, titl
         <meta name="color-scheme" content="light dark" />
         <title>${title} &middot; Berth</title>
         <link rel="icon" href="data:," />
+        <script src="${assets.address("scheme.js")}"></script>
         <link rel="stylesheet" href="${assets.address("style.css")}" />
         ${script !== undefined && html`<script type="module" src="${assets.address(script)}"></script>`}
       </head>

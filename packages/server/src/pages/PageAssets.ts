@@ -2,7 +2,7 @@ import { Context, Option } from "effect"
 import { createHash } from "node:crypto"
 
 /** Style sheet and scripts of the pages, as built. */
-export const assetNames = ["style.css", "login.js", "signup.js"] as const
+export const assetNames = ["style.css", "scheme.js", "login.js", "signup.js"] as const
 export type AssetName = (typeof assetNames)[number]
 
 export interface Asset {
