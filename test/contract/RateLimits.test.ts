@@ -280,6 +280,20 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
     })
   )
 
+  it.effect("The limits of an owner count searches of memory, and no lists of notes", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const read = (path: string) =>
+        App.web({ method: "GET", path: `/api/agents/${owner.agent.id}/memory/${path}`, as: owner })
+      for (let index = 0; index < 2; index++) assert.strictEqual((yield* read("search?query=cat")).status, 200)
+      const refused = yield* read("search?query=cat")
+      assertError(refused, { status: 429, code: "rate_limit_exceeded" })
+      assert.strictEqual(refused.body["limit"], "search")
+      assert.strictEqual(Number(refused.headers["retry-after"]), refused.body["retryAfter"])
+      assert.strictEqual((yield* read("notes")).status, 200)
+    })
+  )
+
   it.effect("The limits of an owner count searches of conversations, and no lists of them", () =>
     Effect.gen(function* () {
       const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]

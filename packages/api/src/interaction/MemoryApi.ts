@@ -10,6 +10,7 @@ import { pageOf, pageQuery } from "../http/Pagination.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import { NoteNotFoundBody } from "./InteractionErrorBodies.ts"
 
@@ -62,6 +63,7 @@ const search = HttpApiEndpoint.get("search", "/api/agents/:id/memory/search")
   .setPath(path)
   .setUrlParams(payload({ query: MemoryText }))
   .addSuccess(Schema.Struct({ matches: Schema.Array(Match) }))
+  .addError(RateLimitExceededBody)
   .annotate(OpenApi.Summary, "Search an agent's memory")
   .annotate(
     OpenApi.Description,

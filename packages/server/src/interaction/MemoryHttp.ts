@@ -1,14 +1,16 @@
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { makeMatch, makeNote } from "@berth/api/interaction/MemoryApi"
 import { WebApi } from "@berth/api/WebApi"
+import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { Effect } from "effect"
 import { group } from "../http/ApiGroup.ts"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
 const memoryOwner = Effect.map(OwnedAgent, ({ agent, user }) => ({ agentId: agent.id, userId: user.id }))
 
 export const layer = group(WebApi, "memory", (handlers) =>
-  Effect.map(Memories, (memories) =>
+  Effect.map(Effect.all([Memories, ConversationRecords]), ([memories, records]) =>
     handlers
       .handle("list", ({ urlParams }) =>
         Effect.gen(function* () {
@@ -28,8 +30,8 @@ export const layer = group(WebApi, "memory", (handlers) =>
       )
       .handle("search", ({ urlParams: { query } }) =>
         Effect.gen(function* () {
-          return { matches: (yield* memories.search(yield* memoryOwner, query)).map(makeMatch) }
-        })
+          return { matches: (yield* records.searchMemory(yield* memoryOwner, query)).map(makeMatch) }
+        }).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
       )
   )
 )

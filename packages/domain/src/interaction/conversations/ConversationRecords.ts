@@ -7,6 +7,7 @@ import type { UserId } from "../../shared/UserId.ts"
 import { type ChatSession, type ChatSessionId, maximumTitleLength, type MessageId } from "../Conversation.ts"
 import { ChatSessionNotFound, TitleInvalid } from "../ConversationErrors.ts"
 import { Memories } from "../memory/Memories.ts"
+import type { MemoryOwner } from "../memory/MemoryRepository.ts"
 import { recentMemoryLimits, toMemoryItem } from "../memory/RecentMemory.ts"
 import { TurnStops } from "../turns/TurnStops.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
@@ -78,6 +79,12 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       return (yield* repository.readRecord(active.id, recentMemoryLimits.messages)).map(toMemoryItem)
     })
 
+    /** Rate limited together with searches of sessions. */
+    const searchMemory = Effect.fn("ConversationRecords.searchMemory")(function* (of: MemoryOwner, query: string) {
+      yield* limiter.take("search", of.userId)
+      return yield* memories.search(of, query)
+    })
+
     const findLastActivity = Effect.fn("ConversationRecords.findLastActivity")(function* (
       userId: UserId,
       agentId: AgentId
@@ -135,6 +142,7 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       listSessions,
       findSession,
       readRecent,
+      searchMemory,
       findLastActivity,
       listAgentMessages,
       findAgentFigures,
