@@ -48,7 +48,9 @@ export const structuredLogger = Logger.make<unknown, LogLine>(
   ({ annotations, cause, context, date, logLevel, message }) => {
     const span = Context.getOption(FiberRefs.getOrDefault(context, FiberRef.currentContext), Tracer.ParentSpan)
     const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
-    const [values, errors] = Arr.partition(parts, (part, index) => index > 0 && Predicate.isError(part))
+    const isCause = (part: unknown, index: number) => index > 0 && Predicate.isError(part)
+    // Most messages have one part.
+    const [values, errors] = parts.length === 1 ? [parts, []] : Arr.partition(parts, isCause)
     const causes = errors.reduce((all: Cause.Cause<unknown>, error) => Cause.sequential(all, Cause.fail(error)), cause)
     const line: Record<string, unknown> & LogLine = {
       timestamp: date.toISOString(),
