@@ -1,5 +1,5 @@
 // Checks names and wording: retired words, error names, comment openings, comments that repeat a name, pronouns, spelling,
-// test titles, exported names, commit subjects.
+// names of values, test titles, exported names, commit subjects.
 // `--counts` prints only the counts, as JSON, and always succeeds.
 import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
@@ -62,6 +62,9 @@ const patterns = {
     /(?<=^|`|[^\S\n])(?:\/\/+|\/\*\*?|\*|#+|--)[^\S\n]*(?:What|Who|Whose|Whom|Whoever|Whosever|Nobody|Somebody)\b|^[^\S\n]*(?:\/\/+|\/?\*\*?)[^\n]*\b(?:anybody|everybody|nobody|somebody|who(?:m|se)?(?:so)?ever|of (?:one's|its|their) own|as it comes|takes? the place|is told|in vain|on its way)\b/gm,
   pronouns: /\b(?:he|his|him|himself)\b/gi,
   british: new RegExp(`\\w*(?:${british})\\w*`, "gi"),
+  /** Values are named by what they are, not by verbs in the past. */
+  verbs:
+    /\b(?:const|let) (?:asked|given|heard|said|told)\b|\((?:\w+, )*(?:asked|given|heard|said|told)(?:: [^()]*)?\) =>/g,
   /** A title is a sentence: it begins with a capital letter or an identifier such as `parseEmail`. */
   titles: /(?<![\w.])it(?:\.\w+)*(?:\((?:[^()"`]|\([^()]*\))*\)|\(\[[^\]]*\]\))?\(\s*["`][a-z][a-z'-]*,? /g
 }
@@ -100,6 +103,7 @@ const found = {
   repeated: [],
   pronouns: [],
   british: [],
+  verbs: [],
   titles: [],
   exports: [],
   commits: []

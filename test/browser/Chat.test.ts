@@ -71,8 +71,8 @@ const giveFile = (selector: string, event: "paste" | "drop", name: string) => `{
   const files = new DataTransfer()
   files.items.add(new File(["1"], "${name}", { type: "text/plain" }))
   const options = { clipboardData: files, dataTransfer: files, bubbles: true, cancelable: true }
-  const given = "${event}" === "paste" ? new ClipboardEvent("paste", options) : new DragEvent("drop", options)
-  document.querySelector("${selector}").dispatchEvent(given)
+  const gesture = "${event}" === "paste" ? new ClipboardEvent("paste", options) : new DragEvent("drop", options)
+  document.querySelector("${selector}").dispatchEvent(gesture)
 }`
 
 /** A visit of the console by an owner; it ends without a complaint of the browser. */

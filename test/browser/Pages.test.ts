@@ -650,8 +650,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.locator("#register-status[data-kind=bad]").waitFor()
         const email = page.getByLabel("Email")
         assert.strictEqual(await email.getAttribute("aria-invalid"), "true")
-        const told = page.locator(`#${await email.getAttribute("aria-describedby")}`)
-        assert.match((await told.textContent()) ?? "", /email address exists already/)
+        const description = page.locator(`#${await email.getAttribute("aria-describedby")}`)
+        assert.match((await description.textContent()) ?? "", /email address exists already/)
       })
     )
 

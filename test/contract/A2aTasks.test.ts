@@ -388,8 +388,8 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
           authorization: "Bearer known to both",
           "content-type": "application/a2a+json"
         })
-        const told = StreamResponse.fromJSON(JSON.parse(message.body)).payload
-        assert.strictEqual(told?.$case === "task" ? textOf(told.value) : undefined, "Echo: hello")
+        const payload = StreamResponse.fromJSON(JSON.parse(message.body)).payload
+        assert.strictEqual(payload?.$case === "task" ? textOf(payload.value) : undefined, "Echo: hello")
         const headers = makeWebhookHeaders(message)
         new Webhook(`whsec_${btoa("secret")}`).verify(message.body, headers)
         const refused = failure(() =>

@@ -148,9 +148,9 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
   it.effect("PUT /api/ops/users/:id/plan sets and ends a plan by hand, with its rights and an audit entry", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser()
-      const given = yield* setPlan(owner.user, "pro")
-      assert.strictEqual(given.status, 200, given.text)
-      assert.deepInclude(given.body, { id: owner.user.id, plan: "pro" })
+      const planned = yield* setPlan(owner.user, "pro")
+      assert.strictEqual(planned.status, 200, planned.text)
+      assert.deepInclude(planned.body, { id: owner.user.id, plan: "pro" })
       const provisioned = yield* App.web({
         method: "POST",
         path: "/api/agents/provision",
@@ -210,8 +210,9 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
           { amount, reason: "goodwill" },
           key === undefined ? {} : { "idempotency-key": key }
         )
-      const given = yield* Effect.replicateEffect(credit(owner, 10.5, "key-1"), 8, { concurrency: "unbounded" })
-      for (const { body, status, text } of given) assert.deepStrictEqual([status, body], [200, { credits: 10.5 }], text)
+      const credited = yield* Effect.replicateEffect(credit(owner, 10.5, "key-1"), 8, { concurrency: "unbounded" })
+      for (const { body, status, text } of credited)
+        assert.deepStrictEqual([status, body], [200, { credits: 10.5 }], text)
       assertError(yield* credit(other, 10.5, "key-1"), { status: 422, code: "idempotency_key_reused" })
       assert.deepStrictEqual((yield* credit(owner, -0.5)).body, { credits: 10 })
       assertError(yield* credit(owner, -10.01), { status: 409, code: "credits_insufficient" })

@@ -551,16 +551,16 @@ layer(strict({ bufferedBytes: 64 * 1024, closeTimeout: Duration.millis(300) }), 
             client.ws.resume()
             const { code } = yield* client.closed
             assert.include([1013, 1006], code)
-            const heard = client.frames.filter(of(messageId))
-            assert.isBelow(heard.length, count)
+            const frames = client.frames.filter(of(messageId))
+            assert.isBelow(frames.length, count)
             const another = yield* socketOf(owner)
-            another.send({ type: "resume", lastEventId: `${String(messageId)}:${heard.length}` })
+            another.send({ type: "resume", lastEventId: `${String(messageId)}:${frames.length}` })
             // It reads more slowly than a stored answer is sent.
             yield* Effect.raceFirst(another.until(ofType("done")), another.closed)
             const rest = another.frames.filter(of(messageId))
             assert.deepStrictEqual(
-              [...heard, ...rest].map(({ id }) => id),
-              Array.makeBy(heard.length + rest.length, (n) => `${String(messageId)}:${n + 1}`)
+              [...frames, ...rest].map(({ id }) => id),
+              Array.makeBy(frames.length + rest.length, (n) => `${String(messageId)}:${n + 1}`)
             )
           })
         )

@@ -325,12 +325,15 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const models = yield* ModelProvidersTest
-      const calls = (owner: OwnerWithAgent, ...said: ReadonlyArray<readonly [model: string, turnId?: string]>) =>
+      const calls = (
+        owner: OwnerWithAgent,
+        ...expectedCalls: ReadonlyArray<readonly [model: string, turnId?: string]>
+      ) =>
         Effect.gen(function* () {
           const token = Redacted.value(yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id))
           const statuses: Array<number> = []
           const runtime = (turn: Turn) =>
-            Effect.forEach(said, ([model, turnId]) =>
+            Effect.forEach(expectedCalls, ([model, turnId]) =>
               backend({
                 method: "POST",
                 path: runtimeModelPath,

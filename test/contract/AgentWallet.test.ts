@@ -27,7 +27,7 @@ const Payments = Schema.Struct({
 const listPayments = (owner: OwnerWithAgent) =>
   Effect.flatMap(readPayments(owner), ({ body }) => Schema.decodeUnknown(Payments)(body))
 
-const createPayer = (given: unknown = limits) =>
+const createPayer = (spendLimits: unknown = limits) =>
   Effect.gen(function* () {
     const owner = yield* createOwnerWithAgent()
     const { body } = yield* App.web({ method: "POST", path: "/api/wallet", as: owner, json: { action: "create" } })
@@ -35,7 +35,7 @@ const createPayer = (given: unknown = limits) =>
     const chain = yield* WalletChainTest.WalletChainTest
     yield* chain.setBalance(address, 10n ** 18n)
     yield* chain.setUsdc(address, 50_000_000n)
-    assert.strictEqual((yield* setLimits(owner, given)).status, 200)
+    assert.strictEqual((yield* setLimits(owner, spendLimits)).status, 200)
     return { ...owner, address }
   })
 

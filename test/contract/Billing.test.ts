@@ -425,11 +425,11 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
   it.effect("Billing books a payment once although its response was lost", () =>
     Effect.gen(function* () {
       const fake = yield* Processor
-      const [heard, unheard, refused] = [yield* buyerWithCard, yield* buyerWithCard, yield* buyerWithCard]
+      const [notified, unnotified, refused] = [yield* buyerWithCard, yield* buyerWithCard, yield* buyerWithCard]
       const buy = ({ token }: { readonly token: string }) =>
         App.web(act(token, { action: "buy-credits", pack: "50" }, { "idempotency-key": "unheard" }))
       fake.trouble("does it and is cut", { path: "/v1/payment_intents" })
-      for (const one of [heard, unheard])
+      for (const one of [notified, unnotified])
         assertError(yield* buy(one), { status: 503, code: "card_processor_unavailable" })
       fake.trouble("fails")
       assertError(yield* buy(refused), { status: 503, code: "card_processor_unavailable" })
@@ -440,7 +440,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       yield* Effect.orDie(
         sql`update purchase_attempts set created_at = created_at - interval '1 hour' where state = 'open'`
       )
-      assert.strictEqual((yield* buy(heard)).status, 200)
+      assert.strictEqual((yield* buy(notified)).status, 200)
       const settle = settleOpen(fake)
       // Started long ago and retried just now: it may be charged concurrently, so it is not abandoned.
       assert.strictEqual(yield* settle, 0)
@@ -449,7 +449,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       )
       yield* Effect.all([settle, settle, settle], { concurrency: "unbounded" })
       assert.strictEqual(yield* settle, 0)
-      for (const one of [heard, unheard]) {
+      for (const one of [notified, unnotified]) {
         assert.strictEqual(yield* creditsOf(one), 5)
         assert.deepStrictEqual(chargesOf(fake, one.user.id), [500])
       }
@@ -457,7 +457,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const { body } = yield* App.web({
         method: "GET",
         path: "/api/billing/history?limit=1",
-        headers: { authorization: `Bearer ${unheard.token}` }
+        headers: { authorization: `Bearer ${unnotified.token}` }
       })
       s.assertShape(body, {
         entries: [

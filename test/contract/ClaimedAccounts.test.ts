@@ -53,8 +53,8 @@ const proof = (signer: MessageSigner) => Effect.flatMap(App.TestApp, ({ appUrl }
 
 const post = (path: string, json: unknown, cookie = "") => App.web({ method: "POST", path, json, headers: { cookie } })
 
-const byPassword = (email: string, given = password) =>
-  post("/api/auth/callback/credentials", { email, password: given })
+const byPassword = (email: string, candidate = password) =>
+  post("/api/auth/callback/credentials", { email, password: candidate })
 const byWallet = (signer: MessageSigner) =>
   Effect.flatMap(proof(signer), (json) => post("/api/auth/callback/wallet", json))
 const linkWallet = (signer: MessageSigner, cookie: string) =>
@@ -297,7 +297,8 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
         if (claimed?.id !== user.id) continue
         for (const held of [...cookies, ...answers.flatMap((answer, n) => (n === 6 ? [] : cookiesIn(answer)))])
           assert.notStrictEqual((yield* findSessionUser(held))?.id, user.id)
-        for (const given of [password, nextPassword]) assert.strictEqual((yield* byPassword(email, given)).status, 401)
+        for (const candidate of [password, nextPassword])
+          assert.strictEqual((yield* byPassword(email, candidate)).status, 401)
         for (const wallet of [signer, added])
           assert.notStrictEqual((yield* findSessionUser(yield* sessionCookieOf(yield* byWallet(wallet))))?.id, user.id)
         const next = answers[5].body["sessionToken"]

@@ -122,8 +122,10 @@ for (const site of sites)
 
     it.effect(`A cookie of ${site.appUrl} of a wallet's nonce is bound to this host and hidden from scripts`, () =>
       Effect.gen(function* () {
-        const { attributes: given, name } = onlyCookieOf(yield* App.web({ method: "GET", path: "/api/auth/nonce" }))
-        assert.deepStrictEqual([name, given], [site.nonce, attributes(tenMinutes)])
+        const { attributes: nonceAttributes, name } = onlyCookieOf(
+          yield* App.web({ method: "GET", path: "/api/auth/nonce" })
+        )
+        assert.deepStrictEqual([name, nonceAttributes], [site.nonce, attributes(tenMinutes)])
       })
     )
 

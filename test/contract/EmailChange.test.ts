@@ -104,8 +104,12 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       const { headers } = yield* createApiKey(thief, "agents")
 
       assert.strictEqual((yield* undoEmailChange(yield* findUndoToken(me.email))).status, 303)
-      const signIn = (given: string) =>
-        App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { email: me.email, password: given } })
+      const signIn = (password: string) =>
+        App.web({
+          method: "POST",
+          path: "/api/auth/callback/credentials",
+          json: { email: me.email, password }
+        })
       assert.strictEqual((yield* signIn(nextPassword)).status, 401)
       assert.notStrictEqual(yield* ownerOf(yield* signInByWallet(later)), me.user.id)
       assert.strictEqual(yield* ownerOf(yield* signInByWallet(earlier)), me.user.id)

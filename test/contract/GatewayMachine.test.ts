@@ -370,12 +370,12 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
           yield* model.begun
           const second = yield* Effect.fork(gatewayCall({ headers: { authorization } }))
           yield* model.go
-          const told = parseEvents(yield* Fiber.join(first))
+          const events = parseEvents(yield* Fiber.join(first))
           assert.deepStrictEqual(
-            told.map(({ event }) => event),
+            events.map(({ event }) => event),
             ["delta", "delta", "done"]
           )
-          s.assertShape(told[2]?.data, {
+          s.assertShape(events[2]?.data, {
             plugin: s.equalTo("generate-text"),
             timestamp: s.recentTimestamp,
             payment: { method: s.equalTo("mpp"), receipt: s.equalTo(hash) }

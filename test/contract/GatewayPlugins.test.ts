@@ -142,9 +142,9 @@ layer(App.shared, { excludeTestServices: true })("The gateway's plugins", (it) =
       const { plugin: _, ...spoken } = json
       assert.deepStrictEqual(yield* lastSpeechCall, { ...spoken, userId: as.user.id, ownKeysOnly: false })
       const headers = { "idempotency-key": "spoken" }
-      const said = [yield* gatewayCall({ as, json, headers }), yield* gatewayCall({ as, json, headers })]
+      const answers = [yield* gatewayCall({ as, json, headers }), yield* gatewayCall({ as, json, headers })]
       assert.deepStrictEqual(
-        said.map((one) => one.headers["x-audio-content-type"]),
+        answers.map((one) => one.headers["x-audio-content-type"]),
         ["audio/mpeg", "audio/mpeg"]
       )
     })
@@ -155,8 +155,8 @@ layer(App.shared, { excludeTestServices: true })("The gateway's plugins", (it) =
       const as = yield* App.signInNewUser("pro")
       const sent = yield* form({ plugin: "stt", file: sound(2_000_000), language: "de" })
       recorded("2000000 bytes")(yield* gatewayCall({ as, ...sent }))
-      const heard = yield* lastSpeechCall
-      assert.deepInclude(heard, {
+      const speechCall = yield* lastSpeechCall
+      assert.deepInclude(speechCall, {
         contentType: "audio/mpeg",
         filename: "memo.mp3",
         language: "de",

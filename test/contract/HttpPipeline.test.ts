@@ -131,18 +131,18 @@ layer(App.shared, { excludeTestServices: true })("The rules for every endpoint",
 
   it.effect("A safe request id is kept, and a missing one is generated", () =>
     Effect.gen(function* () {
-      const idOf = (given?: string) =>
+      const idOf = (requestId?: string) =>
         Effect.map(
           App.web({
             method: "GET",
             path: "/api/agents",
-            headers: given === undefined ? {} : { "x-request-id": given }
+            headers: requestId === undefined ? {} : { "x-request-id": requestId }
           }),
           ({ headers }) => String(headers["x-request-id"])
         )
       assert.strictEqual(yield* idOf("my-id.1:2_3"), "my-id.1:2_3")
-      for (const given of [undefined, "", "a b", 'x"y', "é", "a".repeat(129)])
-        assert.match(yield* idOf(given), /^req_[0-9a-f]{32}$/)
+      for (const requestId of [undefined, "", "a b", 'x"y', "é", "a".repeat(129)])
+        assert.match(yield* idOf(requestId), /^req_[0-9a-f]{32}$/)
     })
   )
 

@@ -146,8 +146,8 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       for (const text of ["The owner is vegetarian.", "The owner lives in Bergen.", "The owner is vegetarian."]) {
-        const { status, text: said } = yield* note(owner, text)
-        assert.deepStrictEqual([status, said], [204, ""])
+        const { status, text: responseText } = yield* note(owner, text)
+        assert.deepStrictEqual([status, responseText], [204, ""])
       }
       const turn = yield* say(owner, "Hello!")
       assert.sameMembers([...turn.memories], ["The owner is vegetarian.", "The owner lives in Bergen."])
@@ -325,8 +325,8 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
 
         const own = yield* recallDuring(owner, "treasure", callApp(owner, "Where is my treasure?", owner.conversation))
         assert.isTrue(own.turn.fromOwner)
-        const said = own.turn.memories.join("\n")
-        assert.include(said, "A person of a messaging channel: The treasure of this group is tin.")
+        const memoryText = own.turn.memories.join("\n")
+        assert.include(memoryText, "A person of a messaging channel: The treasure of this group is tin.")
 
         const ownChat = yield* (yield* IdGenerator).next("chs")
         const remote = yield* recallDuring(owner, "treasure", receive(owner, ownChat, "Where is my treasure?", true))

@@ -19,7 +19,7 @@ import { makeSigningKey, signToken, makeUnsignedToken } from "../fakes/identity/
 import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 
-const forgeries: Readonly<Record<string, (given: TokenRequest) => string | Promise<string>>> = {
+const forgeries: Readonly<Record<string, (tokenRequest: TokenRequest) => string | Promise<string>>> = {
   "signed by another key": async ({ claims, issuer }) =>
     signToken(await makeSigningKey(), claims, { kid: issuer.key.kid }),
   "signed by a key that is not published": async ({ claims }) => signToken(await makeSigningKey(), claims),
@@ -34,10 +34,10 @@ const forgeries: Readonly<Record<string, (given: TokenRequest) => string | Promi
     const { privateKey } = await generateKeyPair("ES256")
     return new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid: issuer.key.kid }).sign(privateKey)
   },
-  "with its signature cut off": async (given) => (await validToken(given)).replace(/[^.]+$/, ""),
-  "with other claims than were signed": async (given) => {
-    const [header = "", , signature = ""] = (await validToken(given)).split(".")
-    const claims = Buffer.from(JSON.stringify({ ...given.claims, sub: "somebody else" })).toString("base64url")
+  "with its signature cut off": async (tokenRequest) => (await validToken(tokenRequest)).replace(/[^.]+$/, ""),
+  "with other claims than were signed": async (tokenRequest) => {
+    const [header = "", , signature = ""] = (await validToken(tokenRequest)).split(".")
+    const claims = Buffer.from(JSON.stringify({ ...tokenRequest.claims, sub: "somebody else" })).toString("base64url")
     return [header, claims, signature].join(".")
   },
   "of another issuer": tokenWithClaims(() => ({ iss: "https://accounts.example" })),
@@ -80,8 +80,8 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
   it.effect("An ID token of one sign-in is rejected in another", () =>
     Effect.gen(function* () {
       let kept = ""
-      yield* signInWithToken(async (given) => {
-        kept = await validToken(given)
+      yield* signInWithToken(async (tokenRequest) => {
+        kept = await validToken(tokenRequest)
         return kept
       })
       assert.strictEqual(describeRedirect(yield* signInWithToken(() => kept)), failureRedirect("oauth_failed"))

@@ -190,8 +190,8 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       assert.isAbove((yield* call(() => speech.arrayBuffer())).byteLength, 0)
       assert.strictEqual(yield* readUsedUnits(owner), 3)
       const file = yield* call(() => OpenAI.toFile(Buffer.from("SUQzBwcH", "base64"), "a.mp3"))
-      const heard = yield* call(() => client.audio.transcriptions.create({ model: "whisper-1", file }))
-      assert.deepStrictEqual(heard, { text: "6 bytes" })
+      const transcription = yield* call(() => client.audio.transcriptions.create({ model: "whisper-1", file }))
+      assert.deepStrictEqual(transcription, { text: "6 bytes" })
       assert.strictEqual(yield* readUsedUnits(owner), 5)
       const text: unknown = yield* call(() =>
         client.audio.transcriptions.create({ model: "whisper-1", file, response_format: "text" })
@@ -377,12 +377,12 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     Effect.gen(function* () {
       const providers = yield* ModelProvidersTest
       const speech = yield* SpeechTest
-      const heard = new FormData()
-      heard.set("model", "whisper-1")
-      heard.set("file", new File([Uint8Array.from([0x49, 0x44, 0x33, 0])], "a.mp3"))
-      const form = new Response(heard)
-      const recording = new Uint8Array(yield* call(() => form.arrayBuffer()))
-      const type = form.headers.get("content-type") ?? ""
+      const form = new FormData()
+      form.set("model", "whisper-1")
+      form.set("file", new File([Uint8Array.from([0x49, 0x44, 0x33, 0])], "a.mp3"))
+      const request = new Response(form)
+      const recording = new Uint8Array(yield* call(() => request.arrayBuffer()))
+      const type = request.headers.get("content-type") ?? ""
       const spoken = { answeredBy: { model: "sandbox/speech", provider: "sandbox" as const }, ownKey: false }
       const tries: ReadonlyArray<readonly [path: string, json: object | undefined, units: number]> = [
         ["/v1/chat/completions", { model, messages }, 1],

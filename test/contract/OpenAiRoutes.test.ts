@@ -28,8 +28,8 @@ const reaching = (json: object) =>
     const reached: Array<{ readonly messages: ReadonlyArray<ChatMessage>; readonly options: ChatOptions }> = []
     const answer = yield* ask(json).pipe(
       during({
-        chat: (_, said, options) => {
-          reached.push({ messages: said, options })
+        chat: (_, messages, options) => {
+          reached.push({ messages, options })
           return Stream.make({ type: "done", usage: null, finishReason: "stop" } as const)
         }
       })
@@ -403,8 +403,8 @@ layer(App.shared, { excludeTestServices: true })("POST /api/ai/chat", (it) => {
       }
       const answer = yield* App.backend({ method: "POST", path: "/api/ai/chat", json }).pipe(
         during({
-          chat: (_, said, options) => {
-            reached.push(said, options.responseFormat)
+          chat: (_, messages, options) => {
+            reached.push(messages, options.responseFormat)
             return Stream.make({ type: "done", usage: null, finishReason: "stop" } as const)
           }
         })

@@ -618,8 +618,8 @@ layer(App.shared, { excludeTestServices: true })("Page forms", (it) => {
     return elements.flatMap(([, attributes]) => {
       if (attributes["aria-invalid"] !== "true") return []
       const id = attributes["aria-describedby"] ?? ""
-      const [, said] = new RegExp(`id="${id}">([^<]+)<`).exec(page.text) ?? []
-      return [[attributes["name"], said, attributes["value"]]]
+      const [, message] = new RegExp(`id="${id}">([^<]+)<`).exec(page.text) ?? []
+      return [[attributes["name"], message, attributes["value"]]]
     })
   }
 

@@ -30,17 +30,17 @@ const account = Effect.gen(function* () {
 const forgot = (email: unknown, more: Partial<App.AppCall> = {}) =>
   App.web({ method: "POST", path: "/api/auth/forgot-password", json: { email }, ...more })
 
-const reset = (token: string, given: string = next) =>
-  App.web({ method: "POST", path: "/api/auth/reset-password", json: { token, password: given } })
+const reset = (token: string, candidate: string = next) =>
+  App.web({ method: "POST", path: "/api/auth/reset-password", json: { token, password: candidate } })
 
-const signIn = (email: string, given: string) =>
-  App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given } })
+const signIn = (email: string, candidate: string) =>
+  App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: candidate } })
 
 const whoIs = (cookie: string) =>
   Effect.map(App.web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
 
-const sessionOf = (email: string, given: string) =>
-  Effect.map(signIn(email, given), ({ headers }) => headers["set-cookie"]?.[0]?.split(";")[0] ?? "")
+const sessionOf = (email: string, candidate: string) =>
+  Effect.map(signIn(email, candidate), ({ headers }) => headers["set-cookie"]?.[0]?.split(";")[0] ?? "")
 
 layer(App.layer(), { excludeTestServices: true })("A password reset request", (it) => {
   it.effect("A password reset request has the same response whether or not the account exists", () =>
@@ -218,7 +218,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
       yield* forgot(email)
       const token = yield* findResetToken(email)
       const tries = Array.from({ length: 20 }, (_, n) => `${next} ${n}`)
-      const answers = yield* Effect.forEach(tries, (given) => reset(token, given), { concurrency: "unbounded" })
+      const answers = yield* Effect.forEach(tries, (candidate) => reset(token, candidate), { concurrency: "unbounded" })
       const winners = answers.flatMap(({ status }, index) => (status === 200 ? [index] : []))
       assert.lengthOf(winners, 1)
       for (const answer of answers)

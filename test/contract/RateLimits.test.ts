@@ -28,8 +28,8 @@ const assertRefused = (answer: HttpCallResponse, limit: keyof typeof limits) => 
 
 const register = (from: string, json: unknown = {}) => App.web({ method: "POST", path: "/api/register", json, from })
 
-const signIn = (from: string, email: string, given: string) =>
-  App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given }, from })
+const signIn = (from: string, email: string, candidate: string) =>
+  App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: candidate }, from })
 
 const account = Effect.gen(function* () {
   const email = `${yield* uniqueName("account")}@example.com`

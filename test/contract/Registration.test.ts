@@ -11,15 +11,15 @@ const freshEmail = Effect.map(uniqueName("new"), (local) => `${local}@example.co
 
 const register = (json: unknown) => App.web({ method: "POST", path: "/api/register", json })
 
-const signIn = (email: string, given: string) =>
-  App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given } })
+const signIn = (email: string, candidate: string) =>
+  App.web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: candidate } })
 
 const settingsBy = (cookie: string) =>
   Effect.map(App.web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body }) => body)
 
-const settingsOf = (email: string, given = password) =>
+const settingsOf = (email: string, candidate = password) =>
   Effect.gen(function* () {
-    const { headers, status } = yield* signIn(email, given)
+    const { headers, status } = yield* signIn(email, candidate)
     assert.strictEqual(status, 200)
     return yield* settingsBy(headers["set-cookie"]?.[0]?.split(";")[0] ?? "")
   })
@@ -73,11 +73,11 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
 
   it.effect("Registration accepts the shortest and the longest password untruncated", () =>
     Effect.gen(function* () {
-      for (const given of ["1234567é", "é".repeat(512), " 2345678", "pass\u200bword😀"]) {
+      for (const candidate of ["1234567é", "é".repeat(512), " 2345678", "pass\u200bword😀"]) {
         const email = yield* freshEmail
-        assert.strictEqual((yield* register({ email, password: given })).status, 200)
-        assert.strictEqual((yield* settingsOf(email, given))["email"], email)
-        assert.strictEqual((yield* signIn(email, [...given].slice(0, -1).join(""))).status, 401)
+        assert.strictEqual((yield* register({ email, password: candidate })).status, 200)
+        assert.strictEqual((yield* settingsOf(email, candidate))["email"], email)
+        assert.strictEqual((yield* signIn(email, [...candidate].slice(0, -1).join(""))).status, 401)
       }
     })
   )

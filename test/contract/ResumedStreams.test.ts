@@ -156,14 +156,14 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       )
       yield* Fiber.interrupt(client)
       yield* finish
-      const heard = (yield* Effect.forEach(listeners, Fiber.join)).map(parseEvents)
-      const [everything = []] = heard
+      const received = (yield* Effect.forEach(listeners, Fiber.join)).map(parseEvents)
+      const [everything = []] = received
       assert.deepStrictEqual(
         everything.slice(0, -1).map(({ data }) => data),
         words.map((text) => ({ text }))
       )
       assert.deepInclude(everything.at(-1)?.data, { reply })
-      for (const [after, events] of heard.entries()) assert.deepStrictEqual(events, everything.slice(after))
+      for (const [after, events] of received.entries()) assert.deepStrictEqual(events, everything.slice(after))
       assert.strictEqual(yield* usedBy(owner), 1)
     })
   )
@@ -250,9 +250,9 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
         yield* finish
         assert.strictEqual(parseEvents(yield* Fiber.join(client)).at(-1)?.event, "error")
         // A reader from before the deletion receives an error event; a later one is 404.
-        const heard = yield* Fiber.join(listener)
-        assert.include(["error", undefined], parseEvents(heard).at(-1)?.event)
-        assert.include([200, 404], heard.status)
+        const received = yield* Fiber.join(listener)
+        assert.include(["error", undefined], parseEvents(received).at(-1)?.event)
+        assert.include([200, 404], received.status)
         const [row] = yield* sql`
         select state, settled_daily_units::int as booked from reservations where user_id = ${owner.user.id}`
         assert.deepStrictEqual(row, { state: "settled", booked: 1 })

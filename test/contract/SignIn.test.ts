@@ -17,8 +17,8 @@ const account = Effect.gen(function* () {
   return { email, id: String(body["id"]) }
 })
 
-const signIn = (email: string, given = password, headers: Record<string, string> = {}) =>
-  App.web({ method: "POST", path, json: { email, password: given }, headers })
+const signIn = (email: string, candidate = password, headers: Record<string, string> = {}) =>
+  App.web({ method: "POST", path, json: { email, password: candidate }, headers })
 
 const form = (fields: Record<string, string>) =>
   App.web({

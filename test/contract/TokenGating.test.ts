@@ -88,9 +88,9 @@ layer(onChain, { excludeTestServices: true })("Token gating", (it) => {
       const mixed = digits.replace(/[a-f]/i, (digit) =>
         digit === digit.toLowerCase() ? digit.toUpperCase() : digit.toLowerCase()
       )
-      for (const given of [digits.toLowerCase(), digits.toUpperCase(), mixed]) {
-        const { body } = yield* check(`0x${given}`)
-        assert.deepInclude(body, { address: `0x${given}`, hasAccess: true })
+      for (const address of [digits.toLowerCase(), digits.toUpperCase(), mixed]) {
+        const { body } = yield* check(`0x${address}`)
+        assert.deepInclude(body, { address: `0x${address}`, hasAccess: true })
       }
     })
   )

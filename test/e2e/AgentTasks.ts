@@ -89,12 +89,12 @@ const beginTask = (person: Settled) =>
   Effect.gen(function* () {
     const { openai: upstream } = yield* SharedBerth
     upstream.respondWith({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
-    const told: Array<ModelDelta | PluginResult> = []
+    const events: Array<ModelDelta | PluginResult> = []
     const reading = yield* Stream.runForEach(task(Option.some(person.user), "Something long"), (event) =>
-      Effect.sync(() => told.push(event))
+      Effect.sync(() => events.push(event))
     ).pipe(Effect.either, Effect.forkDaemon)
     yield* eventually(
-      Effect.sync(() => told.length),
+      Effect.sync(() => events.length),
       (count) => count >= 2,
       { description: "the first half of an answer", timeout: waitLimit }
     )

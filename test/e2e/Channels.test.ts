@@ -12,11 +12,11 @@ import * as Records from "./ServiceDatabase.ts"
 import { signUpClient } from "./WebClient.ts"
 
 /* `npm run test:channels` sets these; the defaults are the short set of `npm test`. */
-const given = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
+const setting = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
 /** Number of bots of platformB and of platformC, in addition to one of platformA. */
-const bots = given("CHANNELS_BOTS", 1)
-const chatsPerBot = given("CHANNELS_CHATS", 2)
-const kills = given("CHANNELS_KILLS", 3)
+const bots = setting("CHANNELS_BOTS", 1)
+const chatsPerBot = setting("CHANNELS_CHATS", 2)
+const kills = setting("CHANNELS_KILLS", 3)
 const isLong = process.env["CHANNELS_BOTS"] !== undefined
 /** Below the limits of received messages per chat and agent. */
 const messagesPerChat = 10

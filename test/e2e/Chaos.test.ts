@@ -124,18 +124,18 @@ const beginChat = (person: SignedUpClient, message: string, pieces: ReadonlyArra
     const { upstream } = yield* Service
     const before = upstream.received.length
     upstream.respondWith(pieces.length === 0 ? { type: "hang" } : { type: "break-off", pieces, by: "hanging" })
-    const told: Array<StreamedEvent> = []
+    const received: Array<StreamedEvent> = []
     const fiber = yield* Effect.fork(
       Effect.exit(
-        Stream.runForEach(person.events("/api/agent", { message }), (event) => Effect.sync(() => told.push(event)))
+        Stream.runForEach(person.events("/api/agent", { message }), (event) => Effect.sync(() => received.push(event)))
       )
     )
     yield* eventually(
-      Effect.sync(() => ({ asked: upstream.received.length - before, told: told.length })),
-      (current) => current.asked > 0 && current.told >= pieces.length,
+      Effect.sync(() => ({ calls: upstream.received.length - before, events: received.length })),
+      (current) => current.calls > 0 && current.events >= pieces.length,
       { description: `"${message}" reached the upstream and has ${pieces.length} deltas`, timeout: waitLimit }
     )
-    return { told, end: Fiber.join(fiber) }
+    return { received, end: Fiber.join(fiber) }
   })
 
 /**
@@ -149,19 +149,19 @@ const beginTask = (person: SignedUpClient & { readonly agentId: AgentId }, text:
     const path = `/agents/${person.agentId}/a2a`
     const body = { message: { messageId: text, role: "ROLE_USER", parts: [{ text }] } }
     const headers = { "a2a-version": "1.0" }
-    const told: Array<StreamedEvent> = []
+    const received: Array<StreamedEvent> = []
     const events = person.events(`${path}/message:stream`, body, headers)
     const fiber = yield* Effect.fork(
-      Effect.exit(Stream.runForEach(events, (event) => Effect.sync(() => told.push(event))))
+      Effect.exit(Stream.runForEach(events, (event) => Effect.sync(() => received.push(event))))
     )
     yield* eventually(
-      Effect.sync(() => told.length),
+      Effect.sync(() => received.length),
       (count) => count >= 2,
       { description: `the task "${text}" to have a part of its answer`, timeout: waitLimit }
     )
-    const id = textOrEmpty(memberAt(told[0]?.data, "task", "id"))
+    const id = textOrEmpty(memberAt(received[0]?.data, "task", "id"))
     const expectFailed = Effect.gen(function* () {
-      const more = { ...headers, "last-event-id": told[1]?.id ?? "" }
+      const more = { ...headers, "last-event-id": received[1]?.id ?? "" }
       const resumed = yield* Stream.runCollect(person.events(`${path}/tasks/${id}:subscribe`, {}, more))
       const last = Array.fromIterable(resumed).at(-1)?.data
       const sent = yield* person.raw("POST", `${path}/message:send`, { body, headers })
@@ -265,14 +265,14 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       const pid = yield* pidOf(person.userId)
       const left = upstream.abandonedRequests()
 
-      const { end, told } = yield* beginChat(person, "Second", ["Half ", "an "])
+      const { end, received } = yield* beginChat(person, "Second", ["Half ", "an "])
       yield* killInstance(pid)
       assert.isTrue(Exit.isSuccess(yield* end))
       assert.deepStrictEqual(
-        told.map(({ event }) => event),
+        received.map(({ event }) => event),
         ["delta", "delta", "error"]
       )
-      assert.deepInclude(told.at(-1)?.data, { code: "message_unanswered" })
+      assert.deepInclude(received.at(-1)?.data, { code: "message_unanswered" })
       // An unread answer costs nothing.
       yield* eventually(
         Effect.sync(() => upstream.abandonedRequests()),

@@ -69,11 +69,11 @@ export const gateway: SharedBerthPart = (it) => {
 
       const key = generatePrivateKey()
       yield* network.give(privateKeyToAccount(key).address, 2_000_000n)
-      const said = yield* command(
+      const output = yield* command(
         [`${berth.webUrl}${path}`, "-J", JSON.stringify(call), "-H", "X-Payment-Method: mpp", "-r", network.url, "-i"],
         { MPPX_PRIVATE_KEY: key }
       )
-      assert.strictEqual(said.code, 0, said.text)
+      assert.strictEqual(output.code, 0, output.text)
       assert.strictEqual(yield* network.received, before + 20_000n)
     })
   )

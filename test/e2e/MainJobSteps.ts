@@ -83,16 +83,20 @@ export const runMainJob = (person: SignedUpClient) =>
     assert.isTrue(Number.isInteger(memberAt(first.body, "timestamp")))
     const sessionId = textOrEmpty(memberAt(first.body, "sessionId"))
 
-    const told = Chunk.toReadonlyArray(yield* Stream.runCollect(events("/api/agent", { message: "Piece by piece" })))
-    const deltas = told.filter(({ event }) => event === "delta").map(({ data }) => textOrEmpty(memberAt(data, "text")))
+    const received = Chunk.toReadonlyArray(
+      yield* Stream.runCollect(events("/api/agent", { message: "Piece by piece" }))
+    )
+    const deltas = received
+      .filter(({ event }) => event === "delta")
+      .map(({ data }) => textOrEmpty(memberAt(data, "text")))
     assert.isAbove(deltas.length, 1)
     assert.deepStrictEqual(
-      told.map(({ event }) => event),
+      received.map(({ event }) => event),
       [...deltas.map(() => "delta"), "done"]
     )
-    assert.containSubset(told.at(-1)?.data, { sessionId, reply: deltas.join("") })
+    assert.containSubset(received.at(-1)?.data, { sessionId, reply: deltas.join("") })
     assert.include(deltas.join(""), "Piece by piece")
-    assert.strictEqual(new Set(told.map((event) => event.id)).size, told.length)
+    assert.strictEqual(new Set(received.map((event) => event.id)).size, received.length)
 
     const sent = yield* raw("POST", "/api/chat", { body: { message: "A question", topic: "weather" } })
     assert.containSubset(sent, { status: 200, body: { message: "A question", topic: "weather", status: "sent" } })

@@ -129,9 +129,9 @@ export const openAiClients: SharedBerthPart = (it) => {
             }
             const { completions } = client.chat
             const runner = streams ? completions.runTools({ ...params, stream: true }) : completions.runTools(params)
-            const said = yield* call(() => runner.finalContent())
+            const content = yield* call(() => runner.finalContent())
             assert.deepStrictEqual([id, requests], [id, [{ city: "Graz" }]])
-            assert.include(said, "Rain in Graz", id)
+            assert.include(content, "Rain in Graz", id)
           }
         })
     )

@@ -43,7 +43,7 @@ export const run = (
 ) =>
   Effect.gen(function* () {
     const gone = yield* Deferred.make<void>()
-    const said: Array<string> = []
+    const output: Array<string> = []
     const child = yield* Effect.acquireRelease(
       Effect.sync(() => {
         const started = spawn(process.execPath, [join(root, "dist", `${name}.mjs`)], {
@@ -51,26 +51,26 @@ export const run = (
           cwd: directory,
           env: { ...makeShellEnvironment(), ...environment }
         })
-        started.stdout.setEncoding("utf8").on("data", (text: string) => said.push(text))
-        started.stderr.setEncoding("utf8").on("data", (text: string) => said.push(text))
+        started.stdout.setEncoding("utf8").on("data", (text: string) => output.push(text))
+        started.stderr.setEncoding("utf8").on("data", (text: string) => output.push(text))
         started.once("exit", () => Deferred.unsafeDone(gone, Effect.void))
         return started
       }),
       (started) => ended(started, gone, "SIGTERM")
     )
-    const failed = Effect.suspend(() => new ProgramStartFailed({ logs: said.join("") }))
+    const failed = Effect.suspend(() => new ProgramStartFailed({ logs: output.join("") }))
     const isReady = Effect.tryPromise((signal) =>
       fetch(`http://127.0.0.1:${healthPort}/health/ready`, { signal })
     ).pipe(
       Effect.map(({ status }) => status === 200),
       Effect.orElseSucceed(() => false)
     )
-    showLogsOnFailure(`${name} ${child.pid}`, () => said.join(""))
+    showLogsOnFailure(`${name} ${child.pid}`, () => output.join(""))
     const ready = eventually(isReady, (yes) => yes, { description: `the ${name} is ready`, timeout: "90 seconds" })
     yield* Effect.raceFirst(Effect.orDie(ready), Effect.zipRight(Deferred.await(gone), failed))
     return {
       pid: child.pid ?? 0,
       end: (signal) => ended(child, gone, signal),
-      logs: Effect.sync(() => said.join(""))
+      logs: Effect.sync(() => output.join(""))
     } satisfies Program
   })

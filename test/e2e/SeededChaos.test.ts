@@ -19,12 +19,12 @@ import * as Records from "./ServiceDatabase.ts"
 import { type SignedUpClient, signUpClient } from "./WebClient.ts"
 
 /* `npm run test:chaos` sets these; the defaults are the short set of `npm test`. */
-const given = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
+const setting = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
 const isLong = process.env["CHAOS_SEEDS"] !== undefined
-const seeds = Array.makeBy(given("CHAOS_SEEDS", 1), (index) => given("CHAOS_FIRST_SEED", isLong ? 1 : 3) + index)
+const seeds = Array.makeBy(setting("CHAOS_SEEDS", 1), (index) => setting("CHAOS_FIRST_SEED", isLong ? 1 : 3) + index)
 const rounds = isLong ? 4 : 2
-const cycles = given("CHAOS_CYCLES", 3)
-const jobs = given("CHAOS_JOBS", 0)
+const cycles = setting("CHAOS_CYCLES", 3)
+const jobs = setting("CHAOS_JOBS", 0)
 const drivers = (process.env["CHAOS_DRIVER"] ?? "process").split(",")
 
 const model = "openai/gpt-4o-mini"

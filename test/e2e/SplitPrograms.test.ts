@@ -239,20 +239,20 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
         yield* person.chat("First")
 
         upstream.respondWith({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
-        const told: Array<StreamedEvent> = []
+        const received: Array<StreamedEvent> = []
         const stream = Stream.runForEach(person.events("/api/agent", { message: "Second" }), (event) =>
-          Effect.sync(() => told.push(event))
+          Effect.sync(() => received.push(event))
         )
         const fiber = yield* Effect.fork(stream)
         yield* eventually(
-          Effect.sync(() => told),
+          Effect.sync(() => received),
           (current) => current.length >= 2,
           { description: "two pieces of an answer" }
         )
         yield* before.end("SIGKILL")
         yield* Fiber.join(fiber)
         assert.deepStrictEqual(
-          told.map(({ event }) => event),
+          received.map(({ event }) => event),
           ["delta", "delta", "error"]
         )
 

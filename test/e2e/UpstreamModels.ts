@@ -75,8 +75,8 @@ export const upstreamModels: SharedBerthPart = (it) => {
         { type: "answer", pieces: ["日", "本", " 🚢"] }
       )
       const { sessionId } = yield* person.chat("Good morning")
-      const told = yield* Stream.runCollect(person.events("/api/agent", { message: "And in Japan?" }))
-      const events = Chunk.toReadonlyArray(told).map(({ data, event }) => [
+      const received = yield* Stream.runCollect(person.events("/api/agent", { message: "And in Japan?" }))
+      const events = Chunk.toReadonlyArray(received).map(({ data, event }) => [
         event,
         memberAt(data, "text"),
         memberAt(data, "reply")
@@ -153,9 +153,9 @@ export const upstreamModels: SharedBerthPart = (it) => {
       for (const [name, behaviors, words] of upstreamFailures(upstream.apiKey)) {
         yield* works
         upstream.respondWith(...behaviors)
-        const said = yield* person.raw("POST", "/api/agent", { body: { message: `This meets ${name}` } })
-        assertMatches([name, said], [name, { status: 500, body: { code: "message_unanswered" } }])
-        assert.match(textOrEmpty(memberAt(said.body, "message")), words, name)
+        const response = yield* person.raw("POST", "/api/agent", { body: { message: `This meets ${name}` } })
+        assertMatches([name, response], [name, { status: 500, body: { code: "message_unanswered" } }])
+        assert.match(textOrEmpty(memberAt(response.body, "message")), words, name)
 
         yield* works
         upstream.respondWith(...behaviors)
@@ -165,19 +165,20 @@ export const upstreamModels: SharedBerthPart = (it) => {
 
         yield* works
         upstream.respondWith(...behaviors)
-        const told = Chunk.toReadonlyArray(
+        const received = Chunk.toReadonlyArray(
           yield* Stream.runCollect(person.events("/api/agent", { message: `This meets ${name} as a stream` }))
         )
-        assertMatches([name, told.at(-1)], [name, { event: "error", data: { code: "message_unanswered" } }])
+        assertMatches([name, received.at(-1)], [name, { event: "error", data: { code: "message_unanswered" } }])
         failed += 3
 
-        const shown = JSON.stringify([said.body, sent.body, told])
+        const shown = JSON.stringify([response.body, sent.body, received])
         assert.notInclude(shown, upstream.apiKey)
         assert.notInclude(shown, "<h1>")
         const line = (yield* berth.logs)
           .split("\n")
           .find(
-            (one) => one.includes("Message not answered") && one.includes(textOrEmpty(memberAt(said.body, "traceId")))
+            (one) =>
+              one.includes("Message not answered") && one.includes(textOrEmpty(memberAt(response.body, "traceId")))
           )
         assert.match(line ?? "", words, name)
       }
@@ -231,13 +232,13 @@ export const upstreamModels: SharedBerthPart = (it) => {
       mock.on({ model: "gpt-4o-mini", userMessage: "What are you?" }, { content: "I am a mock, and proud of it." })
       const person = yield* ownerWithRunningAgent
       assert.strictEqual((yield* person.chat("What are you?")).reply, "I am a mock, and proud of it.")
-      const told = yield* Stream.runCollect(person.events("/api/agent", { message: "What are you?" }))
-      const deltas = Chunk.toReadonlyArray(told).filter(({ event }) => event === "delta")
+      const received = yield* Stream.runCollect(person.events("/api/agent", { message: "What are you?" }))
+      const deltas = Chunk.toReadonlyArray(received).filter(({ event }) => event === "delta")
       assert.strictEqual(
         deltas.map(({ data }) => textOrEmpty(memberAt(data, "text"))).join(""),
         "I am a mock, and proud of it."
       )
-      assertMatches(Chunk.toReadonlyArray(told).at(-1), { event: "done" })
+      assertMatches(Chunk.toReadonlyArray(received).at(-1), { event: "done" })
     }, Effect.scoped)
   )
 }

@@ -206,7 +206,7 @@ describe("Events of the card processor, by several workers at once,", () => {
         reference: Option.some("order-1"),
         repeatWindow: Duration.zero
       })
-      const told = (what: "completed" | "async_payment_succeeded" | "async_payment_failed", name: string) =>
+      const deliverEvent = (what: "completed" | "async_payment_succeeded" | "async_payment_failed", name: string) =>
         event(`checkout.session.${what}`, 10, {
           id: `cs_${name}`,
           mode: "payment",
@@ -217,17 +217,22 @@ describe("Events of the card processor, by several workers at once,", () => {
           currency: "usd",
           metadata: { kind: "credits", credits: "15", userId: id, attempt: attempt.id }
         })
-      yield* tell(told("completed", "failed"), told("async_payment_failed", "failed"))
+      yield* tell(deliverEvent("completed", "failed"), deliverEvent("async_payment_failed", "failed"))
       const sql = yield* inside(SqlClient)
       assert.deepStrictEqual(yield* sql`select state from purchase_attempts where id = ${attempt.id}`, [
         { state: "refused" }
       ])
-      yield* tell(told("completed", "early"))
+      yield* tell(deliverEvent("completed", "early"))
       assert.strictEqual((yield* user(id)).credits, 0)
-      const succeeded = told("async_payment_succeeded", "early")
-      yield* tell(succeeded, succeeded, told("async_payment_succeeded", "early"), told("completed", "early"))
+      const succeeded = deliverEvent("async_payment_succeeded", "early")
+      yield* tell(
+        succeeded,
+        succeeded,
+        deliverEvent("async_payment_succeeded", "early"),
+        deliverEvent("completed", "early")
+      )
       assert.strictEqual((yield* user(id)).credits, 15)
-      yield* tell(told("async_payment_succeeded", "late"), told("completed", "late"))
+      yield* tell(deliverEvent("async_payment_succeeded", "late"), deliverEvent("completed", "late"))
       assert.strictEqual((yield* user(id)).credits, 30)
     })
   )
@@ -237,7 +242,7 @@ describe("Events of the card processor, by several workers at once,", () => {
     Effect.gen(function* () {
       const { inside, subscription, tell, tier } = yield* makeFixtures()
       const { id } = yield* inside(insertUser())
-      const told = (
+      const deliverEvent = (
         what: "completed" | "async_payment_succeeded" | "async_payment_failed",
         name: string,
         sold: object
@@ -251,16 +256,22 @@ describe("Events of the card processor, by several workers at once,", () => {
           metadata: { ...sold, userId: id }
         })
       const { charged, is } = subscribed("sub_plan", id, "cus_1")
-      yield* tell(told("completed", "plan", { kind: "plan", plan: "pro" }), is(10, "incomplete", "pro", "created"))
+      yield* tell(
+        deliverEvent("completed", "plan", { kind: "plan", plan: "pro" }),
+        is(10, "incomplete", "pro", "created")
+      )
       assert.strictEqual(yield* subscription(id), "none")
-      yield* tell(told("async_payment_succeeded", "plan", { kind: "plan", plan: "pro" }))
+      yield* tell(deliverEvent("async_payment_succeeded", "plan", { kind: "plan", plan: "pro" }))
       assert.strictEqual(yield* subscription(id), "pro active")
-      yield* tell(charged(20, "failed"), told("async_payment_failed", "plan", { kind: "plan", plan: "pro" }))
+      yield* tell(charged(20, "failed"), deliverEvent("async_payment_failed", "plan", { kind: "plan", plan: "pro" }))
       assert.strictEqual(yield* subscription(id), "pro past_due")
       const storage = { kind: "storage" }
-      yield* tell(told("completed", "storage", storage), told("async_payment_failed", "storage", storage))
+      yield* tell(
+        deliverEvent("completed", "storage", storage),
+        deliverEvent("async_payment_failed", "storage", storage)
+      )
       assert.strictEqual(yield* tier(id), "included")
-      yield* tell(told("async_payment_succeeded", "disk", storage), told("completed", "disk", storage))
+      yield* tell(deliverEvent("async_payment_succeeded", "disk", storage), deliverEvent("completed", "disk", storage))
       assert.strictEqual(yield* tier(id), "upgraded")
     })
   )
@@ -383,10 +394,10 @@ describe("Events of the card processor, by several workers at once,", () => {
             cancelUrl: site,
             idempotencyKey: `${idempotencyKey}-page`
           })
-          const told = handled(fake.completeCheckout(url, { paysLater: true }))
+          const deliverEvent = handled(fake.completeCheckout(url, { paysLater: true }))
           const decide = (outcome: "succeeds" | "fails") =>
             handled(fake.books.decideCheckout(fake.sessionAt(url).id, outcome))
-          return { told, decide }
+          return { told: deliverEvent, decide }
         })
       const purchased = makePackPurchase({ pack: "200", credits: Credits(15), price: 15 })
       const [paid, failed] = [yield* checkoutOf(purchased), yield* checkoutOf(purchased)]

@@ -60,7 +60,7 @@ const isSettled = (host: FakeInstanceHost, userId: UserId) =>
 /** A test with its own database and host, concurrent since most of its time is waiting. */
 const test = <E>(
   name: string,
-  body: (given: {
+  body: (fixture: {
     readonly host: FakeInstanceHost
     readonly database: Redacted.Redacted
     readonly open: (name: string) => Effect.Effect<ReconcilerProcess, never, Scope.Scope>

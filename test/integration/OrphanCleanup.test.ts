@@ -71,7 +71,7 @@ const countLockRequests = ({ steps }: ReconcilerProcess) =>
 
 const test = <E>(
   name: string,
-  body: (given: {
+  body: (fixture: {
     readonly host: FakeInstanceHost
     readonly open: (name: string) => Effect.Effect<ReconcilerProcess, never, Scope.Scope>
   }) => Effect.Effect<void, E, Scope.Scope | Layer.Layer.Success<ReturnType<typeof testStorage>>>

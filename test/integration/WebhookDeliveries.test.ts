@@ -48,7 +48,7 @@ const mortal = <R>(receiver: Layer.Layer<WebhookReceiver, never, R>) =>
   Layer.map(receiver, (context) => {
     const { post } = Context.get(context, WebhookReceiver)
     return Context.make(WebhookReceiver, {
-      post: (...given) => Effect.tap(post(...given), () => (diesAfterSending ? Effect.interrupt : Effect.void))
+      post: (...args) => Effect.tap(post(...args), () => (diesAfterSending ? Effect.interrupt : Effect.void))
     })
   })
 

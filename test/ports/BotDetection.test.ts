@@ -24,9 +24,9 @@ const visitor = (headers: Visitor["headers"], token?: string): Visitor => ({
   token: Effect.succeed(Option.map(Option.fromNullable(token), (text) => Redacted.make(text)))
 })
 
-const passes = (given: Visitor) =>
+const passes = (visit: Visitor) =>
   Effect.gen(function* () {
-    const verdict = yield* Effect.either((yield* BotDetection).check(given))
+    const verdict = yield* Effect.either((yield* BotDetection).check(visit))
     if (Either.isLeft(verdict)) assert.instanceOf(verdict.left, BotBlocked)
     return Either.isRight(verdict)
   })
@@ -76,8 +76,8 @@ describe("BotDetection heuristic", () => {
 
   it.effect("The heuristic BotDetection requires no challenge", () =>
     Effect.gen(function* () {
-      const given = { ...visitor(browserHeaders["Firefox on Linux"]), token: Effect.dieMessage("nobody looks here") }
-      assert.isTrue(yield* Effect.provide(passes(given), HeuristicBotDetection.layer))
+      const visit = { ...visitor(browserHeaders["Firefox on Linux"]), token: Effect.dieMessage("nobody looks here") }
+      assert.isTrue(yield* Effect.provide(passes(visit), HeuristicBotDetection.layer))
     })
   )
 })

@@ -111,148 +111,148 @@ for (const [name, subject] of [
         assert.notEqual(yield* create("two"), ids[0])
       }))
 
-    test("sells plans, storage and credits at one page per key", (given) =>
+    test("sells plans, storage and credits at one page per key", (subject) =>
       Effect.gen(function* () {
-        const dollars = yield* customerOf(given)
-        const pounds = yield* customerOf(given, "GBP")
+        const dollars = yield* customerOf(subject)
+        const pounds = yield* customerOf(subject, "GBP")
         const pages = yield* Effect.all(
-          Array.from({ length: 20 }, () => checkout(given, dollars, { kind: "plan", plan: "starter" }, "one")),
+          Array.from({ length: 20 }, () => checkout(subject, dollars, { kind: "plan", plan: "starter" }, "one")),
           { concurrency: "unbounded" }
         )
         const [page] = pages
         assert.isTrue(page !== undefined && pages.every(({ href }) => href === page.href))
         if (page === undefined) return
-        yield* given.pay(page)
-        assert.isTrue(Exit.isFailure(yield* Effect.exit(given.pay(page))))
-        yield* given.pay(yield* checkout(given, dollars, purchase))
-        yield* given.pay(yield* checkout(given, pounds, { kind: "storage" }))
+        yield* subject.pay(page)
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(subject.pay(page))))
+        yield* subject.pay(yield* checkout(subject, dollars, purchase))
+        yield* subject.pay(yield* checkout(subject, pounds, { kind: "storage" }))
         assert.sameDeepMembers(
-          [...(yield* given.purchased(dollars)).charges],
+          [...(yield* subject.purchased(dollars)).charges],
           [
             { amount: 1_900, currency: "USD" },
             { amount: 500, currency: "USD" }
           ]
         )
-        assert.deepEqual((yield* given.purchased(pounds)).charges, [{ amount: MinorUnits(3_900), currency: "GBP" }])
-        const running = yield* given.cards.listSubscriptions(dollars)
+        assert.deepEqual((yield* subject.purchased(pounds)).charges, [{ amount: MinorUnits(3_900), currency: "GBP" }])
+        const running = yield* subject.cards.listSubscriptions(dollars)
         assert.deepEqual(
           running.map(({ isPaid, kind, plan }) => ({ isPaid, kind, plan })),
           [{ isPaid: true, kind: "plan", plan: "starter" }]
         )
         assert.deepEqual(
-          (yield* given.cards.listSubscriptions(pounds)).map(({ kind, plan }) => ({ kind, plan })),
+          (yield* subject.cards.listSubscriptions(pounds)).map(({ kind, plan }) => ({ kind, plan })),
           [{ kind: "storage", plan: null }]
         )
       }))
 
-    test("charges a saved card once per key, and repeats its result", (given) =>
+    test("charges a saved card once per key, and repeats its result", (subject) =>
       Effect.gen(function* () {
-        const customerId = yield* customerOf(given)
+        const customerId = yield* customerOf(subject)
         const charge = (idempotencyKey: string) =>
-          given.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey })
+          subject.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey })
         assert.equal((yield* charge("none"))._tag, "NeedsCheckout")
-        assert.isFalse(yield* given.cards.hasSavedCard(customerId))
-        yield* given.saveCard(customerId)
-        assert.isTrue(yield* given.cards.hasSavedCard(customerId))
+        assert.isFalse(yield* subject.cards.hasSavedCard(customerId))
+        yield* subject.saveCard(customerId)
+        assert.isTrue(yield* subject.cards.hasSavedCard(customerId))
         const all = yield* Effect.all(
           Array.from({ length: 20 }, () => charge("one")),
           { concurrency: "unbounded" }
         )
         const ids = new Set(all.map((charged) => (charged._tag === "Paid" ? charged.paymentId : "none")))
         assert.equal(ids.size, 1)
-        assert.deepEqual((yield* given.purchased(customerId)).charges, [purchase.price])
-        const found = yield* given.cards.findCharge({ customerId, idempotencyKey: "one" })
+        assert.deepEqual((yield* subject.purchased(customerId)).charges, [purchase.price])
+        const found = yield* subject.cards.findCharge({ customerId, idempotencyKey: "one" })
         assert.deepEqual(
           Option.map(found, (charge) => (charge._tag === "Paid" ? charge.paymentId : charge._tag)),
           Option.fromNullable([...ids][0])
         )
-        assert.isTrue(Option.isNone(yield* given.cards.findCharge({ customerId, idempotencyKey: "other" })))
+        assert.isTrue(Option.isNone(yield* subject.cards.findCharge({ customerId, idempotencyKey: "other" })))
         // The customer's card changed; the payment remains successful.
-        yield* given.saveCard(customerId)
+        yield* subject.saveCard(customerId)
         const again = yield* charge("one")
         assert.isTrue(again._tag === "Paid" && ids.has(again.paymentId))
-        assert.equal((yield* given.purchased(customerId)).charges.length, 1)
+        assert.equal((yield* subject.purchased(customerId)).charges.length, 1)
       }))
 
-    test("charges nothing when the card is declined, or requires its owner", (given) =>
+    test("charges nothing when the card is declined, or requires its owner", (subject) =>
       Effect.gen(function* () {
-        const customerId = yield* customerOf(given)
-        const charge = given.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: "one" })
-        yield* given.saveCard(customerId, { declines: "insufficient_funds" })
+        const customerId = yield* customerOf(subject)
+        const charge = subject.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: "one" })
+        yield* subject.saveCard(customerId, { declines: "insufficient_funds" })
         const refused = yield* Effect.flip(charge)
         assert.equal(refused._tag, "PurchaseDeclined")
         assert.equal(refused._tag === "PurchaseDeclined" ? refused.declineCode : "", "insufficient_funds")
-        yield* given.saveCard(customerId, { wantsAuthentication: true })
-        const careful = given.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: "two" })
+        yield* subject.saveCard(customerId, { wantsAuthentication: true })
+        const careful = subject.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: "two" })
         assert.equal((yield* careful)._tag, "NeedsCheckout")
-        assert.isTrue(Option.isNone(yield* given.cards.findCharge({ customerId, idempotencyKey: "one" })))
-        assert.deepEqual((yield* given.purchased(customerId)).charges, [])
+        assert.isTrue(Option.isNone(yield* subject.cards.findCharge({ customerId, idempotencyKey: "one" })))
+        assert.deepEqual((yield* subject.purchased(customerId)).charges, [])
       }))
 
-    test("keeps a saved bank debit pending until the processor decides it", (given) =>
+    test("keeps a saved bank debit pending until the processor decides it", (subject) =>
       Effect.gen(function* () {
-        const customerId = yield* customerOf(given)
-        yield* given.saveCard(customerId, { isBankDebit: true })
+        const customerId = yield* customerOf(subject)
+        yield* subject.saveCard(customerId, { isBankDebit: true })
         for (const outcome of ["succeeds", "fails"] as const) {
           const idempotencyKey = `debit-${outcome}`
           const find = Effect.map(
-            given.cards.findCharge({ customerId, idempotencyKey }),
+            subject.cards.findCharge({ customerId, idempotencyKey }),
             Option.map(({ _tag }) => _tag)
           )
-          const charged = yield* given.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey })
+          const charged = yield* subject.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey })
           assert.equal(charged._tag, "UnderWay")
           assert.deepEqual(yield* find, Option.some("UnderWay" as const))
-          yield* given.decideDebits(outcome)
+          yield* subject.decideDebits(outcome)
           assert.deepEqual(yield* find, outcome === "succeeds" ? Option.some("Paid" as const) : Option.none())
         }
-        assert.deepEqual((yield* given.purchased(customerId)).charges, [purchase.price])
+        assert.deepEqual((yield* subject.purchased(customerId)).charges, [purchase.price])
       }))
 
-    test("changes a plan within its currency, and ends it", (given) =>
+    test("changes a plan within its currency, and ends it", (subject) =>
       Effect.gen(function* () {
-        const customerId = yield* customerOf(given)
-        yield* given.pay(yield* checkout(given, customerId, { kind: "plan", plan: "starter" }))
-        const [running] = yield* given.cards.listSubscriptions(customerId)
+        const customerId = yield* customerOf(subject)
+        yield* subject.pay(yield* checkout(subject, customerId, { kind: "plan", plan: "starter" }))
+        const [running] = yield* subject.cards.listSubscriptions(customerId)
         const id = running?.id ?? CardSubscriptionId.make("none")
-        yield* given.cards.updateSubscription({ id, plan: "scale", idempotencyKey: key() })
-        assert.equal((yield* given.cards.listSubscriptions(customerId))[0]?.plan, "scale")
-        const toPounds = given.cards.updateSubscription({ id, plan: "solo", idempotencyKey: key() })
+        yield* subject.cards.updateSubscription({ id, plan: "scale", idempotencyKey: key() })
+        assert.equal((yield* subject.cards.listSubscriptions(customerId))[0]?.plan, "scale")
+        const toPounds = subject.cards.updateSubscription({ id, plan: "solo", idempotencyKey: key() })
         assert.equal((yield* Effect.flip(toPounds))._tag, "CardProcessorUnavailable")
-        assert.include((yield* given.cards.createPortalUrl(customerId, site)).protocol, "http")
-        yield* given.cards.cancelSubscription(id)
-        yield* given.cards.cancelSubscription(id)
-        yield* given.cards.cancelSubscription(CardSubscriptionId.make("sub_unknown"))
-        assert.deepEqual(yield* given.cards.listSubscriptions(customerId), [])
+        assert.include((yield* subject.cards.createPortalUrl(customerId, site)).protocol, "http")
+        yield* subject.cards.cancelSubscription(id)
+        yield* subject.cards.cancelSubscription(id)
+        yield* subject.cards.cancelSubscription(CardSubscriptionId.make("sub_unknown"))
+        assert.deepEqual(yield* subject.cards.listSubscriptions(customerId), [])
       }))
 
-    test("keeps the plan until the paid period ends when a change is scheduled, and drops the schedule of an upgrade", (given) =>
+    test("keeps the plan until the paid period ends when a change is scheduled, and drops the schedule of an upgrade", (subject) =>
       Effect.gen(function* () {
-        const customerId = yield* customerOf(given)
-        yield* given.pay(yield* checkout(given, customerId, { kind: "plan", plan: "pro" }))
-        const [running] = yield* given.cards.listSubscriptions(customerId)
+        const customerId = yield* customerOf(subject)
+        yield* subject.pay(yield* checkout(subject, customerId, { kind: "plan", plan: "pro" }))
+        const [running] = yield* subject.cards.listSubscriptions(customerId)
         const id = running?.id ?? CardSubscriptionId.make("none")
-        const planOf = Effect.map(given.cards.listSubscriptions(customerId), ([first]) => first?.plan)
-        const { charges } = yield* given.purchased(customerId)
-        yield* given.cards.scheduleSubscriptionChange({ id, plan: "starter", idempotencyKey: key() })
+        const planOf = Effect.map(subject.cards.listSubscriptions(customerId), ([first]) => first?.plan)
+        const { charges } = yield* subject.purchased(customerId)
+        yield* subject.cards.scheduleSubscriptionChange({ id, plan: "starter", idempotencyKey: key() })
         assert.strictEqual(yield* planOf, "pro")
-        assert.deepStrictEqual((yield* given.purchased(customerId)).charges, charges)
-        yield* given.renew(id)
+        assert.deepStrictEqual((yield* subject.purchased(customerId)).charges, charges)
+        yield* subject.renew(id)
         assert.strictEqual(yield* planOf, "starter")
-        yield* given.cards.updateSubscription({ id, plan: "scale", idempotencyKey: key() })
-        yield* given.cards.scheduleSubscriptionChange({ id, plan: "starter", idempotencyKey: key() })
-        yield* given.cards.scheduleSubscriptionChange({ id, plan: "pro", idempotencyKey: key() })
-        yield* given.cards.updateSubscription({ id, plan: "scale", idempotencyKey: key() })
-        yield* given.renew(id)
+        yield* subject.cards.updateSubscription({ id, plan: "scale", idempotencyKey: key() })
+        yield* subject.cards.scheduleSubscriptionChange({ id, plan: "starter", idempotencyKey: key() })
+        yield* subject.cards.scheduleSubscriptionChange({ id, plan: "pro", idempotencyKey: key() })
+        yield* subject.cards.updateSubscription({ id, plan: "scale", idempotencyKey: key() })
+        yield* subject.renew(id)
         assert.strictEqual(yield* planOf, "scale")
       }))
 
-    test("expires the checkouts of a customer for a kind except one, and no others", (given) =>
+    test("expires the checkouts of a customer for a kind except one, and no others", (subject) =>
       Effect.gen(function* () {
-        const customerId = yield* customerOf(given)
-        const older = yield* checkout(given, customerId, { kind: "plan", plan: "starter" })
-        const credits = yield* checkout(given, customerId, purchase)
+        const customerId = yield* customerOf(subject)
+        const older = yield* checkout(subject, customerId, { kind: "plan", plan: "starter" })
+        const credits = yield* checkout(subject, customerId, purchase)
         const exceptKey = key()
-        const newer = yield* given.cards.createCheckout({
+        const newer = yield* subject.cards.createCheckout({
           purchase: { kind: "plan", plan: "pro" },
           userId: UserId.make("usr_1"),
           customerId,
@@ -260,57 +260,57 @@ for (const [name, subject] of [
           cancelUrl: site,
           idempotencyKey: exceptKey
         })
-        yield* given.cards.expireCheckouts({ customerId, kind: "plan", exceptKey })
-        assert.isTrue(Exit.isFailure(yield* Effect.exit(given.pay(older))))
-        yield* given.pay(credits)
-        yield* given.pay(newer)
-        yield* given.cards.expireCheckouts({ customerId, kind: "plan", exceptKey: null })
-        assert.deepStrictEqual((yield* given.purchased(customerId)).running, [{ kind: "plan", plan: "pro" }])
+        yield* subject.cards.expireCheckouts({ customerId, kind: "plan", exceptKey })
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(subject.pay(older))))
+        yield* subject.pay(credits)
+        yield* subject.pay(newer)
+        yield* subject.cards.expireCheckouts({ customerId, kind: "plan", exceptKey: null })
+        assert.deepStrictEqual((yield* subject.purchased(customerId)).running, [{ kind: "plan", plan: "pro" }])
       }))
 
-    test("removes a customer with its subscriptions, idempotently", (given) =>
+    test("removes a customer with its subscriptions, idempotently", (subject) =>
       Effect.gen(function* () {
-        const customerId = yield* customerOf(given)
-        yield* given.pay(yield* checkout(given, customerId, { kind: "plan", plan: "pro" }))
-        const open = yield* checkout(given, customerId, { kind: "storage" }).pipe(
-          Effect.orElse(() => checkout(given, customerId, purchase))
+        const customerId = yield* customerOf(subject)
+        yield* subject.pay(yield* checkout(subject, customerId, { kind: "plan", plan: "pro" }))
+        const open = yield* checkout(subject, customerId, { kind: "storage" }).pipe(
+          Effect.orElse(() => checkout(subject, customerId, purchase))
         )
-        yield* given.cards.removeCustomer(customerId)
-        yield* given.cards.removeCustomer(customerId)
-        yield* given.cards.removeCustomer(CustomerId.make("cus_unknown"))
-        assert.deepEqual((yield* given.purchased(customerId)).running, [])
-        assert.isTrue(Exit.isFailure(yield* Effect.exit(given.pay(open))))
+        yield* subject.cards.removeCustomer(customerId)
+        yield* subject.cards.removeCustomer(customerId)
+        yield* subject.cards.removeCustomer(CustomerId.make("cus_unknown"))
+        assert.deepEqual((yield* subject.purchased(customerId)).running, [])
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(subject.pay(open))))
       }))
 
-    test("fails with CardCustomerMissing for a deleted customer", (given) =>
+    test("fails with CardCustomerMissing for a deleted customer", (subject) =>
       Effect.gen(function* () {
-        const customerId = yield* customerOf(given)
-        yield* given.saveCard(customerId)
-        yield* given.cards.removeCustomer(customerId)
+        const customerId = yield* customerOf(subject)
+        yield* subject.saveCard(customerId)
+        yield* subject.cards.removeCustomer(customerId)
         for (const gone of [customerId, CustomerId.make("cus_unknown")]) {
-          assert.equal((yield* Effect.flip(checkout(given, gone, purchase)))._tag, "CardCustomerMissing")
-          assert.isFalse(yield* given.cards.hasSavedCard(gone))
-          assert.deepEqual(yield* given.cards.listSubscriptions(gone), [])
-          const charge = given.cards.chargeSavedCard({ purchase, userId, customerId: gone, idempotencyKey: key() })
+          assert.equal((yield* Effect.flip(checkout(subject, gone, purchase)))._tag, "CardCustomerMissing")
+          assert.isFalse(yield* subject.cards.hasSavedCard(gone))
+          assert.deepEqual(yield* subject.cards.listSubscriptions(gone), [])
+          const charge = subject.cards.chargeSavedCard({ purchase, userId, customerId: gone, idempotencyKey: key() })
           assert.equal((yield* charge)._tag, "NeedsCheckout")
         }
       }))
 
-    test("is unavailable while it is down", (given) =>
+    test("is unavailable while it is down", (subject) =>
       Effect.gen(function* () {
-        const customerId = yield* customerOf(given)
-        yield* given.setUp(false)
+        const customerId = yield* customerOf(subject)
+        yield* subject.setUp(false)
         const calls: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
-          customerOf(given),
-          checkout(given, customerId, purchase),
-          given.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: key() }),
-          given.cards.findCharge({ customerId, idempotencyKey: "one" }),
-          given.cards.listSubscriptions(customerId),
-          given.cards.removeCustomer(customerId)
+          customerOf(subject),
+          checkout(subject, customerId, purchase),
+          subject.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: key() }),
+          subject.cards.findCharge({ customerId, idempotencyKey: "one" }),
+          subject.cards.listSubscriptions(customerId),
+          subject.cards.removeCustomer(customerId)
         ]
         for (const call of calls) assert.equal((yield* Effect.flip(call))._tag, "CardProcessorUnavailable")
-        yield* given.setUp(true)
-        yield* customerOf(given)
+        yield* subject.setUp(true)
+        yield* customerOf(subject)
       }))
   })
 

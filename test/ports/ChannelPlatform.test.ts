@@ -29,8 +29,8 @@ const platforms: ReadonlyArray<readonly [string, Effect.Effect<PlatformUnderTest
   ["Discord", makeDiscordUnderTest]
 ]
 
-const connect = (given: PlatformUnderTest) =>
-  Effect.map(given.adapter.verify(given.secrets), (bot) => toConnected(bot, given.secrets))
+const connect = (platform: PlatformUnderTest) =>
+  Effect.map(platform.adapter.verify(platform.secrets), (bot) => toConnected(bot, platform.secrets))
 
 const tagOf = (call: Effect.Effect<unknown, { readonly _tag: string }>) =>
   Effect.orDie(Effect.map(Effect.flip(call), ({ _tag }) => _tag))
@@ -65,71 +65,71 @@ const longAnswer = [
 ].join("\n\n")
 
 describe.each(platforms)("ChannelPlatform over %s", (name, make) => {
-  const test = <E>(title: string, run: (given: PlatformUnderTest) => Effect.Effect<unknown, E, Scope.Scope>) =>
+  const test = <E>(title: string, run: (platform: PlatformUnderTest) => Effect.Effect<unknown, E, Scope.Scope>) =>
     it.scopedLive(`ChannelPlatform over ${name} ${title}`, () => Effect.flatMap(make, run))
 
-  test("finds the bot of a token, and activates it idempotently", (given) =>
+  test("finds the bot of a token, and activates it idempotently", (platform) =>
     Effect.gen(function* () {
-      const bot = yield* connect(given)
-      assert.deepEqual(yield* given.adapter.verify(given.secrets), bot.bot)
+      const bot = yield* connect(platform)
+      assert.deepEqual(yield* platform.adapter.verify(platform.secrets), bot.bot)
       assert.notStrictEqual(bot.bot.name, "")
-      yield* given.adapter.activate(bot, Option.none())
-      yield* given.adapter.activate(bot, Option.none())
-      yield* given.adapter.deactivate(bot)
+      yield* platform.adapter.activate(bot, Option.none())
+      yield* platform.adapter.activate(bot, Option.none())
+      yield* platform.adapter.deactivate(bot)
     }))
 
-  test("refuses a wrong token and one that is revoked while in use, without disclosing it", (given) =>
+  test("refuses a wrong token and one that is revoked while in use, without disclosing it", (platform) =>
     Effect.gen(function* () {
-      const wrong = yield* Effect.flip(given.adapter.verify(makeSecrets("hunter2-token")))
+      const wrong = yield* Effect.flip(platform.adapter.verify(makeSecrets("hunter2-token")))
       assert.strictEqual(wrong._tag, "ChannelTokenRefused")
-      const bot = yield* connect(given)
-      given.revokeToken()
-      const to = { chatId: given.chatId, replyTo: null, part: 0, idempotencyKey: "out_1/0" }
-      const revoked = yield* Effect.flip(given.adapter.send(bot, to, plainPart("Hello")))
+      const bot = yield* connect(platform)
+      platform.revokeToken()
+      const to = { chatId: platform.chatId, replyTo: null, part: 0, idempotencyKey: "out_1/0" }
+      const revoked = yield* Effect.flip(platform.adapter.send(bot, to, plainPart("Hello")))
       assert.strictEqual(revoked._tag, "ChannelTokenRefused")
       const shown = JSON.stringify([wrong, revoked, bot])
       assert.notInclude(shown, "hunter2")
-      assert.notInclude(shown, Redacted.value(given.secrets.token))
+      assert.notInclude(shown, Redacted.value(platform.secrets.token))
       assert.isFalse(
-        given.requests
+        platform.requests
           .flatMap(({ headers }) => Object.keys(headers))
           .some((header) => ["traceparent", "b3", "tracestate"].includes(header))
       )
     }))
 
-  test("reports a platform that fails, is cut off, answers another form, or limits the rate", (given) =>
+  test("reports a platform that fails, is cut off, answers another form, or limits the rate", (platform) =>
     Effect.gen(function* () {
-      const bot = yield* connect(given)
-      const to = { chatId: given.chatId, replyTo: null, part: 0, idempotencyKey: "out_1/0" }
-      const send = Effect.flip(given.adapter.send(bot, to, plainPart("Hello")))
+      const bot = yield* connect(platform)
+      const to = { chatId: platform.chatId, replyTo: null, part: 0, idempotencyKey: "out_1/0" }
+      const send = Effect.flip(platform.adapter.send(bot, to, plainPart("Hello")))
       for (const how of ["fails", "is cut", "answers HTML", "declares too much", "sends too much"] as const) {
-        given.trouble(how)
+        platform.trouble(how)
         assert.strictEqual((yield* send)._tag, "PlatformUnreachable", how)
-        assert.strictEqual((yield* Effect.flip(given.adapter.verify(given.secrets)))._tag, "PlatformUnreachable")
+        assert.strictEqual((yield* Effect.flip(platform.adapter.verify(platform.secrets)))._tag, "PlatformUnreachable")
       }
       for (const [how, leastMs] of [
         ["limits without a time", 1_000],
         ["limits", 5_000]
       ] as const) {
-        given.trouble(how)
+        platform.trouble(how)
         const limited = yield* send
         assert.isTrue(limited._tag === "PlatformThrottled" && Duration.toMillis(limited.retryAfter) >= leastMs, how)
       }
-      given.endTrouble()
+      platform.endTrouble()
     }))
 
   it.scoped(`ChannelPlatform over ${name} gives up on a request and on a download that do not end`, () =>
     Effect.gen(function* () {
-      const given = yield* make
-      const bot = yield* TestServices.provideLive(connect(given))
-      const picture = file(given.addFile(Buffer.alloc(8)))
+      const platform = yield* make
+      const bot = yield* TestServices.provideLive(connect(platform))
+      const picture = file(platform.addFile(Buffer.alloc(8)))
       for (const how of ["hangs", "stalls"] as const)
         for (const [failure, path, limit] of [
-          [tagOf(given.adapter.verify(given.secrets)), /^/, "20 seconds"],
-          [tagOf(given.adapter.download(bot, picture)), filePath, "60 seconds"]
+          [tagOf(platform.adapter.verify(platform.secrets)), /^/, "20 seconds"],
+          [tagOf(platform.adapter.download(bot, picture)), filePath, "60 seconds"]
         ] as const) {
-          given.trouble(how, 1, path)
-          const count = () => given.requests.filter((request) => path.test(request.path)).length
+          platform.trouble(how, 1, path)
+          const count = () => platform.requests.filter((request) => path.test(request.path)).length
           const before = count()
           const failing = yield* Effect.fork(failure)
           yield* TestServices.provideLive(eventually(Effect.sync(count), (now) => now > before))
@@ -139,38 +139,38 @@ describe.each(platforms)("ChannelPlatform over %s", (name, make) => {
     })
   )
 
-  test("shows that it writes, sends to a chat, and reports one that refuses messages", (given) =>
+  test("shows that it writes, sends to a chat, and reports one that refuses messages", (platform) =>
     Effect.gen(function* () {
-      const bot = yield* connect(given)
-      const to = { chatId: given.chatId, replyTo: null, part: 0, idempotencyKey: "out_1/0" }
-      assert.notStrictEqual(yield* given.adapter.send(bot, to, plainPart("Hello")), "")
-      yield* given.adapter.showTyping(bot, { chatId: given.chatId, messageId: "wamid.1" })
-      assert.deepEqual(given.sentTexts(), ["Hello"])
-      const gone = { ...to, chatId: given.goneChatId, idempotencyKey: "out_2/0" }
+      const bot = yield* connect(platform)
+      const to = { chatId: platform.chatId, replyTo: null, part: 0, idempotencyKey: "out_1/0" }
+      assert.notStrictEqual(yield* platform.adapter.send(bot, to, plainPart("Hello")), "")
+      yield* platform.adapter.showTyping(bot, { chatId: platform.chatId, messageId: "wamid.1" })
+      assert.deepEqual(platform.sentTexts(), ["Hello"])
+      const gone = { ...to, chatId: platform.goneChatId, idempotencyKey: "out_2/0" }
       assert.strictEqual(
-        (yield* Effect.flip(given.adapter.send(bot, gone, plainPart("Hello"))))._tag,
+        (yield* Effect.flip(platform.adapter.send(bot, gone, plainPart("Hello"))))._tag,
         "PlatformRequestRefused"
       )
     }))
 
-  test("splits an answer into parts that the platform accepts, without losing a word", (given) =>
+  test("splits an answer into parts that the platform accepts, without losing a word", (platform) =>
     Effect.gen(function* () {
-      const bot = yield* connect(given)
-      const parts = given.adapter.split(longAnswer)
+      const bot = yield* connect(platform)
+      const parts = platform.adapter.split(longAnswer)
       assert.isAbove(parts.length, 3)
       for (const [index, part] of parts.entries()) {
-        assert.isAtMost(part.plain.length, given.longestText)
+        assert.isAtMost(part.plain.length, platform.longestText)
         assert.isTrue(part.formatted.isWellFormed())
         assert.strictEqual((part.formatted.match(/^```/gm) ?? []).length % 2, 0)
-        const to = { chatId: given.chatId, replyTo: null, part: index, idempotencyKey: `out_1/${index}` }
-        yield* given.adapter.send(bot, to, part)
+        const to = { chatId: platform.chatId, replyTo: null, part: index, idempotencyKey: `out_1/${index}` }
+        yield* platform.adapter.send(bot, to, part)
       }
-      const sent = given.sentTexts().join("\n")
+      const sent = platform.sentTexts().join("\n")
       assert.deepEqual(words(sent).filter((word) => word.startsWith("value")).length, 200)
       assert.strictEqual((sent.match(/x/g) ?? []).length >= 9_000, true)
       assert.strictEqual((sent.match(/\u{1F469}/gu) ?? []).length, 1_800)
-      assert.deepEqual(given.adapter.split(longAnswer), parts)
-      assert.deepEqual(given.adapter.split(" \n\n "), [])
+      assert.deepEqual(platform.adapter.split(longAnswer), parts)
+      assert.deepEqual(platform.adapter.split(" \n\n "), [])
     }))
 
   it.effect.prop(
@@ -217,19 +217,19 @@ describe.each(platforms)("ChannelPlatform over %s", (name, make) => {
     { fastCheck: { numRuns: 50 } }
   )
 
-  test("receives authentic messages only", (given) =>
+  test("receives authentic messages only", (platform) =>
     Effect.gen(function* () {
-      const bot = yield* connect(given)
-      const request = given.makeRequest("Hello agent")
-      const received = given.adapter.receive(bot, request)
+      const bot = yield* connect(platform)
+      const request = platform.makeRequest("Hello agent")
+      const received = platform.adapter.receive(bot, request)
       assert.isTrue(Either.isRight(received))
       const [message] = Either.isRight(received) ? received.right.messages : []
       assert.strictEqual(message?.content.text, "Hello agent")
       assert.isFalse(message?.content.senderIsBot)
-      assert.deepEqual(given.adapter.receive(bot, request), received)
+      assert.deepEqual(platform.adapter.receive(bot, request), received)
       const altered = Buffer.from(Buffer.from(request.body).toString("utf8").replace("Hello", "Jello"))
       const forgeries = [
-        ...(given.signsBodies ? [altered, Buffer.alloc(0)] : []).map((body) => ({ ...request, body })),
+        ...(platform.signsBodies ? [altered, Buffer.alloc(0)] : []).map((body) => ({ ...request, body })),
         { ...request, headers: {} },
         {
           ...request,
@@ -237,26 +237,26 @@ describe.each(platforms)("ChannelPlatform over %s", (name, make) => {
         }
       ]
       for (const forged of forgeries) {
-        const refused = given.adapter.receive(bot, forged)
+        const refused = platform.adapter.receive(bot, forged)
         assert.isTrue(Either.isLeft(refused) && refused.left._tag === "WebhookNotAuthentic")
       }
       for (const body of ["no json", "[]", '{"object":"page"}', "null"]) {
-        const refused = given.adapter.receive(bot, given.signBody(body))
+        const refused = platform.adapter.receive(bot, platform.signBody(body))
         assert.isTrue(Either.isLeft(refused) && refused.left._tag === "WebhookMalformed", body)
       }
     }))
 
-  test("downloads files up to its limit", (given) =>
+  test("downloads files up to its limit", (platform) =>
     Effect.gen(function* () {
-      const bot = yield* connect(given)
+      const bot = yield* connect(platform)
       const bytes = Buffer.from("an image")
-      assert.deepEqual(Buffer.from(yield* given.adapter.download(bot, file(given.addFile(bytes)))), bytes)
-      const large = file(given.addFile(Buffer.alloc(20 * 1024 * 1024 + 1)))
-      assert.strictEqual((yield* Effect.flip(given.adapter.download(bot, large)))._tag, "ChannelFileTooLarge")
-      const lying = file(given.addFile(bytes))
+      assert.deepEqual(Buffer.from(yield* platform.adapter.download(bot, file(platform.addFile(bytes)))), bytes)
+      const large = file(platform.addFile(Buffer.alloc(20 * 1024 * 1024 + 1)))
+      assert.strictEqual((yield* Effect.flip(platform.adapter.download(bot, large)))._tag, "ChannelFileTooLarge")
+      const lying = file(platform.addFile(bytes))
       for (const how of ["declares too much", "sends too much"] as const) {
-        given.trouble(how, 1, filePath)
-        assert.strictEqual((yield* Effect.flip(given.adapter.download(bot, lying)))._tag, "ChannelFileTooLarge", how)
+        platform.trouble(how, 1, filePath)
+        assert.strictEqual((yield* Effect.flip(platform.adapter.download(bot, lying)))._tag, "ChannelFileTooLarge", how)
       }
     }))
 })

@@ -73,7 +73,7 @@ export const makeTelegramUnderTest: Effect.Effect<PlatformUnderTest, never, Scop
     from: { id: 42, is_bot: false, first_name: "Ada" },
     text
   })
-  const given: PlatformUnderTest = {
+  const platform: PlatformUnderTest = {
     adapter,
     secrets,
     chatId: "42",
@@ -92,7 +92,7 @@ export const makeTelegramUnderTest: Effect.Effect<PlatformUnderTest, never, Scop
       return "file-1"
     }
   }
-  return given
+  return platform
 }).pipe(Effect.provide(Layer.merge(FetchHttpClient.layer, NodeDigests.layer)))
 
 export const makeWhatsAppUnderTest: Effect.Effect<PlatformUnderTest, never, Scope.Scope> = Effect.gen(function* () {
@@ -108,7 +108,7 @@ export const makeWhatsAppUnderTest: Effect.Effect<PlatformUnderTest, never, Scop
   fake.openWindow(account, chatId)
   fake.openWindow(account, goneChatId)
   const signBody = (body: string) => makePost(body, { "x-hub-signature-256": fake.sign(body, account.appSecret) })
-  const given: PlatformUnderTest = {
+  const platform: PlatformUnderTest = {
     adapter,
     secrets: makeSecrets(account.token),
     chatId,
@@ -127,7 +127,7 @@ export const makeWhatsAppUnderTest: Effect.Effect<PlatformUnderTest, never, Scop
       return "1234567890"
     }
   }
-  return given
+  return platform
 }).pipe(Effect.provide(FetchHttpClient.layer))
 
 export const makeDiscordUnderTest: Effect.Effect<PlatformUnderTest, never, Scope.Scope> = Effect.gen(function* () {
@@ -139,7 +139,7 @@ export const makeDiscordUnderTest: Effect.Effect<PlatformUnderTest, never, Scope
       "x-signature-ed25519": fake.signRequest(bot, body, "1772366400"),
       "x-signature-timestamp": "1772366400"
     })
-  const given: PlatformUnderTest = {
+  const platform: PlatformUnderTest = {
     adapter,
     secrets: makeSecrets(bot.token),
     chatId: "300000000000000001",
@@ -155,5 +155,5 @@ export const makeDiscordUnderTest: Effect.Effect<PlatformUnderTest, never, Scope
     requests: fake.requests,
     addFile: (bytes) => fake.addFile("/attachments/1/2/file.png", bytes)
   }
-  return given
+  return platform
 }).pipe(Effect.provide(FetchHttpClient.layer))

@@ -70,16 +70,16 @@ describe("the skill folders", () => {
   it.scopedLive("readSkills names the broken file and its fault in one sentence", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
-      const said = Effect.map(Effect.flip(FolderSkillCatalog.readSkills(directory)), ({ message }) => message)
+      const failureMessage = Effect.map(Effect.flip(FolderSkillCatalog.readSkills(directory)), ({ message }) => message)
       yield* Effect.promise(() => writeFile(join(directory, "README.md"), "no skill"))
       assert.deepStrictEqual(yield* FolderSkillCatalog.readSkills(directory), [])
       yield* Effect.promise(() => mkdir(join(directory, "weather")))
       const file = join(directory, "weather", "SKILL.md")
-      assert.strictEqual(yield* said, `The skill file ${file} cannot be used: it is not there.`)
+      assert.strictEqual(yield* failureMessage, `The skill file ${file} cannot be used: it is not there.`)
       yield* Effect.promise(() => writeFile(file, "---\nname: weather\n---\n"))
-      assert.strictEqual(yield* said, `The skill file ${file} cannot be used: description is missing.`)
+      assert.strictEqual(yield* failureMessage, `The skill file ${file} cannot be used: description is missing.`)
       yield* Effect.promise(() => writeFile(file, "x".repeat(300 * 1024)))
-      assert.include(yield* said, "it is longer than")
+      assert.include(yield* failureMessage, "it is longer than")
       assert.containSubset(yield* Effect.flip(FolderSkillCatalog.readSkills(join(directory, "nowhere"))), {
         fault: "it is not there"
       })

@@ -11,7 +11,7 @@ import { inject } from "vitest"
 import { daemonPidFile } from "./DaemonEnd.ts"
 import type { RequiredTool } from "./RequiredTools.ts"
 
-const given = (process.env["DOCKER_HOST"] ?? "").trim()
+const configuredHost = (process.env["DOCKER_HOST"] ?? "").trim()
 
 const runs = (command: string) => spawnSync(command, ["--version"]).status === 0
 const canStart = () => process.getuid?.() === 0 && ["docker", "dockerd", "iptables"].every(runs)
@@ -19,7 +19,7 @@ const canStart = () => process.getuid?.() === 0 && ["docker", "dockerd", "iptabl
 /** The engine of DOCKER_HOST, or one started for this run, which requires root, dockerd and iptables. */
 export const dockerEngine: RequiredTool = {
   name: "Docker Engine",
-  present: given !== "" || canStart(),
+  present: configuredHost !== "" || canStart(),
   missingReason: "is not set by DOCKER_HOST, and dockerd with iptables cannot be started as root"
 }
 
@@ -89,7 +89,8 @@ export const launchDaemon = (directory: string, options: ReadonlyArray<string> =
 }
 
 /** The engine's address; the first call of a run starts it. */
-export const dockerHost = async (): Promise<string> => (given === "" ? startDaemon(inject("dockerDirectory")) : given)
+export const dockerHost = async (): Promise<string> =>
+  configuredHost === "" ? startDaemon(inject("dockerDirectory")) : configuredHost
 
 export const dockerAddress = async (): Promise<EngineAddress> =>
   Either.getOrThrow(parseEngineAddress(await dockerHost(), null))

@@ -3,8 +3,8 @@ import type { CollectedSpan } from "../fakes/FakeOtelCollector.ts"
 const resource = ["service.name", "service.namespace", "service.version", "service.instance.id", "berth.role"]
 
 /** Required attributes and the name of a span by its convention; none for internal spans. */
-const findConvention = ({ attributes: given, kind }: CollectedSpan) => {
-  const join = (...keys: ReadonlyArray<string>) => keys.flatMap((key) => given[key] ?? []).join(" ")
+const findConvention = ({ attributes: spanAttributes, kind }: CollectedSpan) => {
+  const join = (...keys: ReadonlyArray<string>) => keys.flatMap((key) => spanAttributes[key] ?? []).join(" ")
   if (kind === "server")
     return {
       name: join("http.request.method", "http.route"),
@@ -15,18 +15,18 @@ const findConvention = ({ attributes: given, kind }: CollectedSpan) => {
       name: join("messaging.operation.name", "messaging.destination.name"),
       required: ["messaging.system", "messaging.operation.type", "messaging.message.id"]
     }
-  if (kind === "client" && "http.request.method" in given)
+  if (kind === "client" && "http.request.method" in spanAttributes)
     return {
       name: join("http.request.method"),
       // A Unix socket has no port.
       required: [
         "server.address",
-        ...(String(given["server.address"]).startsWith("/") ? [] : ["server.port"]),
+        ...(String(spanAttributes["server.address"]).startsWith("/") ? [] : ["server.port"]),
         "url.full",
         "http.response.status_code"
       ]
     }
-  if (kind === "client" && "db.system.name" in given)
+  if (kind === "client" && "db.system.name" in spanAttributes)
     return {
       name: join("db.query.summary"),
       required: ["db.system.name", "db.namespace", "db.query.text", "db.query.summary", "server.address", "server.port"]
@@ -44,7 +44,7 @@ const findConvention = ({ attributes: given, kind }: CollectedSpan) => {
         "gen_ai.usage.output_tokens"
       ]
     }
-  if (given["gen_ai.operation.name"] === "invoke_agent")
+  if (spanAttributes["gen_ai.operation.name"] === "invoke_agent")
     return {
       name: join("gen_ai.operation.name", "gen_ai.agent.name"),
       required: ["gen_ai.agent.id", "gen_ai.agent.name", "gen_ai.conversation.id", "gen_ai.request.model"]

@@ -37,7 +37,7 @@ const settings = {
   authentication_timeout: "10s"
 }
 
-const given = (name: string) => Option.filter(Option.fromNullable(process.env[name]), (value) => value.trim() !== "")
+const setting = (name: string) => Option.filter(Option.fromNullable(process.env[name]), (value) => value.trim() !== "")
 
 /** Password authentication hashes once instead of 4,096 times (SCRAM), over thousands of connections. */
 const simplifySignIn = (url: string) =>
@@ -54,7 +54,7 @@ const simplifySignIn = (url: string) =>
   })
 
 /** `DATABASE_URL`, whose role must have CREATEDB, or a server of this run. */
-const postgres = Option.match(given("DATABASE_URL"), {
+const postgres = Option.match(setting("DATABASE_URL"), {
   onSome: Effect.succeed,
   onNone: () =>
     databaseDirectory.pipe(
@@ -65,7 +65,7 @@ const postgres = Option.match(given("DATABASE_URL"), {
 })
 
 const redis = (directory: string) =>
-  Option.match(given("REDIS_URL"), { onSome: Effect.succeed, onNone: () => startRedis(directory) })
+  Option.match(setting("REDIS_URL"), { onSome: Effect.succeed, onNone: () => startRedis(directory) })
 
 const services = Effect.gen(function* () {
   yield* removeStaleDirectories

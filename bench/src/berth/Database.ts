@@ -24,10 +24,10 @@ const embeddedUrl = ({ dataDirectory }: BerthLocation) =>
 
 export const connectDatabase = (
   place: BerthLocation,
-  given: Option.Option<Redacted.Redacted>
+  configured: Option.Option<Redacted.Redacted>
 ): Effect.Effect<Database, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const url = yield* Option.match(given, { onNone: () => embeddedUrl(place), onSome: Effect.succeed })
+    const url = yield* Option.match(configured, { onNone: () => embeddedUrl(place), onSome: Effect.succeed })
     const pool = yield* Effect.acquireRelease(
       Effect.sync(() => new Pool({ connectionString: Redacted.value(url), max: 2 })),
       (pool) => Effect.promise(() => pool.end())

@@ -25,8 +25,8 @@ const readMarkTimes = (client: Client, call: HttpRequest, mark: string): Promise
         },
         onResponseData: (_, chunk) => {
           const now = performance.now() - began
-          const said = chunk.toString("latin1")
-          for (let at = said.indexOf(mark); at >= 0; at = said.indexOf(mark, at + 1)) arrivals.push(now)
+          const text = chunk.toString("latin1")
+          for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + 1)) arrivals.push(now)
           chunks.push(chunk)
         },
         onResponseEnd: () => {

@@ -28,12 +28,12 @@ const heightOf = ({ bars }: ChartPanel) => titleHeight + bars.length * barHeight
 
 const drawBar = (bar: ChartBar, unit: string, y: number, scale: (value: number) => number) => {
   const aim = bar.aim === undefined ? "" : `<path d="M${left + scale(bar.aim)} ${y}v${barHeight - 4}" class="aim"/>`
-  const said = `${formatFigure(bar.value)} ${unit}${bar.aim === undefined ? "" : ` (aim ${formatFigure(bar.aim)})`}`
+  const label = `${formatFigure(bar.value)} ${unit}${bar.aim === undefined ? "" : ` (aim ${formatFigure(bar.aim)})`}`
   return [
     `<text x="${left - 8}" y="${y + 11}" class="label">${escapeXml(bar.label)}</text>`,
     `<rect x="${left}" y="${y}" width="${Math.max(1, scale(bar.value))}" height="${barHeight - 4}"${bar.isBaseline === true ? ' class="baseline"' : ""}/>`,
     aim,
-    `<text x="${left + scale(Math.max(bar.value, bar.aim ?? 0)) + 6}" y="${y + 11}">${escapeXml(said)}</text>`
+    `<text x="${left + scale(Math.max(bar.value, bar.aim ?? 0)) + 6}" y="${y + 11}">${escapeXml(label)}</text>`
   ].join("")
 }
 

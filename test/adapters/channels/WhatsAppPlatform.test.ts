@@ -103,10 +103,10 @@ test("The WhatsApp adapter echoes the challenge of a subscription with a right v
   Effect.gen(function* () {
     const { adapter, secrets } = yield* connect()
     const own = makeSecrets("EAAJ", { verifyToken: Redacted.make("own-verify") })
-    const answer = (given: typeof secrets, verifyToken: string, more: Readonly<Record<string, string>> = {}) =>
+    const answer = (channelSecrets: typeof secrets, verifyToken: string, more: Readonly<Record<string, string>> = {}) =>
       Option.getOrNull(
         adapter.answerHandshake?.(
-          given,
+          channelSecrets,
           new URLSearchParams({
             "hub.mode": "subscribe",
             "hub.challenge": "1158201444",

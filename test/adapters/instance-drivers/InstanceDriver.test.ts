@@ -175,19 +175,19 @@ describeDrivers("InstanceDriver", (host) => {
   testDriver("publishes only exits that were not requested", () =>
     Effect.gen(function* () {
       const { directory, driver } = yield* openNew
-      const told: Array<InstanceExit> = []
-      yield* Effect.forkScoped(Stream.runForEach(driver.exits, (exit) => Effect.sync(() => told.push(exit))))
+      const exits: Array<InstanceExit> = []
+      yield* Effect.forkScoped(Stream.runForEach(driver.exits, (exit) => Effect.sync(() => exits.push(exit))))
       yield* driver.start(makeInstanceSpec(ada))
       yield* driver.start(makeInstanceSpec(bob))
       yield* driver.stop(ada)
       const identity = yield* host.processIdOf(directory, bob)
       yield* host.kill(identity)
-      yield* waitUntil(() => told.length > 0)
+      yield* waitUntil(() => exits.length > 0)
       assert.deepStrictEqual(
-        told.map(({ owner }) => owner),
+        exits.map(({ owner }) => owner),
         [bob]
       )
-      assert.match(told[0]?.reason ?? "", host.killReason)
+      assert.match(exits[0]?.reason ?? "", host.killReason)
       assert.deepStrictEqual(yield* driver.inspect(bob), Option.none())
       assert.strictEqual((yield* driver.start(makeInstanceSpec(bob))).owner, bob)
     })

@@ -188,10 +188,10 @@ export const processHost: InstanceDriverHost = {
 export const dockerDriver = (
   { directory, intervals, onClose, program }: InstanceDriverOptions,
   network: string,
-  given = testEngine
+  requiredEngine = testEngine
 ) =>
   Effect.gen(function* () {
-    const engine = yield* given
+    const engine = yield* requiredEngine
     return yield* DockerInstanceDriver.make({
       engine,
       installation: installationOf(directory),

@@ -60,9 +60,9 @@ describeDrivers("InstanceDriver with a hostile instance", (host) => {
           const exit = yield* awaitFirstExit(driver)
           yield* driver.start(small)
           const identity = yield* host.processIdOf(directory, ada)
-          const told = yield* exit
-          assert.strictEqual(told.owner, ada)
-          assert.match(told.reason, reason)
+          const exited = yield* exit
+          assert.strictEqual(exited.owner, ada)
+          assert.match(exited.reason, reason)
           yield* waitUntilEffect(Effect.map(host.isRunning(identity), (isRunning) => !isRunning))
           assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
           const { entries } = yield* driver.logs(ada, { limit: 1, level: "error" })

@@ -41,14 +41,14 @@ describeDrivers("InstanceDriver logs and stats", (host) => {
         const { driver } = yield* talking
         const { entries, total } = yield* driver.logs(ada, all)
         assert.strictEqual(total, entries.length)
-        const told = entries.map(({ agentId, level, message, source, timestamp }) => [
+        const logged = entries.map(({ agentId, level, message, source, timestamp }) => [
           DateTime.toEpochMillis(timestamp) / 1000,
           level,
           source,
           agentId,
           message
         ])
-        assert.deepStrictEqual(told.slice(0, 5), [
+        assert.deepStrictEqual(logged.slice(0, 5), [
           [4, "debug", "agent", first, "A turn was answered"],
           [3, "error", "instance", null, "Error: a crash in plain words\n    at nowhere"],
           [3, "error", "agent", second, "A turn died: Error: oh no"],

@@ -133,11 +133,11 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
 
   const requireRight = (token: string, { kind, name, subresource }: Target, verb: string) => {
     const resource = subresource === "" ? kind.plural : `${kind.plural}/${subresource}`
-    const given = rights.get(token)
-    if (given === undefined) throw new ApiError(401, "Unauthorized", "Unauthorized")
-    if (given !== "all") {
+    const granted = rights.get(token)
+    if (granted === undefined) throw new ApiError(401, "Unauthorized", "Unauthorized")
+    if (granted !== "all") {
       usedVerbs.add(`${kind.group}/${resource} ${verb}`)
-      const allowed = given.some(
+      const allowed = granted.some(
         (rule) =>
           textsAt(rule, "apiGroups").includes(kind.group) &&
           textsAt(rule, "resources").includes(resource) &&

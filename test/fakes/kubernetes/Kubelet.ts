@@ -190,7 +190,7 @@ export const makeKubelet = ({ directory, nextAddress, programOf, store }: Kubele
     const [{ containerPort: podPort } = { containerPort: undefined }] = objectsAt(container, "ports")
     const port = await findFreePort()
     if (typeof podPort === "number") await openAddress(worker, podPort, port)
-    const given = Object.entries(environment).map(
+    const variables = Object.entries(environment).map(
       ([name, value]) => [name, value === String(podPort) ? String(port) : place(value)] as const
     )
     const [command = "", ...args] = [...textsAt(container, "command"), ...textsAt(container, "args")]
@@ -200,7 +200,7 @@ export const makeKubelet = ({ directory, nextAddress, programOf, store }: Kubele
     if (worker.isEnding) return finish(pod, worker)
     const child = spawn(command === "node" ? process.execPath : command, args, {
       env: {
-        ...Object.fromEntries(given),
+        ...Object.fromEntries(variables),
         PATH: process.env["PATH"] ?? "",
         NODE_VERSION: process.versions.node,
         HOSTNAME: nameOf(pod),

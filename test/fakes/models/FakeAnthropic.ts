@@ -125,11 +125,11 @@ const wrongCalls = (messages: ReadonlyArray<Message>): string | null => {
     const after = messages[index + 1]
     // A result after a text does not directly follow the call.
     const firstText = after?.blocks.findIndex(({ type }) => type === "text") ?? -1
-    const given = idsOf(
+    const resultIds = idsOf(
       after === undefined || firstText < 0 ? after : { ...after, blocks: after.blocks.slice(0, firstText) },
       "tool_result"
     )
-    const open = called.filter((id) => !given.includes(id))
+    const open = called.filter((id) => !resultIds.includes(id))
     if (open.length > 0) {
       return `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open.join(", ")}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`
     }

@@ -76,7 +76,7 @@ const anthropic = (chat: ReadonlyArray<object>, offered: object = tool) => ({
   tools: [offered]
 })
 
-const said = { role: "user", parts: [{ text: "Hi" }] }
+const message = { role: "user", parts: [{ text: "Hi" }] }
 const functionCall = { role: "model", parts: [{ functionCall: { name: "calculate", args: {} } }] }
 const functionResponse = {
   role: "user",
@@ -119,15 +119,15 @@ const rejections: ReadonlyArray<
     "/models/gemini-3.5-flash:generateContent",
     [
       ["immediately after a function call turn", { contents: [functionResponse] }],
-      ["missing a thought_signature", { contents: [said, functionCall, functionResponse] }],
-      ["Invalid function name", { contents: [said], tools: [badName] }]
+      ["missing a thought_signature", { contents: [message, functionCall, functionResponse] }],
+      ["Invalid function name", { contents: [message], tools: [badName] }]
     ]
   ],
   [
     googleWire,
     "/models/gemini-2.5-pro:generateContent",
     [
-      ["number of function response parts", { contents: [said, functionCall, said] }],
+      ["number of function response parts", { contents: [message, functionCall, message] }],
       ["immediately after a user turn", { contents: [functionCall, functionResponse] }]
     ]
   ]

@@ -139,9 +139,9 @@ export const makeFakeModelVendor = <Chat>(
       for (const piece of pieces) response.write(vendor.encodeDelta(chat, piece))
     }
 
-    const answer = (response: ServerResponse, chat: Chat, given: Extract<ModelBehavior, { type: "answer" }>) => {
-      const { calls = [], pieces, withoutUsage = false } = given
-      const ending = given.ending ?? (calls.length > 0 ? "calls" : "stop")
+    const answer = (response: ServerResponse, chat: Chat, behavior: Extract<ModelBehavior, { type: "answer" }>) => {
+      const { calls = [], pieces, withoutUsage = false } = behavior
+      const ending = behavior.ending ?? (calls.length > 0 ? "calls" : "stop")
       const whole = vendor.encodeWhole(chat, pieces, calls)
       if (whole !== null) {
         json(response, { status: 200, body: whole })
@@ -151,7 +151,7 @@ export const makeFakeModelVendor = <Chat>(
       if (calls.length > 0) response.write(vendor.encodeToolCalls(chat, calls, ending === "length"))
       // The response ends after the last event, not together with it, as over a network.
       response.write(vendor.encodeEnd(chat, pieces, !withoutUsage, ending), () => {
-        if (given.staysOpen !== true) void networkDelay(20).then(() => response.end())
+        if (behavior.staysOpen !== true) void networkDelay(20).then(() => response.end())
       })
     }
 
@@ -197,14 +197,14 @@ export const makeFakeModelVendor = <Chat>(
     }
 
     const handle = (request: IncomingMessage, response: ServerResponse, text: string) => {
-      const given: ReceivedModelRequest = {
+      const modelRequest: ReceivedModelRequest = {
         method: request.method ?? "GET",
         path: request.url ?? "/",
         headers: request.headers,
         body: text === "" ? undefined : parseOrUndefined(text)
       }
-      received.push(given)
-      const read = vendor.read(given)
+      received.push(modelRequest)
+      const read = vendor.read(modelRequest)
       if (!("chat" in read)) {
         json(response, read)
         return
@@ -227,7 +227,7 @@ export const makeFakeModelVendor = <Chat>(
       baseUrl: `${origin}${vendor.version}`,
       apiKey: vendor.apiKey,
       received,
-      respondWith: (...given) => behaviors.push(...given),
+      respondWith: (...added) => behaviors.push(...added),
       abandonedRequests: () => left,
       connectionCount: () => connections,
       streamedBytes: () => streamed

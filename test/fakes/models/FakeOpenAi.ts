@@ -88,8 +88,8 @@ const textOfParts = (parts: ReadonlyArray<unknown>): string | null => {
 
 const readMessage = (value: unknown): Message | null => {
   if (!Predicate.isRecord(value)) return null
-  const { content: given, reasoning_details, role, tool_call_id, tool_calls } = value
-  const content = role === "user" && Array.isArray(given) ? textOfParts(given) : given
+  const { content: rawContent, reasoning_details, role, tool_call_id, tool_calls } = value
+  const content = role === "user" && Array.isArray(rawContent) ? textOfParts(rawContent) : rawContent
   if (typeof role !== "string" || !roles.includes(role)) return null
   const calls = tool_calls === undefined ? [] : tool_calls
   if (!Array.isArray(calls) || !calls.every(isCall) || (calls.length === 0 && tool_calls !== undefined)) return null

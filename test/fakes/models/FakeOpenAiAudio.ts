@@ -217,7 +217,7 @@ export const makeFakeOpenAiAudio: Effect.Effect<FakeOpenAiAudio, never, Scope.Sc
     baseUrl: `${origin}/v1`,
     apiKey,
     received,
-    next: (...given) => behaviors.push(...given),
+    next: (...added) => behaviors.push(...added),
     left: () => left
   }
 })

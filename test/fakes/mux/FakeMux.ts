@@ -69,8 +69,8 @@ export const makeFakeMux: Effect.Effect<FakeMux, never, Scope.Scope> = Effect.ge
   }
 
   const create = (text: string): Answer => {
-    const given: Readonly<Record<string, unknown>> = parseJsonObject(text)
-    const { latency_mode: latency = "standard", passthrough = "", playback_policy: policy = [] } = given
+    const fields: Readonly<Record<string, unknown>> = parseJsonObject(text)
+    const { latency_mode: latency = "standard", passthrough = "", playback_policy: policy = [] } = fields
     if (!isListOf(policy, policies)) return refuse(400, "invalid_parameters", "Invalid playback policy")
     if (!isListOf([latency], latencies)) return refuse(400, "invalid_parameters", "Invalid latency mode")
     if (typeof passthrough !== "string" || passthrough.length > 255)

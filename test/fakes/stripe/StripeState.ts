@@ -36,7 +36,7 @@ interface Session {
 }
 
 /** The processor's objects and the effects of its calls. Times are epoch seconds. */
-export const makeStripeState = (given: { readonly origin: () => string; readonly now: () => number }) => {
+export const makeStripeState = (options: { readonly origin: () => string; readonly now: () => number }) => {
   const customers = new Map<string, StripeCustomer>()
   const methods = new Map<string, { readonly object: StripePaymentMethod; readonly behavior: CardBehavior }>()
   const prices = new Map<string, StripePrice>()
@@ -46,7 +46,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
   const invoices = new Map<string, StripeInvoice>()
   const schedules = new Map<string, StripeSchedule>()
   const events: Array<StripeEvent> = []
-  const { now } = given
+  const { now } = options
 
   const emit = (type: string, object: StripeEventObject): StripeEvent => {
     const event: StripeEvent = {
@@ -250,7 +250,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
       payment_intent: null,
       subscription: null,
       invoice: null,
-      url: `${given.origin()}/c/pay/${id}`
+      url: `${options.origin()}/c/pay/${id}`
     }
     sessions.set(id, {
       object,

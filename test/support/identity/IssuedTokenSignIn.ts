@@ -47,7 +47,7 @@ export interface TokenRequest {
 
 /** Signs in with the ID token that `make` returns, optionally with another query. */
 export const signInWithToken = (
-  make: (given: TokenRequest) => string | Promise<string>,
+  make: (tokenRequest: TokenRequest) => string | Promise<string>,
   options: { readonly query?: Readonly<Record<string, string>>; readonly from?: string; readonly subject?: string } = {}
 ) =>
   Effect.gen(function* () {
@@ -78,6 +78,6 @@ export const signInWithToken = (
 export const validToken = ({ claims, issuer }: TokenRequest) => signToken(issuer.key, claims)
 /** A valid token with changed claims; `undefined` removes one. */
 export const tokenWithClaims =
-  (changes: (given: TokenRequest) => Readonly<Record<string, unknown>>) =>
+  (changes: (tokenRequest: TokenRequest) => Readonly<Record<string, unknown>>) =>
   ({ claims, issuer }: TokenRequest) =>
     signToken(issuer.key, { ...claims, ...changes({ claims, issuer }) })

@@ -48,11 +48,11 @@ describe("the usual bodies of model calls", () => {
   it.prop(
     "The fast path decodes the usual bodies of model calls as their schemas do",
     [body],
-    ([given]) => {
-      if (isPlainChat(given)) assert.deepStrictEqual(readChat(given), given)
-      if (isPlainCompletion(given)) assert.deepStrictEqual(readCompletion(given), given)
-      const chat = Object.fromEntries(Object.entries(given).filter(([name]) => name !== "plugin"))
-      if (isPlainCall(given)) assert.deepStrictEqual<unknown>(readChat(given), chat)
+    ([payload]) => {
+      if (isPlainChat(payload)) assert.deepStrictEqual(readChat(payload), payload)
+      if (isPlainCompletion(payload)) assert.deepStrictEqual(readCompletion(payload), payload)
+      const chat = Object.fromEntries(Object.entries(payload).filter(([name]) => name !== "plugin"))
+      if (isPlainCall(payload)) assert.deepStrictEqual<unknown>(readChat(payload), chat)
     },
     { fastCheck: { numRuns: 1_000 } }
   )
@@ -62,11 +62,11 @@ describe("the usual bodies of model calls", () => {
       { role: "system", content: "Be brief" },
       { role: "user", content: "Hello" }
     ]
-    const given = { model: "openai/gpt-4o-mini", messages, stream: true, temperature: 0.7, max_tokens: 100 }
-    assert.isTrue(isPlainChat(given))
+    const payload = { model: "openai/gpt-4o-mini", messages, stream: true, temperature: 0.7, max_tokens: 100 }
+    assert.isTrue(isPlainChat(payload))
     assert.isTrue(isPlainChat({ messages, taskType: "coding" }))
-    assert.isTrue(isPlainCompletion(given))
-    assert.isTrue(isPlainCall({ ...given, plugin: "generate-text" }))
+    assert.isTrue(isPlainCompletion(payload))
+    assert.isTrue(isPlainCall({ ...payload, plugin: "generate-text" }))
   })
 
   it("The fast path rejects bodies with any other member", () => {

@@ -47,8 +47,8 @@ describe("the usual model call of a runtime", () => {
   it.prop(
     "The fast path takes only model calls of runtimes that their schema decodes to the same",
     [body],
-    ([given]) => {
-      for (const one of [given, { ...usual, ...given }])
+    ([members]) => {
+      for (const one of [members, { ...usual, ...members }])
         if (isPlainRuntimeRequest(one)) assert.deepStrictEqual<unknown>(decode(one), one)
     },
     { fastCheck: { numRuns: 1_000 } }

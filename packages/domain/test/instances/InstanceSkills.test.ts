@@ -74,7 +74,7 @@ const uploaded: StoredSkill = {
 /** The configured skills of an agent with files, retired, time and an uploaded one, by the owner's subscription. */
 const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = false) =>
   Effect.gen(function* () {
-    const told = yield* Ref.make<ReadonlyArray<RuntimeAgent>>([])
+    const agentsRef = yield* Ref.make<ReadonlyArray<RuntimeAgent>>([])
     const ports = Layer.mergeAll(
       Layer.mock(AgentRepository, { listOwned: () => Effect.succeed([agent]) }),
       Layer.mock(UserRepository, {
@@ -95,7 +95,10 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
       }),
       Layer.mock(UploadedSkillRepository, { read: () => Effect.succeed([uploaded]) }),
       Layer.mock(McpServerRepository, { listAgents: () => Effect.succeed(new Set([agent.id])) }),
-      Layer.mock(AgentRuntime, { chat: () => Effect.never, configure: (_access, agents) => Ref.set(told, agents) }),
+      Layer.mock(AgentRuntime, {
+        chat: () => Effect.never,
+        configure: (_access, agents) => Ref.set(agentsRef, agents)
+      }),
       Layer.mock(DomainEvents, {}),
       Layer.succeed(Transaction, { run: (effect) => effect }),
       Layer.succeed(Administrators, { includes: () => isAdmin }),
@@ -113,7 +116,7 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
         )
       )
     )
-    const agents = yield* Ref.get(told)
+    const agents = yield* Ref.get(agentsRef)
     assert.isTrue(agents.every(({ hasMcpServers }) => hasMcpServers))
     const configured = agents.flatMap(({ skills }) => skills)
     assert.deepStrictEqual(configured.find(({ id }) => id === uploaded.id)?.code, uploaded.code)

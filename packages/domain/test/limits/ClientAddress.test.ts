@@ -42,8 +42,8 @@ describe("normalizeClientAddress", () => {
   it.prop(
     "normalizeClientAddress returns one key for a /64 network in any notation",
     [groups(4), groups(4), groups(4), style, style],
-    (given) => {
-      const [network, host, otherHost, how, otherHow] = given
+    (sample) => {
+      const [network, host, otherHost, how, otherHow] = sample
       const address = [...network, ...host]
       const neighbor = [...network, ...otherHost]
       FastCheck.pre(!isMapped(address) && !isMapped(neighbor))

@@ -36,15 +36,15 @@ describe("parseLimit", () => {
     assert.strictEqual(problem("10"), form)
     assert.strictEqual(problem("10/1h/2"), form)
     assert.strictEqual(problem(""), form)
-    const count = (given: string) => `the count must be a whole number from 1 to 1000000000, not "${given}"`
-    for (const given of ["0", "-1", "1.5", "1e3", "", "ten", "1000000001", " 5"])
-      assert.strictEqual(problem(`${given}/1h`), given === " 5" ? "none" : count(given))
-    for (const given of ["1", "1w", "h1", "", "1H"])
-      assert.strictEqual(problem(`10/${given}`), `the window must end in s, m, h or d, not "${given}"`)
-    for (const given of ["h", "0h", "1.5h", "-1h", "1 h"])
+    const count = (text: string) => `the count must be a whole number from 1 to 1000000000, not "${text}"`
+    for (const text of ["0", "-1", "1.5", "1e3", "", "ten", "1000000001", " 5"])
+      assert.strictEqual(problem(`${text}/1h`), text === " 5" ? "none" : count(text))
+    for (const text of ["1", "1w", "h1", "", "1H"])
+      assert.strictEqual(problem(`10/${text}`), `the window must end in s, m, h or d, not "${text}"`)
+    for (const text of ["h", "0h", "1.5h", "-1h", "1 h"])
       assert.strictEqual(
-        problem(`10/${given}`),
-        `the window must be a whole number of at least 1 and a unit, not "${given}"`
+        problem(`10/${text}`),
+        `the window must be a whole number of at least 1 and a unit, not "${text}"`
       )
     assert.strictEqual(problem("10/367d"), "the window must not be longer than 366d")
   })

@@ -20,9 +20,9 @@ const request: fc.Arbitrary<ProvisioningRequest> = fc.record({
 describe("parseProvisioningRequest", () => {
   it("parseProvisioningRequest accepts only orders with tokens that fit into a header", () => {
     fc.assert(
-      fc.property(request, (given) => {
-        const parsed = parseProvisioningRequest(given)
-        const tokens = fields.flatMap((field) => (given[field] === undefined ? [] : [Redacted.value(given[field])]))
+      fc.property(request, (sample) => {
+        const parsed = parseProvisioningRequest(sample)
+        const tokens = fields.flatMap((field) => (sample[field] === undefined ? [] : [Redacted.value(sample[field])]))
         if (tokens.length === 0) {
           assert.isTrue(Either.isLeft(parsed) && parsed.left._tag === "ChannelTokenMissing")
           return
@@ -34,8 +34,8 @@ describe("parseProvisioningRequest", () => {
         }
         assert.lengthOf(parsed.right.tokens, tokens.length)
         for (const { token } of parsed.right.tokens) assert.match(Redacted.value(token), /^[\x20-\x7e]{1,8192}$/)
-        assert.strictEqual(Option.isSome(parsed.right.apiKey), given.apiKey !== undefined)
-        assert.strictEqual(parsed.right.plan, given.plan ?? "free")
+        assert.strictEqual(Option.isSome(parsed.right.apiKey), sample.apiKey !== undefined)
+        assert.strictEqual(parsed.right.plan, sample.plan ?? "free")
       })
     )
   })
@@ -52,8 +52,8 @@ describe("parseProvisioningRequest", () => {
   })
 
   it("parseProvisioningRequest gives the code to the user of platform A only with a bot that can send it", () => {
-    const claimant = (given: ProvisioningRequest) =>
-      Either.map(parseProvisioningRequest(given), (order) => Option.getOrNull(order.claimant))
+    const claimant = (sample: ProvisioningRequest) =>
+      Either.map(parseProvisioningRequest(sample), (order) => Option.getOrNull(order.claimant))
     const token = Redacted.make("t")
     assert.deepStrictEqual(claimant({ platformAToken: token, platformAUserId: " 4711 " }), Either.right("4711"))
     assert.deepStrictEqual(claimant({ platformBToken: token, platformAUserId: "4711" }), Either.right(null))

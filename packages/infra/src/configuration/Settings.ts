@@ -196,7 +196,7 @@ const addresses = Config.all({
 /** By default, instances sleep in production only. */
 const instanceIdle = Config.all({
   environment,
-  given: Config.option(
+  configured: Config.option(
     Config.mapOrFail(Config.string("INSTANCE_IDLE"), (value) =>
       value.trim().toLowerCase() === "off"
         ? Either.right(Option.none<Duration.Duration>())
@@ -204,8 +204,8 @@ const instanceIdle = Config.all({
     )
   )
 }).pipe(
-  Config.map(({ environment, given }) =>
-    Option.getOrElse(given, () =>
+  Config.map(({ environment, configured }) =>
+    Option.getOrElse(configured, () =>
       environment === "production" ? Option.some(Duration.minutes(15)) : Option.none<Duration.Duration>()
     )
   )

@@ -50,14 +50,14 @@ describe("a request", () => {
   })
 
   it("makeAnthropicRequest has only the sampling options that the model supports", () => {
-    const told = [
+    const messages = [
       "claude-3-haiku",
       "claude-3-5-haiku-20241022",
       "claude-sonnet-4",
       "claude-opus-4-1",
       "claude-opus-4-6"
     ]
-    for (const name of told) {
+    for (const name of messages) {
       assertMatches(body(name, { temperature: 0.5, topP: 0.9 }), { temperature: 0.5 }, name)
       assert.notProperty(body(name, { temperature: 0.5, topP: 0.9 }), "top_p", name)
       assertMatches(body(name, { topP: 0.9 }), { top_p: 0.9 }, name)
@@ -88,7 +88,7 @@ describe("an answer", () => {
       usage: { input_tokens: 10, cache_creation_input_tokens: 5, cache_read_input_tokens: 100, output_tokens: 1 }
     }
   }
-  const said = (text: string): AnthropicAnswerEvent => ({
+  const textDelta = (text: string): AnthropicAnswerEvent => ({
     type: "content_block_delta",
     delta: { type: "text_delta", text }
   })
@@ -100,7 +100,7 @@ describe("an answer", () => {
 
   it("AnthropicAnswer has the text without thoughts, and counts cached tokens", () => {
     const thought: AnthropicAnswerEvent = { type: "content_block_delta", delta: { type: "thinking_delta" } }
-    const [answer, text] = read(start, thought, said("Hel"), said("lo"), stop("end_turn"))
+    const [answer, text] = read(start, thought, textDelta("Hel"), textDelta("lo"), stop("end_turn"))
     assert.strictEqual(text, "Hello")
     assert.deepStrictEqual(
       finishAnthropicAnswer(answer),
@@ -127,9 +127,9 @@ describe("an answer", () => {
   it("AnthropicAnswer fails without a start or an end, and when it is withheld", () => {
     const failure = (...events: ReadonlyArray<AnthropicAnswerEvent>) =>
       Either.flip(finishAnthropicAnswer(read(...events)[0]))
-    assertMatches(failure(said("Hi"), stop("end_turn")), { right: { _tag: "VendorAnswerMalformed" } })
-    assertMatches(failure(start, said("Hi")), { right: { _tag: "VendorAnswerMalformed" } })
-    assertMatches(failure(start, said("Hi"), stop("refusal")), {
+    assertMatches(failure(textDelta("Hi"), stop("end_turn")), { right: { _tag: "VendorAnswerMalformed" } })
+    assertMatches(failure(start, textDelta("Hi")), { right: { _tag: "VendorAnswerMalformed" } })
+    assertMatches(failure(start, textDelta("Hi"), stop("refusal")), {
       right: { _tag: "VendorAnswerWithheld", reason: "refusal" }
     })
     const explained: AnthropicAnswerEvent = {

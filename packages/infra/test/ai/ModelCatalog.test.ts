@@ -197,11 +197,11 @@ describe("tags", () => {
     "deriveModelTags depends on inputs and cost for any id",
     [FastCheck.string(), FastCheck.boolean(), FastCheck.boolean(), FastCheck.constantFrom(0, 0.2, 7)],
     ([id, images, tools, price]) => {
-      const given = tags(id, price, { seesImages: images, takesTools: tools })
-      assert.strictEqual(given.includes("vision"), images)
-      assert.strictEqual(given.includes("tools"), tools)
-      assert.strictEqual(given.includes("free"), price === 0)
-      assert.strictEqual(new Set(given).size, given.length)
+      const modelTags = tags(id, price, { seesImages: images, takesTools: tools })
+      assert.strictEqual(modelTags.includes("vision"), images)
+      assert.strictEqual(modelTags.includes("tools"), tools)
+      assert.strictEqual(modelTags.includes("free"), price === 0)
+      assert.strictEqual(new Set(modelTags).size, modelTags.length)
     }
   )
 })

@@ -22,11 +22,11 @@ describe("the sandbox model", () => {
   })
 
   it("The sandbox model remembers facts of the conversation", () => {
-    const told = [user("Hi, my name is Zoë."), assistant("Nice to meet you, Zoë.")]
-    assert.strictEqual(makeSandboxReply([...told, user("What's my name?")]), "Your name is Zoë.")
+    const history = [user("Hi, my name is Zoë."), assistant("Nice to meet you, Zoë.")]
+    assert.strictEqual(makeSandboxReply([...history, user("What's my name?")]), "Your name is Zoë.")
     assert.strictEqual(makeSandboxReply([user("What is my name?")]), "You have not told me your name yet.")
     assert.strictEqual(
-      makeSandboxReply([...told, user("Call me Jean-Luc"), user("who am I?")]),
+      makeSandboxReply([...history, user("Call me Jean-Luc"), user("who am I?")]),
       "Your name is Jean-Luc."
     )
     assert.strictEqual(
@@ -37,12 +37,12 @@ describe("the sandbox model", () => {
     assert.include(makeSandboxReply([assistant("My name is Berth"), user("what is my name")]), "not told me")
   })
 
-  it.prop("The sandbox model streams the same deltas each time, with usage", [FastCheck.string()], ([said]) => {
+  it.prop("The sandbox model streams the same deltas each time, with usage", [FastCheck.string()], ([text]) => {
     const run = () =>
-      Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, [user(said)], {}))))
+      Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, [user(text)], {}))))
     const chunks = run()
-    const text = chunks.map((chunk) => (chunk.type === "delta" ? chunk.text : "")).join("")
-    assert.strictEqual(text, makeSandboxReply([user(said)]))
+    const reply = chunks.map((chunk) => (chunk.type === "delta" ? chunk.text : "")).join("")
+    assert.strictEqual(reply, makeSandboxReply([user(text)]))
     assertMatches(chunks.at(-1), { type: "done", finishReason: "stop" })
     assert.deepStrictEqual(run(), chunks)
   })
@@ -125,8 +125,8 @@ describe("a summary by the sandbox model", () => {
   it.prop(
     "A summary by the sandbox model is bounded and the same each time",
     [FastCheck.array(FastCheck.string({ maxLength: 500 }))],
-    ([said]) => {
-      const messages = said.map(user)
+    ([text]) => {
+      const messages = text.map(user)
       const summary = summaryOf(...messages)
       assert.isAtMost(summary.length, 2_000)
       assert.strictEqual(summaryOf(...messages), summary)
@@ -149,8 +149,8 @@ describe("the sandbox model with tools", () => {
   ].map(tool)
   const run = (messages: ReadonlyArray<ChatMessage>, tools = all) =>
     Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, messages, { tools }))))
-  const called = (said: string, tools = all) => {
-    const [first] = run([user(said)], tools)
+  const called = (text: string, tools = all) => {
+    const [first] = run([user(text)], tools)
     return first?.type === "tool-call" ? [first.call.name, JSON.parse(first.call.arguments)] : null
   }
 
@@ -172,20 +172,20 @@ describe("the sandbox model with tools", () => {
       ["write file a.txt: one\ntwo", "write_file", { path: "a.txt", content: "one\ntwo" }],
       ["Delete the file a.txt", "delete_file", { path: "a.txt" }]
     ]
-    for (const [said, name, given] of requests) {
-      assert.deepStrictEqual(called(said), [name, given], said)
+    for (const [text, name, toolArguments] of requests) {
+      assert.deepStrictEqual(called(text), [name, toolArguments], text)
       // A tool that is not offered is not called.
-      assert.isNull(called(said, []), said)
+      assert.isNull(called(text, []), text)
       assert.isNull(
         called(
-          said,
+          text,
           all.filter((one) => one.name !== name)
         ),
-        said
+        text
       )
     }
-    for (const said of ["Hello", "What is 42?", "What is the weather?", "My name is Ada", "What is my name?"]) {
-      assert.isNull(called(said), said)
+    for (const text of ["Hello", "What is 42?", "What is the weather?", "My name is Ada", "What is my name?"]) {
+      assert.isNull(called(text), text)
     }
   })
 

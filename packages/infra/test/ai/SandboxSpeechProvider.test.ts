@@ -8,15 +8,15 @@ import { describe, assert, it } from "@effect/vitest"
 import { Effect, FastCheck } from "effect"
 
 const someText = FastCheck.string({ unit: "grapheme", minLength: 1, maxLength: 200 })
-const heard = (audio: Uint8Array) => transcribeInSandbox(audio)?.text
+const transcribe = (audio: Uint8Array) => transcribeInSandbox(audio)?.text
 
 describe("Speech of the sandbox", () => {
   it.prop(
     "Speech of the sandbox is transcribed to its text",
     [someText, FastCheck.double({ min: 0.25, max: 4, noNaN: true })],
     ([text, speed]) => {
-      const said = text.replaceAll("\0", "")
-      assert.strictEqual(heard(speakInSandbox({ text, speed }).audio), said)
+      const storable = text.replaceAll("\0", "")
+      assert.strictEqual(transcribe(speakInSandbox({ text, speed }).audio), storable)
     }
   )
 
@@ -40,10 +40,10 @@ describe("Speech of the sandbox", () => {
   it("Speech of the sandbox describes any other recording in its transcript", () => {
     const silence = writeWav(new Int16Array(12_000), 8_000, [{ name: "ICMT", text: "Not ours" }])
     assert.strictEqual(
-      heard(silence),
+      transcribe(silence),
       "This is Berth's sandbox, which listens to nothing: this is a sound of 1.5 seconds, as wav."
     )
-    assert.include(heard(new TextEncoder().encode("OggS....")), "8 bytes, as ogg")
+    assert.include(transcribe(new TextEncoder().encode("OggS....")), "8 bytes, as ogg")
   })
 
   it.effect("Speech of the sandbox rejects input that cannot be decoded", () =>

@@ -156,11 +156,11 @@ describe("the form of an answer", () => {
     assert.deepStrictEqual(openai.response_format, { type: "json_object" })
     assert.deepStrictEqual(google.generationConfig, { responseMimeType: "application/json" })
     assert.match(anthropic.system ?? "", /^Answer with one valid JSON object/)
-    const told = bodies({ responseFormat: { type: "json-object" } }, [
+    const requestBodies = bodies({ responseFormat: { type: "json-object" } }, [
       { role: "system", content: "Be kind." },
       ...hello
     ])
-    assert.match(told.anthropic.system ?? "", /^Be kind\.\n\nAnswer with one valid JSON object/)
+    assert.match(requestBodies.anthropic.system ?? "", /^Be kind\.\n\nAnswer with one valid JSON object/)
   })
 
   it("The JSON schema is requested in each vendor's format", () => {

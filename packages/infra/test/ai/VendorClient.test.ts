@@ -38,8 +38,8 @@ describe("events", () => {
     ([cuts]) => {
       const at = [0, ...cuts.sort((a, b) => a - b), bytes.length]
       const pieces = at.slice(1).map((to, index) => bytes.slice(at[index], to))
-      const heard = Effect.runSync(Stream.runCollect(readEvents(Stream.fromIterable(pieces))))
-      const events = Chunk.toReadonlyArray(heard).flatMap((one) => (one.type === "chunk" ? [one.chunk] : []))
+      const collected = Effect.runSync(Stream.runCollect(readEvents(Stream.fromIterable(pieces))))
+      const events = Chunk.toReadonlyArray(collected).flatMap((one) => (one.type === "chunk" ? [one.chunk] : []))
       assert.deepStrictEqual(events, [`{"a":"日本"}`, "two\nlines", "", "[DONE]"])
     }
   )
@@ -79,8 +79,8 @@ describe("the end of a stream", () => {
   it.effect("endAfterLast waits a short time for further events after the last one", () =>
     Effect.gen(function* () {
       const queue = yield* Queue.unbounded<number>()
-      const heard = toTheEnd(Stream.fromQueue(queue))
-      const fiber = yield* Effect.fork(Stream.runCollect(heard))
+      const events = toTheEnd(Stream.fromQueue(queue))
+      const fiber = yield* Effect.fork(Stream.runCollect(events))
       yield* queue.offerAll([1, 3])
       yield* TestClock.adjust("100 millis")
       yield* queue.offer(4)
@@ -173,7 +173,7 @@ describe("calls of tools", () => {
     name: text,
     arguments: FastCheck.oneof(FastCheck.constantFrom("", "{}", "[]", "null", '{"a":1}'), FastCheck.string())
   })
-  const said: FastCheck.Arbitrary<ChatMessage> = FastCheck.record({
+  const plainMessage: FastCheck.Arbitrary<ChatMessage> = FastCheck.record({
     role: FastCheck.constantFrom("user", "system"),
     content: text
   })
@@ -182,20 +182,20 @@ describe("calls of tools", () => {
     content: text,
     toolCalls: FastCheck.array(call, { maxLength: 3 })
   })
-  const given: FastCheck.Arbitrary<ChatMessage> = FastCheck.record({
+  const toolMessage: FastCheck.Arbitrary<ChatMessage> = FastCheck.record({
     role: FastCheck.constant("tool"),
     content: text,
     toolCallId: text,
     toolName: text
   })
-  const message = FastCheck.oneof(said, answered, given)
+  const message = FastCheck.oneof(plainMessage, answered, toolMessage)
 
   it.prop(
     "toVendorConversation gives each tool call its own id and one result, and loses nothing",
     [FastCheck.array(message)],
     ([messages]) => {
-      const said = toVendorConversation(messages, 40)
-      const calls = said.flatMap((one) => (one.role === "assistant" ? one.calls : []))
+      const vendorMessages = toVendorConversation(messages, 40)
+      const calls = vendorMessages.flatMap((one) => (one.role === "assistant" ? one.calls : []))
       assert.lengthOf(calls, countToolCalls(messages))
       assert.strictEqual(new Set(calls.map(({ id }) => id)).size, calls.length)
       for (const { id, name, result } of calls) {
@@ -203,7 +203,7 @@ describe("calls of tools", () => {
         assert.match(name, /^[A-Za-z0-9_-]{1,64}$/)
         assert.notStrictEqual(result.trim(), "")
       }
-      const all = JSON.stringify(said)
+      const all = JSON.stringify(vendorMessages)
       for (const { content } of messages) {
         if (content.trim() !== "") assert.include(all, JSON.stringify(content).slice(1, -1))
       }
@@ -266,28 +266,28 @@ describe("calls of tools", () => {
         maxLength: 4
       })
     ],
-    ([given]) => {
-      const begun = given.map((_, index): ToolCallFragment => ({
+    ([fragments]) => {
+      const begun = fragments.map((_, index): ToolCallFragment => ({
         index,
         id: `id_${index}`,
         name: `tool_${index}`,
         arguments: ""
       }))
-      const rest = given.flatMap(([json, cuts], index) =>
+      const rest = fragments.flatMap(([json, cuts], index) =>
         pieces(json, cuts).map((part, nth): readonly [number, ToolCallFragment] => [nth, { index, arguments: part }])
       )
       const inTurn = rest.sort(([a], [b]) => a - b).map(([, piece]) => piece)
       const calls = [...begun, ...inTurn].reduce<ReadonlyArray<PartialToolCall>>(addToolCallFragment, [])
       assert.deepStrictEqual(
         calls.map(({ arguments: json, id, name }) => [id, name, json]),
-        given.map(([json], index) => [`id_${index}`, `tool_${index}`, json])
+        fragments.map(([json], index) => [`id_${index}`, `tool_${index}`, json])
       )
     }
   )
 
   it("addToolCallFragment distinguishes calls with missing or wrong indexes", () => {
-    const gather = (...given: ReadonlyArray<ToolCallFragment>) =>
-      given
+    const gather = (...fragments: ReadonlyArray<ToolCallFragment>) =>
+      fragments
         .reduce<ReadonlyArray<PartialToolCall>>(addToolCallFragment, [])
         .map(({ arguments: json, name }) => [name, json])
     const two = [

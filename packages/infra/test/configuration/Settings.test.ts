@@ -75,8 +75,11 @@ describe("settings", () => {
 
   it.effect("Settings derive the domain of instances from the public host, unless it is an address or set", () =>
     Effect.gen(function* () {
-      const domainOf = (given: Readonly<Record<string, string>>) =>
-        Effect.map(loadSettings({ BERTH_ENV: "development", ...given }), ({ addresses }) => addresses.agentsDomain)
+      const domainOf = (environment: Readonly<Record<string, string>>) =>
+        Effect.map(
+          loadSettings({ BERTH_ENV: "development", ...environment }),
+          ({ addresses }) => addresses.agentsDomain
+        )
       assert.deepStrictEqual(
         yield* Effect.all([
           domainOf({}),

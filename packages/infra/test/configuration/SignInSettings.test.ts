@@ -48,11 +48,11 @@ describe("settings of identity providers", () => {
   it.effect("Settings of identity providers require id and secret of a client", () =>
     Effect.gen(function* () {
       for (const provider of ["A", "B"])
-        for (const [given, missing] of [
+        for (const [present, missing] of [
           ["ID", "SECRET"],
           ["SECRET", "ID"]
         ]) {
-          const faults = yield* faultsOf({ [`OAUTH_${provider}_CLIENT_${given}`]: "x" })
+          const faults = yield* faultsOf({ [`OAUTH_${provider}_CLIENT_${present}`]: "x" })
           assert.isTrue(
             faults.some((fault) => fault.includes(`OAUTH_${provider}_CLIENT_${missing}`)),
             faults.join()

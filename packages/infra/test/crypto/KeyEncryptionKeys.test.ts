@@ -15,12 +15,12 @@ const problem = (text: string) => Either.match(parse(text), { onLeft: ({ reason 
 const good = Buffer.alloc(32, 7).toString("base64")
 
 describe("parseKeyEncryptionKeys", () => {
-  it.prop("parseKeyEncryptionKeys reads id:base64 entries in their order", [entries], ([given]) => {
-    const text = given.map(([name, bytes]) => `${name}:${Buffer.from(bytes).toString("base64")}`).join(",")
+  it.prop("parseKeyEncryptionKeys reads id:base64 entries in their order", [entries], ([keyEntries]) => {
+    const text = keyEntries.map(([name, bytes]) => `${name}:${Buffer.from(bytes).toString("base64")}`).join(",")
     const keys = Either.getOrThrow(parse(text))
     assert.deepStrictEqual(
       keys.map((one) => [one.id, [...Redacted.value(one.key)]]),
-      given.map(([name, bytes]) => [name, [...bytes]])
+      keyEntries.map(([name, bytes]) => [name, [...bytes]])
     )
   })
 

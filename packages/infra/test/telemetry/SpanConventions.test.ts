@@ -50,9 +50,9 @@ describe("names", () => {
     ["invoke_agent Ada", { attributes: { "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "Ada" } }],
     ["invoke_agent", { attributes: { "gen_ai.operation.name": "invoke_agent" } }]
   ]
-  for (const [name, given] of names)
-    it(`A ${given.kind ?? "internal"} span is named ${name}`, () => {
-      assert.strictEqual(describeGiven(given).name, name)
+  for (const [name, sample] of names)
+    it(`A ${sample.kind ?? "internal"} span is named ${name}`, () => {
+      assert.strictEqual(describeGiven(sample).name, name)
     })
 
   it("A transaction is an internal span", () => {
@@ -222,9 +222,9 @@ describe("status", () => {
       "23505"
     ]
   ]
-  for (const [title, given, isError, errorType, refusal] of cases)
+  for (const [title, sample, isError, errorType, refusal] of cases)
     it(title, () => {
-      const described = describeGiven(given)
+      const described = describeGiven(sample)
       assert.strictEqual(described.isError, isError)
       assert.strictEqual(described.attributes["error.type"], errorType)
       assert.strictEqual(described.attributes["berth.refusal"], refusal)

@@ -25,8 +25,8 @@ export interface CompactionInput {
 
 /** Returns the number of oldest messages to summarize; 0 while the conversation fits. */
 export const countMessagesToSummarize = ({ fixed, history, summary, window }: CompactionInput): number => {
-  const said = history.reduce((sum, { tokens }) => sum + tokens, 0)
-  if (fixed + said <= window * compactAboveShare) return 0
+  const historyTokens = history.reduce((sum, { tokens }) => sum + tokens, 0)
+  if (fixed + historyTokens <= window * compactAboveShare) return 0
   const first = findNewestFitting(history, Math.max(0, window * compactToShare - fixed - summary))
   // The remaining history must begin with a user message.
   const question = history.findIndex(({ role }, at) => at >= first && role === "user")

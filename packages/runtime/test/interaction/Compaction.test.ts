@@ -17,15 +17,15 @@ const sum = (all: ReadonlyArray<{ readonly tokens: number }>) => all.reduce((tot
 it.prop(
   "Compaction summarizes exactly conversations above 60 % of the window, and leaves room",
   [history, FastCheck.integer({ min: 1_000, max: 100_000 }), FastCheck.nat(50_000)],
-  ([said, window, fixed]) => {
+  ([messages, window, fixed]) => {
     const summary = Math.floor(window / 20)
-    const count = countMessagesToSummarize({ window, fixed, history: said, summary })
+    const count = countMessagesToSummarize({ window, fixed, history: messages, summary })
     assert.isAtLeast(count, 0)
-    assert.isAtMost(count, said.length)
-    if (fixed + sum(said) <= window * 0.6) assert.strictEqual(count, 0)
-    else if (said.length > 0) {
+    assert.isAtMost(count, messages.length)
+    if (fixed + sum(messages) <= window * 0.6) assert.strictEqual(count, 0)
+    else if (messages.length > 0) {
       assert.isAbove(count, 0)
-      const kept = said.slice(count)
+      const kept = messages.slice(count)
       // Room remains for some turns unless the fixed part alone exceeds it.
       if (fixed + summary <= window * 0.3) assert.isAtMost(fixed + summary + sum(kept), window * 0.3)
       else assert.deepStrictEqual(kept, [])
@@ -35,8 +35,8 @@ it.prop(
   }
 )
 
-it.prop("Compaction keeps the newest messages that fit", [history, FastCheck.nat(50_000)], ([said, tokens]) => {
-  const first = findNewestFitting(said, tokens)
-  assert.isAtMost(sum(said.slice(first)), tokens)
-  if (first > 0) assert.isAbove(sum(said.slice(first - 1)), tokens)
+it.prop("Compaction keeps the newest messages that fit", [history, FastCheck.nat(50_000)], ([messages, tokens]) => {
+  const first = findNewestFitting(messages, tokens)
+  assert.isAtMost(sum(messages.slice(first)), tokens)
+  if (first > 0) assert.isAbove(sum(messages.slice(first - 1)), tokens)
 })

@@ -72,8 +72,8 @@ const ask = (
     const requests: Array<RuntimeModelRequest> = []
     const models = fakeModels((request) => {
       requests.push(request)
-      const given = script(request, requests.length - 1)
-      return given instanceof ModelCallFailed ? Stream.fail(given) : Stream.fromIterable(given)
+      const answers = script(request, requests.length - 1)
+      return answers instanceof ModelCallFailed ? Stream.fail(answers) : Stream.fromIterable(answers)
     })
     const events: Array<TurnEvent | string> = Chunk.toArray(
       yield* answer(agent, { ...sampleTurn, ...changes }).pipe(
@@ -181,12 +181,12 @@ const listed = JSON.stringify([
 it.effect("TurnAnswer offers tools of MCP servers beside the agent's own, and their errors are results", () =>
   Effect.gen(function* () {
     const calls: Array<unknown> = []
-    const server = Layer.succeed(McpBackend, ({ id, messageId }, given) => {
-      if (given.action === "list") return Effect.succeed(listed)
-      calls.push({ id, messageId, ...given })
-      return given.arguments["text"] === "fail"
+    const server = Layer.succeed(McpBackend, ({ id, messageId }, serverCall) => {
+      if (serverCall.action === "list") return Effect.succeed(listed)
+      calls.push({ id, messageId, ...serverCall })
+      return serverCall.arguments["text"] === "fail"
         ? new Tool.ToolFailed({ reason: "It answered with status 500." })
-        : Effect.succeed(`Echo: ${String(given.arguments["text"])}`)
+        : Effect.succeed(`Echo: ${String(serverCall.arguments["text"])}`)
     })
     const script: Script = (_, at) =>
       at === 0
@@ -361,11 +361,11 @@ it.effect("TurnAnswer fails with the model's message in any round", () =>
 
 it.effect("TurnAnswer ends endless answers and limits arguments", () =>
   Effect.gen(function* () {
-    let given = 0
+    let answerCount = 0
     const models = fakeModels(() =>
       Stream.repeatEffect(
         Effect.sync(() => {
-          given += 10_000
+          answerCount += 10_000
           return delta("x".repeat(10_000))
         })
       )
@@ -378,7 +378,7 @@ it.effect("TurnAnswer ends endless answers and limits arguments", () =>
       Effect.provide(noMcpServers)
     )
     assert.strictEqual(failure.reason, "The model's answer had no end.")
-    assert.isBelow(given, maximumReplyLength + 50_000)
+    assert.isBelow(answerCount, maximumReplyLength + 50_000)
 
     const huge = Array.from({ length: 10 }, (_, at) => call("shout", { text: "x".repeat(500_000) }, `c${at}`))
     const { requests } = yield* ask((_, at) => (at === 0 ? [...huge, done] : [delta("fine"), done]))

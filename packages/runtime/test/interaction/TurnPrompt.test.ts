@@ -37,12 +37,13 @@ it.prop(
 )
 
 it("TurnPrompt has the time in the agent's zone, to the minute", () => {
-  const told = (timezone: string) => turnMessages(agent({ timezone }), { history: [], message: "" }, now)[0]?.content
-  assert.include(told("UTC"), "Thursday")
-  assert.include(told("UTC"), "15 January 2026")
-  assert.include(told("UTC"), "23:30 (UTC)")
-  assert.include(told("Asia/Tokyo"), "16 January 2026")
-  assert.include(told("Asia/Tokyo"), "08:30 (Asia/Tokyo)")
+  const promptFor = (timezone: string) =>
+    turnMessages(agent({ timezone }), { history: [], message: "" }, now)[0]?.content
+  assert.include(promptFor("UTC"), "Thursday")
+  assert.include(promptFor("UTC"), "15 January 2026")
+  assert.include(promptFor("UTC"), "23:30 (UTC)")
+  assert.include(promptFor("Asia/Tokyo"), "16 January 2026")
+  assert.include(promptFor("Asia/Tokyo"), "08:30 (Asia/Tokyo)")
 })
 
 it("TurnPrompt falls back to UTC for a time zone that does not exist", () => {
@@ -59,12 +60,12 @@ const systemOf = (changes: Partial<RuntimeAgent>, turn: Partial<Turn>) =>
   turnMessages(agent(changes), { history: [], message: "", ...turn }, now)[0]?.content ?? ""
 
 it("TurnPrompt lists memories, one per line, and the summary", () => {
-  const told = systemOf(
+  const prompt = systemOf(
     { systemPrompt: "Be brief." },
     { memories: ["The user is called Mia.", " likes\n\ntea ", " "], summary: " They met. " }
   )
-  assert.include(told, "\n\nWhat you know from earlier:\n- The user is called Mia.\n- likes tea\n\n")
-  assert.isTrue(told.endsWith("\n\nEarlier in this conversation:\nThey met."))
+  assert.include(prompt, "\n\nWhat you know from earlier:\n- The user is called Mia.\n- likes tea\n\n")
+  assert.isTrue(prompt.endsWith("\n\nEarlier in this conversation:\nThey met."))
   const untold = systemOf({}, { memories: [" "], summary: " " })
   assert.notInclude(untold, "earlier")
   assert.notInclude(untold, "Earlier")
@@ -72,10 +73,10 @@ it("TurnPrompt lists memories, one per line, and the summary", () => {
 
 it("TurnPrompt keeps the most relevant memories and a part of the summary when the window is small", () => {
   const memories = Array.from({ length: 100 }, (_, at) => `Fact number ${at} about the user.`)
-  const told = systemOf({ contextWindow: 2_000 }, { memories, summary: "word ".repeat(10_000) })
-  assert.include(told, "- Fact number 0 about")
-  assert.notInclude(told, "- Fact number 99 about")
-  assert.isBelow(told.length, 4 * 2_000 * 0.4)
+  const prompt = systemOf({ contextWindow: 2_000 }, { memories, summary: "word ".repeat(10_000) })
+  assert.include(prompt, "- Fact number 0 about")
+  assert.notInclude(prompt, "- Fact number 99 about")
+  assert.isBelow(prompt.length, 4 * 2_000 * 0.4)
 })
 
 it("TurnPrompt lists skills, with their instructions as long as they are short together", () => {

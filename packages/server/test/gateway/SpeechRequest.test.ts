@@ -232,9 +232,9 @@ describe("readMultipartForm", () => {
   it.effect.prop(
     "readMultipartForm ends for any input",
     [FastCheck.array(FastCheck.constantFrom(...pieces), { maxLength: 14 }), FastCheck.boolean()],
-    ([given, ends]) =>
+    ([fields, ends]) =>
       Effect.gen(function* () {
-        const text = given.join("") + (ends ? "\r\n--b--\r\n" : "")
+        const text = fields.join("") + (ends ? "\r\n--b--\r\n" : "")
         const body = new TextEncoder().encode(text)
         const read = yield* Effect.either(readMultipartForm("multipart/form-data; boundary=b", body))
         if (!text.includes("--b--")) assert.containSubset(read, { _tag: "Left" })

@@ -33,8 +33,8 @@ describe("Errors in an address", () => {
       FastCheck.constantFrom("toString", "__proto__", "constructor", "oauth_not_configured", "canceled")
     )
     FastCheck.assert(
-      FastCheck.property(code, (given) => {
-        for (const sentence of [findSignInError(given), findCheckoutError(given)])
+      FastCheck.property(code, (sample) => {
+        for (const sentence of [findSignInError(sample), findCheckoutError(sample)])
           assert.match(sentence ?? "", /^[A-Z].{8,}\.$/)
       })
     )

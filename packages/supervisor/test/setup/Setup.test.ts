@@ -28,7 +28,7 @@ const fixtures = Effect.map(temporaryDirectory, (directory) => {
 
 /** Answers questions by the setting at their end. */
 const answering = (answers: Readonly<Record<string, ReadonlyArray<string>>>) => {
-  const left = new Map(Object.entries(answers).map(([name, given]) => [name, [...given]]))
+  const left = new Map(Object.entries(answers).map(([name, values]) => [name, [...values]]))
   const requests: Array<string> = []
   const ask = (question: string) =>
     Effect.sync(() => {
@@ -124,9 +124,9 @@ describe("formatEnvLine", () => {
   it.effect.prop(
     "formatEnvLine writes values that parse to themselves, or rejects them",
     [fc.string({ unit: "grapheme-ascii" })],
-    ([given]) =>
+    ([sample]) =>
       Effect.gen(function* () {
-        const value = given.trim()
+        const value = sample.trim()
         const line = yield* Effect.option(formatEnvLine("NAME", value))
         if (Option.isSome(line)) assert.strictEqual(parseEnv(line.value)["NAME"], value)
         else assert.match(value, /[\r\n]|'.*["\\]|["\\].*'/)

@@ -11,11 +11,14 @@ import { unusedPorts } from "../jobs/UnusedPorts.ts"
 /** Runs a job whose step has this outcome; returns the step that ran, and how the job ended. */
 const run = (
   name: string,
-  given: { readonly outcome?: Effect.Effect<void, AccountInUse | BackendUnavailable>; readonly payload?: unknown } = {}
+  options: {
+    readonly outcome?: Effect.Effect<void, AccountInUse | BackendUnavailable>
+    readonly payload?: unknown
+  } = {}
 ) =>
   Effect.gen(function* () {
     const done: Array<string> = []
-    const { outcome = Effect.void, payload = { userId: "usr_1" } } = given
+    const { outcome = Effect.void, payload = { userId: "usr_1" } } = options
     const step = (what: string) =>
       Effect.zipLeft(
         outcome,

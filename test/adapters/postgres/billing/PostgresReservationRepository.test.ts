@@ -608,7 +608,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
           Effect.flatMap(Ref.get(outage), (isDown) => (isDown ? Effect.dieMessage("no connection") : call))
         return Context.make(ReservationRepository, {
           ...live,
-          settle: (...given) => unless(live.settle(...given)),
+          settle: (...args) => unless(live.settle(...args)),
           release: (id) => unless(live.release(id)),
           abandon: (costs) => unless(live.abandon(costs))
         })

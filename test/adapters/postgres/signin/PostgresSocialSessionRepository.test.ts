@@ -58,7 +58,7 @@ layer(Live, { excludeTestServices: true })("SocialSessionRepository", (it) => {
       const tokenHash = yield* uniqueName("hash")
       yield* tokens.insert({ tokenHash, sessionId, expiresAt: later })
       const outcomes = yield* Effect.replicateEffect(tokens.exchange(tokenHash, now), 20, { concurrency: "unbounded" })
-      assert.isTrue(outcomes.every((outcome) => Option.exists(outcome, (told) => told.sessionId === sessionId)))
+      assert.isTrue(outcomes.every((outcome) => Option.exists(outcome, (session) => session.sessionId === sessionId)))
       assert.strictEqual(outcomes.filter(Option.exists(({ isFirst }) => isFirst)).length, 1)
       assert.deepStrictEqual(yield* tokens.exchange("another", now), Option.none())
     })

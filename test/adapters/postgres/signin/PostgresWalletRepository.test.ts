@@ -71,7 +71,7 @@ layer(Live, { excludeTestServices: true })("WalletRepository", (it) => {
         [lockOwner(id), lockOwner(id)]
       ] as const) {
         const order = yield* Ref.make<ReadonlyArray<string>>([])
-        const say = (what: string) => Ref.update(order, (said) => [...said, what])
+        const say = (what: string) => Ref.update(order, (steps) => [...steps, what])
         const [held, goOn] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
         const first = yield* Effect.forkDaemon(
           run(

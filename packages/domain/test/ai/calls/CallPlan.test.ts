@@ -44,16 +44,16 @@ describe("planCalls", () => {
 
   it("planCalls falls back to other models of the only vendor, one of which can be retired", () => {
     const next = makeModel({ id: "groq/next", provider: "groq", inputCost: 0.2 })
-    const given = { ...input, models: [groq, next, sandbox], configured: new Set<ProviderName>(["groq"]) }
-    assert.deepStrictEqual(names(planCalls({ ...given, first: groq })), ["groq/llama@groq", "groq/next@groq"])
+    const planInput = { ...input, models: [groq, next, sandbox], configured: new Set<ProviderName>(["groq"]) }
+    assert.deepStrictEqual(names(planCalls({ ...planInput, first: groq })), ["groq/llama@groq", "groq/next@groq"])
   })
 
   it("planCalls falls back to models with tools when the request has tools", () => {
     const taker = makeModel({ id: "qwen/taker", inputCost: 1, takesTools: true })
     const not = makeModel({ id: "x-ai/not", inputCost: 4, takesTools: false })
-    const given = { ...input, models: [gpt, not, opus, taker], configured: new Set<ProviderName>(["openrouter"]) }
+    const planInput = { ...input, models: [gpt, not, opus, taker], configured: new Set<ProviderName>(["openrouter"]) }
     const order = (withTools: boolean, first = gpt) =>
-      [...planCalls({ ...given, first, withTools })].map(({ model }) => model.id)
+      [...planCalls({ ...planInput, first, withTools })].map(({ model }) => model.id)
     assert.deepStrictEqual(order(false), [gpt.id, not.id, opus.id, taker.id])
     assert.deepStrictEqual(order(true), [gpt.id, taker.id, opus.id, not.id])
     // The requested model is called first.
@@ -72,18 +72,18 @@ describe("planCalls", () => {
   it.prop(
     "planCalls repeats no call, uses configured providers, and the sandbox only for its own model",
     [anyPlan],
-    ([given]) => {
-      const first = given.models[0]
+    ([planInput]) => {
+      const first = planInput.models[0]
       if (first === undefined) return
-      const plan = [...planCalls({ ...given, first })]
+      const plan = [...planCalls({ ...planInput, first })]
       assert.strictEqual(new Set(names(plan)).size, plan.length)
-      assert.isAtMost(plan.length, given.maxCalls)
+      assert.isAtMost(plan.length, planInput.maxCalls)
       for (const { model, provider } of plan) {
-        assert.include(given.configured, provider)
+        assert.include(planInput.configured, provider)
         if (model.id !== first.id) {
           assertMatches(model, { available: true })
           assert.notStrictEqual(model.provider, "sandbox")
-          assert.isAtLeast(model.contextWindow, given.tokens)
+          assert.isAtLeast(model.contextWindow, planInput.tokens)
         }
       }
     }

@@ -14,7 +14,10 @@ import { FastCheck } from "effect"
 const content = FastCheck.tuple(FastCheck.string({ unit: "binary", maxLength: 30 }), FastCheck.nat(400)).map(
   ([text, times]) => `${text}☺\n`.repeat(times)
 )
-const said = FastCheck.record({ role: FastCheck.constantFrom("user" as const, "assistant" as const), content })
+const conversationMessage = FastCheck.record({
+  role: FastCheck.constantFrom("user" as const, "assistant" as const),
+  content
+})
 const round = FastCheck.array(FastCheck.tuple(content, content), { minLength: 1, maxLength: 4 }).map(
   (calls): ReadonlyArray<ChatMessage> => [
     {
@@ -32,7 +35,7 @@ const round = FastCheck.array(FastCheck.tuple(content, content), { minLength: 1,
 )
 const prompts = FastCheck.record({
   system: content.map((text): ChatMessage => ({ role: "system", content: text })),
-  history: FastCheck.array(said, { maxLength: 10 }),
+  history: FastCheck.array(conversationMessage, { maxLength: 10 }),
   message: content.map((text): ChatMessage => ({ role: "user", content: text })),
   rounds: FastCheck.array(round, { maxLength: 4 })
 })

@@ -240,7 +240,7 @@ describe("The subscription that counts", () => {
     readonly startedAt: number
     readonly state: PaymentState
   }
-  const told = (id: string, { ended = false, startedAt = 1, state = "active" }: Partial<ToldAs>) => {
+  const subscriptionEvent = (id: string, { ended = false, startedAt = 1, state = "active" }: Partial<ToldAs>) => {
     const moment = { strength: 2, created: 1, weight: 1, id: "evt_1" }
     return {
       id,
@@ -257,29 +257,35 @@ describe("The subscription that counts", () => {
       }
     }
   }
-  const counts = (...all: ReadonlyArray<ReturnType<typeof told>>) =>
+  const counts = (...all: ReadonlyArray<ReturnType<typeof subscriptionEvent>>) =>
     Option.match(findEffectiveSubscription(all), {
       onNone: () => "none",
       onSome: ({ id, status }) => `${id} ${status}`
     })
 
   it("The effective subscription is the newest paid one, else the newest pending one, else the newest ended one", () => {
-    const [old, young] = [told("sub_1", { startedAt: 1 }), told("sub_2", { startedAt: 2 })]
+    const [old, young] = [subscriptionEvent("sub_1", { startedAt: 1 }), subscriptionEvent("sub_2", { startedAt: 2 })]
     assert.strictEqual(counts(old, young), "sub_2 active")
     assert.strictEqual(counts(young, old), "sub_2 active")
-    assert.strictEqual(counts(old, told("sub_2", { startedAt: 2, ended: true })), "sub_1 active")
-    assert.strictEqual(counts(old, told("sub_2", { startedAt: 2, state: "past_due" })), "sub_1 active")
+    assert.strictEqual(counts(old, subscriptionEvent("sub_2", { startedAt: 2, ended: true })), "sub_1 active")
+    assert.strictEqual(counts(old, subscriptionEvent("sub_2", { startedAt: 2, state: "past_due" })), "sub_1 active")
     assert.strictEqual(
-      counts(told("sub_1", { ended: true }), told("sub_2", { startedAt: 2, state: "past_due" })),
+      counts(
+        subscriptionEvent("sub_1", { ended: true }),
+        subscriptionEvent("sub_2", { startedAt: 2, state: "past_due" })
+      ),
       "sub_2 past_due"
     )
-    assert.strictEqual(counts(told("sub_1", { ended: true })), "sub_1 canceled")
+    assert.strictEqual(counts(subscriptionEvent("sub_1", { ended: true })), "sub_1 canceled")
   })
 
   it("The effective subscription is none that was never paid, and no checkout with a known subscription", () => {
     assert.strictEqual(counts(), "none")
-    assert.strictEqual(counts(told("sub_1", { state: "incomplete" })), "none")
-    assert.strictEqual(counts(told("cs_1", {})), "cs_1 active")
-    assert.strictEqual(counts(told("cs_1", { startedAt: 9 }), told("sub_1", { ended: true })), "sub_1 canceled")
+    assert.strictEqual(counts(subscriptionEvent("sub_1", { state: "incomplete" })), "none")
+    assert.strictEqual(counts(subscriptionEvent("cs_1", {})), "cs_1 active")
+    assert.strictEqual(
+      counts(subscriptionEvent("cs_1", { startedAt: 9 }), subscriptionEvent("sub_1", { ended: true })),
+      "sub_1 canceled"
+    )
   })
 })

@@ -35,8 +35,8 @@ describe("decideManualPlan", () => {
     }
   )
 
-  it.prop("decideManualPlan ends a plan set by hand by the free plan", [plan], ([given]) => {
-    const manual: StoredSubscription = { plan: given, status: "active", byCard: false }
+  it.prop("decideManualPlan ends a plan set by hand by the free plan", [plan], ([manualPlan]) => {
+    const manual: StoredSubscription = { plan: manualPlan, status: "active", byCard: false }
     assert.isTrue(isManualPlan(manual))
     const ended = Option.getOrThrow(Either.getOrThrow(decideManualPlan(Option.some(manual), "free")))
     assert.isFalse(isManualPlan({ ...ended, byCard: false }))

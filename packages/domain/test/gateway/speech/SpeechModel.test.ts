@@ -111,8 +111,8 @@ describe("Speech limits", () => {
   it.prop(
     "Speech limits give a file name its true extension and remove unsafe characters",
     [FastCheck.string({ unit: "binary" })],
-    ([given]) => {
-      const name = makeAudioFilename(given, { container: "ogg", contentType: "audio/ogg" })
+    ([sample]) => {
+      const name = makeAudioFilename(sample, { container: "ogg", contentType: "audio/ogg" })
       assert.match(name, /^[\p{L}\p{N} ._-]{1,100}\.ogg$/u)
       assert.notMatch(name, /[/\\"\r\n]/)
     }

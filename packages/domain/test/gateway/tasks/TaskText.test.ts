@@ -13,8 +13,8 @@ it.prop(
   "parseTaskText returns the instructions, the history and the request in order",
   [FastCheck.array<ChatMessage>(message, { maxLength: 8 })],
   ([messages]) => {
-    const said = messages.filter(({ role }) => role !== "system")
-    const last = said.at(-1)
+    const conversation = messages.filter(({ role }) => role !== "system")
+    const last = conversation.at(-1)
     const read = parseTaskText(messages)
     if (last?.role !== "user" || last.content.trim() === "") {
       assert.strictEqual(Either.isLeft(read) ? read.left.field : "it was read", "messages")
@@ -24,7 +24,7 @@ it.prop(
     assert.strictEqual(task, last.content)
     assert.deepStrictEqual(
       history.map((one) => one.content),
-      said
+      conversation
         .slice(0, -1)
         .filter((one) => one.content.trim() !== "")
         .map((one) => (one.role === "tool" ? `Result of look:\n${one.content}` : one.content))

@@ -58,7 +58,7 @@ describe("Attachments", () => {
   })
 
   it("cleanFileName returns one line without folders, control characters and marks of direction", () => {
-    for (const [given, name] of [
+    for (const [fileName, name] of [
       ["a\r\nb.txt", "a  b.txt"],
       ["..\\..\\a.txt", "a.txt"],
       ["../", "file"],
@@ -67,6 +67,6 @@ describe("Attachments", () => {
       ["a\u2028b\u2029c", "a b c"],
       ["\uD800", "\uFFFD"]
     ] as const)
-      assert.strictEqual(cleanFileName(given), name)
+      assert.strictEqual(cleanFileName(fileName), name)
   })
 })

@@ -11,7 +11,7 @@ import { DateTime, FastCheck } from "effect"
 
 const at = DateTime.unsafeMake(Date.UTC(2026, 4, 17, 23, 59))
 const note = (text: string): MemoryNote => ({ kind: "note", text, at })
-const said = (text: string, sender: RecalledMessage["sender"] = "user"): RecalledMessage => ({
+const recalled = (text: string, sender: RecalledMessage["sender"] = "user"): RecalledMessage => ({
   kind: "message",
   sender,
   text,
@@ -55,16 +55,16 @@ describe("makeExcerpt", () => {
 
 describe("formatRecollection", () => {
   it("formatRecollection names the author of a message", () => {
-    assert.strictEqual(formatRecollection(said("Hello."), "hello"), "User: Hello.")
-    assert.strictEqual(formatRecollection(said("Hello.", "agent"), "hello"), "Agent: Hello.")
+    assert.strictEqual(formatRecollection(recalled("Hello."), "hello"), "User: Hello.")
+    assert.strictEqual(formatRecollection(recalled("Hello.", "agent"), "hello"), "Agent: Hello.")
     assert.strictEqual(formatRecollection(note("Likes tea."), "tea"), "Likes tea.")
-    assert.isAtMost(formatRecollection(said("tea ".repeat(1_000)), "tea").length, 500)
+    assert.isAtMost(formatRecollection(recalled("tea ".repeat(1_000)), "tea").length, 500)
   })
 })
 
 describe("selectMemories", () => {
   it("selectMemories alternates notes and messages, each once", () => {
-    assert.deepStrictEqual(selectMemories([note("a"), note("b"), note("c")], [said("x"), said("b")], ""), [
+    assert.deepStrictEqual(selectMemories([note("a"), note("b"), note("c")], [recalled("x"), recalled("b")], ""), [
       "a",
       "In an earlier conversation, on 2026-05-17. User: x",
       "b",
@@ -74,7 +74,11 @@ describe("selectMemories", () => {
 
   it.prop(
     "selectMemories stays within the budget and omits only what does not fit",
-    [FastCheck.array(texts.map(note)), FastCheck.array(texts.map((content) => said(content))), FastCheck.nat(4_000)],
+    [
+      FastCheck.array(texts.map(note)),
+      FastCheck.array(texts.map((content) => recalled(content))),
+      FastCheck.nat(4_000)
+    ],
     ([notes, others, budget]) => {
       const total = (memories: ReadonlyArray<string>) => memories.reduce((sum, { length }) => sum + length, 0)
       const memories = selectMemories(notes, others, "fog", budget)

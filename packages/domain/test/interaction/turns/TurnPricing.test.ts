@@ -62,34 +62,34 @@ describe("TurnPricing", () => {
     assert.strictEqual(computeFailedTurnUnits(standard, platform), 3)
   })
 
-  it.prop("computeTurnUnits grows with the cost", [prices, used, count(100_000)], ([given, usage, more]) => {
+  it.prop("computeTurnUnits grows with the cost", [prices, used, count(100_000)], ([priceList, usage, more]) => {
     const later = { ...usage, costMicros: UsdMicros(usage.costMicros + more) }
-    assert.isAtLeast(computeTurnUnits(given, later), computeTurnUnits(given, usage))
-    assert.isAtMost(computeTurnUnits(given, later), findMaximumTurnUnits(given))
+    assert.isAtLeast(computeTurnUnits(priceList, later), computeTurnUnits(priceList, usage))
+    assert.isAtMost(computeTurnUnits(priceList, later), findMaximumTurnUnits(priceList))
   })
 
   it.prop(
     "boundCall admits no call whose upper bound exceeds the reserved units or the budget",
     [prices, used, call, units],
-    ([given, usage, requested, reserved]) => {
-      const bounded = boundCall(given, usage, requested, Units(reserved))
+    ([priceList, usage, requested, reserved]) => {
+      const bounded = boundCall(priceList, usage, requested, Units(reserved))
       if (Option.isNone(bounded)) return
       const { answerMicros, maxTokens, promptMicros } = bounded.value
       assert.isAtMost(maxTokens, requested.maxTokens)
       assert.isAtLeast(maxTokens, Math.min(requested.maxTokens, minimumAnswerTokens))
       if (promptMicros + answerMicros === 0) return
-      const total = (usage.costMicros + usage.heldMicros + promptMicros + answerMicros) * given.priceMargin
-      assert.isAtMost(total, Math.min(reserved * 10_000, given.budgetUsd * 1_000_000) + 0.01)
+      const total = (usage.costMicros + usage.heldMicros + promptMicros + answerMicros) * priceList.priceMargin
+      assert.isAtMost(total, Math.min(reserved * 10_000, priceList.budgetUsd * 1_000_000) + 0.01)
     }
   )
 
   it.prop(
     "boundCall admits a call in full when the units of computeCallUnits are reserved within the budget",
     [prices, used, call],
-    ([given, usage, requested]) => {
-      const wanted = computeCallUnits(given, usage, requested)
-      const bounded = boundCall({ ...given, budgetUsd: 1_000 }, usage, requested, wanted)
-      if (wanted < findMaximumTurnUnits(given))
+    ([priceList, usage, requested]) => {
+      const wanted = computeCallUnits(priceList, usage, requested)
+      const bounded = boundCall({ ...priceList, budgetUsd: 1_000 }, usage, requested, wanted)
+      if (wanted < findMaximumTurnUnits(priceList))
         assert.strictEqual(
           Option.getOrUndefined(Option.map(bounded, ({ maxTokens }) => maxTokens)),
           requested.maxTokens
@@ -100,16 +100,20 @@ describe("TurnPricing", () => {
   it.prop(
     "A call within findCostLimit is not shortened and needs no more units",
     [prices, call],
-    ([given, requested]) => {
+    ([priceList, requested]) => {
       const whole = boundWholeCall(requested)
-      if (whole.promptMicros + whole.answerMicros > findCostLimit(given, Units(1))) return
-      assert.deepStrictEqual(boundCall(given, unusedTurn, requested, Units(1)), Option.some(whole))
-      assert.strictEqual(computeCallUnits(given, unusedTurn, requested), 1)
+      if (whole.promptMicros + whole.answerMicros > findCostLimit(priceList, Units(1))) return
+      assert.deepStrictEqual(boundCall(priceList, unusedTurn, requested, Units(1)), Option.some(whole))
+      assert.strictEqual(computeCallUnits(priceList, unusedTurn, requested), 1)
     }
   )
 
-  it.prop("boundCall admits a free call whatever the balance", [prices, used, call], ([given, usage, requested]) => {
-    const free = { ...requested, inputCost: 0, outputCost: 0 }
-    assert.isTrue(Option.isSome(boundCall(given, usage, free, Units(0))))
-  })
+  it.prop(
+    "boundCall admits a free call whatever the balance",
+    [prices, used, call],
+    ([priceList, usage, requested]) => {
+      const free = { ...requested, inputCost: 0, outputCost: 0 }
+      assert.isTrue(Option.isSome(boundCall(priceList, usage, free, Units(0))))
+    }
+  )
 })

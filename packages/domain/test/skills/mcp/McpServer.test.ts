@@ -4,7 +4,7 @@ import { Either, Record, Redacted } from "effect"
 
 const secret = (value: string) => ({ Authorization: Redacted.make(value) })
 const stored = { name: "notes", url: "https://notes.example/mcp", headers: secret("Bearer sk-notes") }
-const given = { name: "notes", url: "https://notes.example/mcp" }
+const input = { name: "notes", url: "https://notes.example/mcp" }
 const change = (...servers: Parameters<typeof changeMcpServers>[1]) =>
   changeMcpServers([stored], servers, { httpsOnly: true })
 
@@ -12,9 +12,9 @@ describe("changeMcpServers", () => {
   it("changeMcpServers keeps the secrets of a server whose address stays, and replaces them when they are given", () => {
     const headersOf = (result: ReturnType<typeof change>) =>
       Either.getOrThrow(result).map(({ headers }) => Record.map(headers, Redacted.value))
-    assert.deepStrictEqual(headersOf(change(given)), [{ Authorization: "Bearer sk-notes" }])
-    assert.deepStrictEqual(headersOf(change({ ...given, headers: {} })), [{}])
-    assert.deepStrictEqual(headersOf(change({ ...given, headers: secret("Bearer new") })), [
+    assert.deepStrictEqual(headersOf(change(input)), [{ Authorization: "Bearer sk-notes" }])
+    assert.deepStrictEqual(headersOf(change({ ...input, headers: {} })), [{}])
+    assert.deepStrictEqual(headersOf(change({ ...input, headers: secret("Bearer new") })), [
       { Authorization: "Bearer new" }
     ])
     assert.deepStrictEqual(headersOf(change({ name: "other", url: "https://other.example/" })), [{}])
@@ -44,26 +44,26 @@ describe("changeMcpServers", () => {
   })
 
   const wrong: ReadonlyArray<readonly [string, Parameters<typeof changeMcpServers>[1], RegExp]> = [
-    ["a new address without the secrets", [{ ...given, url: "https://elsewhere.example/" }], /Give `headers` of notes/],
-    ["no URL", [{ ...given, url: "notes" }], /absolute URL/],
-    ["plain HTTP", [{ ...given, url: "http://notes.example/" }], /https/],
-    ["another scheme", [{ ...given, url: "file:///etc/passwd" }], /https/],
-    ["a password in the URL", [{ ...given, url: "https://a:b@notes.example/" }], /password/],
-    ["a long URL", [{ ...given, url: `https://notes.example/${"a".repeat(3000)}` }], /characters/],
+    ["a new address without the secrets", [{ ...input, url: "https://elsewhere.example/" }], /Give `headers` of notes/],
+    ["no URL", [{ ...input, url: "notes" }], /absolute URL/],
+    ["plain HTTP", [{ ...input, url: "http://notes.example/" }], /https/],
+    ["another scheme", [{ ...input, url: "file:///etc/passwd" }], /https/],
+    ["a password in the URL", [{ ...input, url: "https://a:b@notes.example/" }], /password/],
+    ["a long URL", [{ ...input, url: `https://notes.example/${"a".repeat(3000)}` }], /characters/],
     [
       "a masked query of another address",
-      [{ ...given, url: "https://notes.example/?key=***" }],
+      [{ ...input, url: "https://notes.example/?key=***" }],
       /query of `url` of notes/
     ],
-    ["a name twice", [given, given], /twice/],
-    ["too many", Array.from({ length: maximumMcpServers + 1 }, (_, n) => ({ ...given, name: `s${n}` })), /at most/],
-    ["a header of the transport", [{ ...given, headers: { Host: Redacted.make("a") } }], /Host cannot be set/],
-    ["a header of the protocol", [{ ...given, headers: { "Mcp-Session-Id": Redacted.make("a") } }], /cannot be set/],
-    ["a line break in a value", [{ ...given, headers: secret("a\r\nX: b") }], /printable ASCII/],
-    ["a long value", [{ ...given, headers: secret("a".repeat(5000)) }], /at most/],
+    ["a name twice", [input, input], /twice/],
+    ["too many", Array.from({ length: maximumMcpServers + 1 }, (_, n) => ({ ...input, name: `s${n}` })), /at most/],
+    ["a header of the transport", [{ ...input, headers: { Host: Redacted.make("a") } }], /Host cannot be set/],
+    ["a header of the protocol", [{ ...input, headers: { "Mcp-Session-Id": Redacted.make("a") } }], /cannot be set/],
+    ["a line break in a value", [{ ...input, headers: secret("a\r\nX: b") }], /printable ASCII/],
+    ["a long value", [{ ...input, headers: secret("a".repeat(5000)) }], /at most/],
     [
       "many headers",
-      [{ ...given, headers: Record.fromIterableWith(Array(17).keys(), (n) => [`x-${n}`, Redacted.make("a")]) }],
+      [{ ...input, headers: Record.fromIterableWith(Array(17).keys(), (n) => [`x-${n}`, Redacted.make("a")]) }],
       /more than/
     ]
   ]

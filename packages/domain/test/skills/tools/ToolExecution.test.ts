@@ -121,9 +121,9 @@ it.prop(
   "ToolExecution removes characters that cannot be sent or stored",
   [FastCheck.string({ unit: "binary", maxLength: 50 })],
   ([text]) => {
-    const given = sanitizeToolResult(`${text}\u0000\ud800${"x".repeat(maximumToolResultLength - 60)}😀`)
-    assert.isTrue(given.isWellFormed())
-    assert.notInclude(given, "\u0000")
-    assert.isAtMost(given.length, maximumToolResultLength)
+    const sanitized = sanitizeToolResult(`${text}\u0000\ud800${"x".repeat(maximumToolResultLength - 60)}😀`)
+    assert.isTrue(sanitized.isWellFormed())
+    assert.notInclude(sanitized, "\u0000")
+    assert.isAtMost(sanitized.length, maximumToolResultLength)
   }
 )

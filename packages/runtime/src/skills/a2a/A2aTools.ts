@@ -60,10 +60,10 @@ export const makeA2aTools = (call: A2aBackend["Type"]) => [
       arguments: text('The arguments of the tool as JSON, for example {"expression":"6*7"}.')
     }),
     timeout,
-    run: ({ arguments: given, skill, to, tool }, turn: TurnAgent) =>
+    run: ({ arguments: toolArguments, skill, to, tool }, turn: TurnAgent) =>
       Effect.flatMap(
         Effect.mapError(
-          decodeArguments(given),
+          decodeArguments(toolArguments),
           () => new Tool.ToolFailed({ reason: "`arguments` must be a JSON object." })
         ),
         (args) =>

@@ -73,10 +73,10 @@ export const makeTextReader = (limit: number): TextReader => {
           separate(" ")
         }
       },
-      ontext: (said) => {
-        if (inTitle) title = (title + said).slice(0, 500)
+      ontext: (content) => {
+        if (inTitle) title = (title + content).slice(0, 500)
         if (silence > 0 || text.length >= limit) return
-        const words = said.replaceAll(/\s+/g, " ")
+        const words = content.replaceAll(/\s+/g, " ")
         if (words.startsWith(" ")) separate(" ")
         say(words.trim())
         if (words.endsWith(" ") && words !== " ") separate(" ")

@@ -29,17 +29,17 @@ it.effect("FetchWebPageTool decodes a page by its content type", () =>
 
 it.effect("FetchWebPageTool receives no more of an endless page than it reads", () =>
   Effect.gen(function* () {
-    let given = 0
+    let fetchCount = 0
     const piece = "<p>word word word</p>".repeat(1_000)
     yield* read(
       Stream.repeatEffect(
         Effect.sync(() => {
-          given += piece.length
+          fetchCount += piece.length
           return bytes(piece)
         })
       )
     )
-    assert.isBelow(given, 200_000)
+    assert.isBelow(fetchCount, 200_000)
   })
 )
 
