@@ -4,7 +4,7 @@ import { databaseDirectory } from "../support/TemporaryDirectories.ts"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Option, Redacted, Scope } from "effect"
-import { mkdirSync, readFileSync, statSync } from "node:fs"
+import { mkdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { Client } from "pg"
@@ -94,6 +94,22 @@ describe("EmbeddedPostgres", () => {
       const second = yield* startIn(directory)
       assert.deepInclude(second, { adopted: false, port: first.port })
       assert.deepStrictEqual(yield* query(second.url, "select count(*)::int from kept"), [{ count: 500 }])
+      yield* second.close
+    })
+  )
+
+  it.scopedLive("EmbeddedPostgres starts after a kill that interrupted the creation of an unlogged table", () =>
+    Effect.gen(function* () {
+      const directory = join(yield* databaseDirectory, "postgres")
+      const first = yield* startIn(directory)
+      yield* query(first.url, "create unlogged table brief (id text)")
+      const [row] = yield* query(first.url, "select pg_relation_filepath('brief') as path")
+      process.kill(first.pid, "SIGKILL")
+      yield* first.exited
+      // The log contains the second file of the table, which the kill prevented.
+      rmSync(join(directory, "cluster", `${String(row?.["path"])}_init`))
+      const second = yield* startIn(directory)
+      assert.deepStrictEqual(yield* query(second.url, "select count(*)::int from brief"), [{ count: 0 }])
       yield* second.close
     })
   )

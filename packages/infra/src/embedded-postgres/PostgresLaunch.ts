@@ -121,7 +121,10 @@ const launch = Effect.fn("PostgresLaunch.launch")(function* (
   return classifyStartFailure(yield* logSince(home, log.from))
 })
 
-/** Retries until an earlier server releases the data or the port; without a required port, chooses another. */
+/**
+ * Retries until an earlier server releases the data or the port, and after an incomplete recovery; without a required
+ * port, chooses another.
+ */
 export const launchWithRetry = (
   home: PostgresDirectory.PostgresDirectory,
   installation: PostgresInstallation.PostgresInstallation,

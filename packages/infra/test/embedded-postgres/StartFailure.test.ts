@@ -26,6 +26,8 @@ describe("classifyStartFailure", () => {
       "SocketRefused",
       `${stamp}LOG:  could not bind Unix address "./.s.PGSQL.5432": Operation not supported\n${stamp}FATAL:  could not create any Unix-domain sockets`
     ],
+    ["RecoveryIncomplete", `${stamp}FATAL:  could not create file "base/5/17319": File exists`],
+    ["Other", `${stamp}FATAL:  could not create file "base/5/17319": No space left on device`],
     ["Other", `${stamp}FATAL:  invalid value for parameter "max_connections": "many"`]
   ])("classifyStartFailure classifies %s as %s", (tag, log) => {
     const failure = classifyStartFailure(log)
