@@ -53,12 +53,15 @@ describe("AccessTokens", () => {
     }).pipe(Effect.provide(tokensOf()))
   )
 
-  it.effect("AccessTokens contain issuer, audience and subject, and nothing else", () =>
+  it.effect("AccessTokens contain the claims of RFC 9068 and the session, and nothing else", () =>
     Effect.gen(function* () {
       yield* at(0)
       const token = Redacted.value((yield* issued).token)
       const { publicKeys } = yield* AccessTokens
-      assert.deepStrictEqual(decodeJwt(token), {
+      const { jti, ...payload } = decodeJwt(token)
+      assert.notStrictEqual(jti, decodeJwt(Redacted.value((yield* issued).token)).jti)
+      assert.deepStrictEqual(payload, {
+        client_id: "berth",
         iss: issuer,
         aud: audience,
         sub: "usr_1",
