@@ -21,11 +21,12 @@ export const isTimezone = (timezone: string) =>
 export const parseCron = (cron: string, timezone: string): Either.Either<CronTimes, string> => {
   if (!isTimezone(timezone)) return Either.left("timezone must be an IANA time zone, for example Europe/London.")
   const fields = cron.trim().split(/\s+/).length
-  const wrong = "cron must have 5 or 6 fields, for example `0 9 * * 1-5` for nine o'clock on weekdays."
-  if (cron.length > maximumCronLength || fields < 5 || fields > 6) return Either.left(wrong)
+  const example = "for example `0 9 * * 1-5` for nine o'clock on weekdays."
+  if (cron.length > maximumCronLength || fields < 5 || fields > 6)
+    return Either.left(`cron must have 5 or 6 fields, ${example}`)
   return Either.mapLeft(
     Either.try(() => makeTimes(new Cron(cron, { timezone, mode: "5-or-6-parts" }))),
-    () => wrong
+    () => `cron must have valid fields, ${example}`
   )
 }
 

@@ -71,6 +71,7 @@ describe("CronTimes", () => {
     for (const cron of ["", "* * *", "@daily", "60 * * * *", "* * * * * * *", "x * * * *", "* ".repeat(200)])
       assert.isTrue(Either.isLeft(parseCron(cron, "UTC")), cron)
     assert.isTrue(Either.isLeft(parseCron("* * * * *", "Mars/Olympus")))
+    assert.match(String(Either.getLeft(parseCron("5-1 * * * *", "UTC"))), /must have valid fields/)
   })
 
   it("Times of an expression are the same when listed forwards and backwards, around every change of the clock", () => {
