@@ -202,7 +202,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
   )
 
   it.effect(
-    "The public OpenAI protocol refuses options of transcriptions that it does not have, and charges none",
+    "The public OpenAI protocol refuses options of transcriptions and speech that it does not have, and charges none",
     () =>
       Effect.gen(function* () {
         const owner = yield* App.signInNewUser("pro")
@@ -219,6 +219,8 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         ] as const
         for (const [run, param] of tries)
           assertMatches(yield* refusal<unknown>(run), { status: 400, code: "unsupported_parameter", param })
+        const speech = { model: "tts-1", voice: "alloy", input: "Hello", stream_format: "sse" } as const
+        assertMatches(yield* refusal(() => client.audio.speech.create(speech)), { status: 400, param: "stream_format" })
         assert.strictEqual(yield* readUsedUnits(owner), 0)
       })
   )

@@ -46,13 +46,14 @@ const oneOf = (field: string, other: string, values: readonly [unknown, unknown]
     : undefined
 }
 
-/** `input` and `response_format` are OpenAI's names for `text` and `format`. */
+/** `input` and `response_format` are OpenAI's names for `text` and `format`. Speech is not streamed as events. */
 export const TtsFields = payload({
   text: absentOr(SpeechText),
   input: absentOr(SpeechText),
   voice: absentOr(Voice),
   format: absentOr(SpeechFormat),
   response_format: absentOr(SpeechFormat),
+  stream_format: absentOr(Schema.Literal("audio")),
   speed: absentOr(
     Schema.Number.pipe(
       Schema.filter((speed) => speed >= minimumSpeechSpeed && speed <= maximumSpeechSpeed, {
