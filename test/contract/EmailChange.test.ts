@@ -50,6 +50,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       assert.strictEqual((yield* setEmail(me, fresh)).status, 200)
       const token = yield* findUndoToken(me.email)
       const page = yield* App.web({ method: "GET", path: `/undo-email-change?token=${token}` })
+      assert.notInclude(page.text, "<script")
       assert.deepStrictEqual([page.status, page.headers["referrer-policy"]], [200, "no-referrer"])
       assert.strictEqual((yield* findUser(me)).email, fresh)
 

@@ -46,6 +46,8 @@ interface PageContent {
   readonly title: string
   readonly main: Html
   readonly script?: AssetName
+  /** Whether the URL contains a token; the page then has no script. */
+  readonly hasToken?: boolean
   /** Undefined if unknown. */
   readonly isSignedIn: boolean | undefined
   /** Path of the current link. */
@@ -95,7 +97,10 @@ const footer = html`
   </footer>
 `
 
-const document = (assets: Assets, { appUrl, isSignedIn, main, path, script, title }: PageContent): Html =>
+const document = (
+  assets: Assets,
+  { appUrl, hasToken = false, isSignedIn, main, path, script, title }: PageContent
+): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -104,7 +109,7 @@ const document = (assets: Assets, { appUrl, isSignedIn, main, path, script, titl
         <meta name="color-scheme" content="light dark" />
         <title>${title} &middot; Berth</title>
         <link rel="icon" href="data:," />
-        <script src="${assets.address("scheme.js")}"></script>
+        ${appUrl === undefined && !hasToken && html`<script src="${assets.address("scheme.js")}"></script>`}
         <link rel="stylesheet" href="${assets.address("style.css")}" />
         ${script !== undefined && html`<script type="module" src="${assets.address(script)}"></script>`}
       </head>

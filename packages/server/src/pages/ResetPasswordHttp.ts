@@ -34,7 +34,7 @@ export const layer = HttpLayerRouter.use((router) =>
     const answer = (status: number, form: ResetPasswordForm, more: Readonly<Record<string, string>> = {}) =>
       makePageResponse(
         assets,
-        { title: "Choose a new password", main: renderResetPasswordPage(form), isSignedIn: false },
+        { title: "Choose a new password", main: renderResetPasswordPage(form), isSignedIn: false, hasToken: true },
         { status, headers: { ...headers, ...more } }
       )
 

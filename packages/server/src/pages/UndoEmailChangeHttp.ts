@@ -55,13 +55,17 @@ export const layer = HttpLayerRouter.use((router) =>
     const fail = (status: number, problem: string, more: Readonly<Record<string, string>> = {}) =>
       makePageResponse(
         assets,
-        { title, main: renderProblem(problem), isSignedIn: false },
+        { title, main: renderProblem(problem), isSignedIn: false, hasToken: true },
         { status, headers: { ...headers, ...more } }
       )
 
     const show = Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
       const token = new URL(request.url, settings.appUrl.origin).searchParams.get("token") ?? ""
-      return makePageResponse(assets, { title, main: renderForm(token), isSignedIn: false }, { headers })
+      return makePageResponse(
+        assets,
+        { title, main: renderForm(token), isSignedIn: false, hasToken: true },
+        { headers }
+      )
     })
 
     const submit = Effect.gen(function* () {
