@@ -2,7 +2,7 @@ import { Box, Button, Stack, Text, TextInput } from "@mantine/core"
 import { useDebouncedValue } from "@mantine/hooks"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { useState } from "react"
+import { useEffect, useState } from "react"
 import { call, segment, send } from "../api.ts"
 import { ConfirmButton } from "../ConfirmButton.tsx"
 import { toPlainText } from "../excerpt.ts"
@@ -57,6 +57,10 @@ const Notes = ({ agentId }: { readonly agentId: string }) => {
       }),
     placeholderData: keepPreviousData
   })
+  const isBehindEnd = page > 1 && query.data?.notes.length === 0
+  useEffect(() => {
+    if (isBehindEnd) setPage(page - 1)
+  }, [isBehindEnd, page])
   const add = async (text: string) => {
     await call("POST", path, { body: { text } })
     await refresh("agent", agentId, "memory")
