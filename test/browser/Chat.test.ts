@@ -543,16 +543,17 @@ describeWithTool(browserTool, "The chat of the console", () => {
           await page.getByText("No notes yet").waitFor()
           await page.getByRole("alert").getByRole("button", { name: "Undo" }).click()
           await notes.getByText("paint").waitFor()
-          await page.evaluate(`Promise.all(Array.from({ length: 10 }, (_, n) =>
+          await page.evaluate(`Promise.all(Array.from({ length: 20 }, (_, n) =>
             fetch("/api/agents/${owner.agent.id}/memory/notes", {
               method: "POST",
               headers: { "content-type": "application/json" },
               body: JSON.stringify({ text: "Fact " + n + "." })
             })))`)
           await page.reload()
-          await page.getByRole("button", { name: "2", exact: true }).click()
+          await page.getByRole("button", { name: "3", exact: true }).click()
           await notes.getByRole("button", { name: /^Remove the note: The lighthouse/ }).click()
-          await notes.getByText("Fact 0.").waitFor()
+          await notes.getByText("Fact").first().waitFor()
+          await page.locator("button[aria-current=page]", { hasText: "2" }).waitFor()
           await page.getByRole("searchbox", { name: "Search memory" }).fill("lighthouse")
           await matches.getByRole("link", { name: "Open" }).first().click()
           await page.waitForURL(`**/chat?conversation=${owner.conversation}`)

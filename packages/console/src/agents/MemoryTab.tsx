@@ -57,7 +57,7 @@ const Notes = ({ agentId }: { readonly agentId: string }) => {
       }),
     placeholderData: keepPreviousData
   })
-  const isBehindEnd = page > 1 && query.data?.notes.length === 0
+  const isBehindEnd = page > 1 && !query.isPlaceholderData && query.data?.notes.length === 0
   useEffect(() => {
     if (isBehindEnd) setPage(page - 1)
   }, [isBehindEnd, page])
@@ -116,14 +116,14 @@ const Notes = ({ agentId }: { readonly agentId: string }) => {
   )
 }
 
-const Matches = ({ agent: { id, name }, wanted }: AgentTab & { readonly wanted: string }) => {
+const Matches = ({ agent: { id, name }, searchText }: AgentTab & { readonly searchText: string }) => {
   const query = useQuery({
-    queryKey: ["agent", id, "memory", "search", wanted],
+    queryKey: ["agent", id, "memory", "search", searchText],
     queryFn: ({ signal }) =>
-      call<MemoryMatchesJson>("GET", agentPath(id, "/memory/search"), { query: { query: wanted }, signal }),
+      call<MemoryMatchesJson>("GET", agentPath(id, "/memory/search"), { query: { query: searchText }, signal }),
     placeholderData: keepPreviousData
   })
-  const speakers = { user: texts.chat.you, agent: name, person: texts.memory.person }
+  const senderNames = { user: texts.chat.you, agent: name, person: texts.memory.person }
   return (
     <Rows
       query={query}
@@ -135,7 +135,7 @@ const Matches = ({ agent: { id, name }, wanted }: AgentTab & { readonly wanted: 
         <li key={match.id}>
           <Stack gap={2} className="row-text">
             <Text fz="xs" c="dimmed">
-              {match.kind === "note" ? texts.memory.note : speakers[match.sender]} · <Moment at={match.timestamp} />
+              {match.kind === "note" ? texts.memory.note : senderNames[match.sender]} · <Moment at={match.timestamp} />
             </Text>
             <Text fz="sm">{toPlainText(match.text)}</Text>
           </Stack>
@@ -163,13 +163,13 @@ const Matches = ({ agent: { id, name }, wanted }: AgentTab & { readonly wanted: 
 
 const Search = (tab: AgentTab) => {
   const [text, setText] = useState("")
-  const [wanted] = useDebouncedValue(text.trim(), 300)
+  const [searchText] = useDebouncedValue(text.trim(), 300)
   return (
     <Section title={texts.memory.search} lead={texts.memory.searchLead}>
       <TextInput
         type="search"
         maw={420}
-        mb={wanted === "" ? 0 : "md"}
+        mb={searchText === "" ? 0 : "md"}
         leftSection={<SearchIcon size={16} />}
         placeholder={texts.memory.search}
         aria-label={texts.memory.search}
@@ -177,7 +177,7 @@ const Search = (tab: AgentTab) => {
         value={text}
         onChange={({ currentTarget }) => setText(currentTarget.value)}
       />
-      {wanted !== "" && <Matches {...tab} wanted={wanted} />}
+      {searchText !== "" && <Matches {...tab} searchText={searchText} />}
     </Section>
   )
 }
