@@ -48,7 +48,7 @@ export const layer = Layer.effect(
       // A channel token grants access to the agents, and the owner of a model key can read its calls at the provider.
       { name: "stored keys", revoke: vault.removeSince },
       // The platform that created the wallet has the key.
-      { name: "given wallet key", revoke: userWallets.removeSuppliedSince },
+      { name: "supplied wallet key", revoke: userWallets.removeSuppliedSince },
       // An earlier holder may have instructed agents to spend.
       { name: "spend limits", revoke: payments.revoke },
       // Endpoints of an earlier holder would receive the owner's events.

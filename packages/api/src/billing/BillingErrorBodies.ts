@@ -144,7 +144,8 @@ export const BudgetAgentNotFoundBody = errorBody(BudgetAgentNotFound, {
 export const PlanChangeDeclinedBody = errorBody(PlanChangeDeclined, {
   status: 402,
   error: "Card declined",
-  message: ({ reason }) => `${reason} The plan is unchanged. Change the card by the action portal.`,
+  message: ({ reason }) =>
+    `${reason} The plan is unchanged. Change the card by POST /api/billing with the action portal.`,
   example: new PlanChangeDeclined({ reason: "Your card was declined." }),
   read: (message) => new PlanChangeDeclined({ reason: message })
 })

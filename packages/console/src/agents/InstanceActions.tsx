@@ -9,7 +9,10 @@ import { texts } from "../texts.ts"
 
 type Interruption = keyof typeof texts.instance.questions
 
-/** Start, stop and repair of the instance that all agents of the user share. All but a start interrupt answers and require a confirmation. */
+/**
+ * Start, stop and repair of the instance that all agents of the user share. All but a start interrupt answers and
+ * require a confirmation.
+ */
 export const InstanceActions = ({
   size = "sm",
   statuses

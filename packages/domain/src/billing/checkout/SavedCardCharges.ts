@@ -89,13 +89,13 @@ export class SavedCardCharges extends Effect.Service<SavedCardCharges>()("@berth
         charge: requested
       })
       if (attempt.state === "paid") return true
-      const charge = attempt.charge ?? requested
-      const outcome = yield* Effect.tapErrorTag(chargeOnce(user, attempt, charge), "PurchaseDeclined", () => {
+      const stored = attempt.charge ?? requested
+      const outcome = yield* Effect.tapErrorTag(chargeOnce(user, attempt, stored), "PurchaseDeclined", () => {
         countPayment("card", "refused")
         return attempts.settle(attempt.id, "refused")
       })
       return yield* ChargeOutcome.$match(outcome, {
-        Paid: (paid) => Effect.as(book(attempt.id, user.id, charge, paid), true),
+        Paid: (paid) => Effect.as(book(attempt.id, user.id, stored, paid), true),
         NeedsCheckout: () => Effect.as(attempts.settle(attempt.id, "refused"), false),
         UnderWay: () => Effect.fail(new CardProcessorUnavailable({ reason: "the charge is still processing" }))
       })

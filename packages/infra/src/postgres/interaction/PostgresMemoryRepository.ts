@@ -187,7 +187,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         return { notes, total: yield* readCount(sql`select count(*)::int ${notesOf(of)}`) }
       }),
       removeNote: Effect.fn("MemoryRepository.removeNote")((of: MemoryOwner, id: NoteId) =>
-        affectsRow(sql`delete ${notesOf(of)} and id = ${toStorableText(id)} returning id`)
+        affectsRow(sql`delete ${notesOf(of)} and id = ${toStorableText(id)}`)
       ),
       // The id distinguishes a task from a message of a deleted conversation.
       findConversation: Effect.fn("MemoryRepository.findConversation")(function* ({
