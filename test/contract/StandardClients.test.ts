@@ -520,6 +520,10 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       const configuration = { baseURL: access.baseURL }
       const langchain = new OpenAIEmbeddings({ model: body.model, apiKey: access.apiKey, configuration, maxRetries: 0 })
       assert.deepStrictEqual(yield* call(() => langchain.embedDocuments(body.input)), vectors)
+      const embed = (count: number) =>
+        client.embeddings.create({ ...body, input: Array.from({ length: count }, () => "a"), encoding_format: "float" })
+      assert.lengthOf((yield* call(() => embed(2_048))).data, 2_048)
+      assertMatches(yield* refusal(() => embed(2_049)), { status: 400, code: "invalid_request", param: "input" })
       const { data } = yield* call(() => client.models.list())
       assert.include(
         data.map(({ id }) => id),
