@@ -2,7 +2,7 @@ import { ModelCatalog, type ModelProvider, ModelProviders } from "@berth/domain/
 import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import type { Model, ProviderName } from "@berth/domain/ai/models/Model"
 import { FetchHttpClient, HttpClient } from "@effect/platform"
-import { Array, Clock, Deferred, Duration, Effect, Either, Layer, Match, Ref } from "effect"
+import { Array, Clock, Deferred, Duration, Effect, Either, Layer, Match } from "effect"
 import { parseModelVendor } from "@berth/domain/ai/models/ModelRoutes"
 import { makeOpenAiClient } from "../openai/OpenAiClient.ts"
 import type { VendorFailure } from "../vendor/VendorErrors.ts"
@@ -41,12 +41,12 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
       const retryAfter = Duration.decode(options.retryAfter ?? "1 minute")
       const loadTimeout = Duration.decode(options.loadTimeout ?? "3 seconds")
       const shipped: KnownModels = { facts: shippedModels, own: new Map(), vendors: new Map() }
-      const state = yield* Ref.make<CatalogState>({
+      let state: CatalogState = {
         ...shipped,
         catalog: assembleCatalog(shipped, configured),
         isLive: null,
         staleAt: 0
-      })
+      }
       const firstLoad = yield* Deferred.make<void>()
       const oneAtATime = yield* Effect.makeSemaphore(1)
 
@@ -111,40 +111,38 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
           { concurrency: "unbounded" }
         )
         const now = yield* Clock.currentTimeMillis
-        const before = yield* Ref.getAndUpdate(state, (known) => {
-          const models: KnownModels = {
-            // An old list is preferred to the shipped one.
-            facts: Either.match(list, {
-              onLeft: () => known.facts,
-              onRight: (facts) => [...facts, ...shippedGroqModels]
-            }),
-            own: new Map([...known.own, ...own]),
-            vendors: new Map([...known.vendors, ...vendors])
-          }
-          return {
-            ...models,
-            catalog: assembleCatalog(models, configured),
-            isLive: Either.isRight(list),
-            staleAt: now + Duration.toMillis(Either.isRight(list) || openRouter === null ? freshFor : retryAfter)
-          }
-        })
-        yield* logSource(before.isLive, list)
+        const known = state
+        const models: KnownModels = {
+          // An old list is preferred to the shipped one.
+          facts: Either.match(list, {
+            onLeft: () => known.facts,
+            onRight: (facts) => [...facts, ...shippedGroqModels]
+          }),
+          own: new Map([...known.own, ...own]),
+          vendors: new Map([...known.vendors, ...vendors])
+        }
+        state = {
+          ...models,
+          catalog: assembleCatalog(models, configured),
+          isLive: Either.isRight(list),
+          staleAt: now + Duration.toMillis(Either.isRight(list) || openRouter === null ? freshFor : retryAfter)
+        }
+        yield* logSource(known.isLive, list)
       }).pipe(Effect.withSpan("ModelCatalog.load"))
 
       yield* Effect.forkIn(Effect.ensuring(load, Deferred.succeed(firstLoad, undefined)), scope)
 
-      const isStale = Effect.zipWith(Clock.currentTimeMillis, Ref.get(state), (now, { staleAt }) => now >= staleAt)
+      const isStale = Effect.map(Clock.currentTimeMillis, (now) => now >= state.staleAt)
       // Checked again inside the semaphore, since another load may have just ended.
       const reload = oneAtATime.withPermitsIfAvailable(1)(Effect.whenEffect(load, isStale))
-      const renew = Effect.flatMap(isStale, (stale) => (stale ? Effect.forkIn(reload, scope) : Effect.void))
 
-      return ModelCatalog.of({
-        all: Deferred.await(firstLoad).pipe(
-          Effect.zipRight(renew),
-          Effect.zipRight(Ref.get(state)),
-          Effect.map(({ catalog }) => catalog)
-        )
-      })
+      // Hot path: two operations while the list is fresh.
+      const current: ModelCatalog["Type"]["all"] = Effect.clockWith((clock) =>
+        clock.unsafeCurrentTimeMillis() < state.staleAt
+          ? Effect.succeed(state.catalog)
+          : Effect.map(Effect.zipRight(Deferred.await(firstLoad), Effect.forkIn(reload, scope)), () => state.catalog)
+      )
+      return ModelCatalog.of({ all: current })
     })
   ).pipe(Layer.provide(FetchHttpClient.layer))
 
