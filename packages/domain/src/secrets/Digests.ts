@@ -1,12 +1,16 @@
-import { Context, Encoding, Redacted } from "effect"
+import { Context, Redacted } from "effect"
+
+/** Hexadecimal digits are lower-case; base64url has no padding. */
+export type DigestEncoding = "hex" | "base64" | "base64url"
 
 /** Hash functions and constant-time comparison. Text is hashed as its UTF-8 bytes. */
 export class Digests extends Context.Tag("@berth/Digests")<
   Digests,
   {
-    readonly sha256: (data: string | Uint8Array) => Uint8Array
-    readonly hmacSha256: (key: Redacted.Redacted, data: string | Uint8Array) => Uint8Array
-    readonly keccak256: (data: string) => Uint8Array
+    readonly sha256: (data: string | Uint8Array, encoding: DigestEncoding) => string
+    readonly hmacSha256: (key: Redacted.Redacted, data: string | Uint8Array, encoding: DigestEncoding) => string
+    /** As hexadecimal digits. */
+    readonly keccak256: (data: string) => string
     /** Compares in constant time, even for different lengths. */
     readonly equal: (a: Redacted.Redacted, b: Redacted.Redacted) => boolean
   }
@@ -14,4 +18,4 @@ export class Digests extends Context.Tag("@berth/Digests")<
 
 /** SHA-256 in lower-case hex: the form in which secrets are stored for lookup. */
 export const hashSecret = ({ sha256 }: Pick<Digests["Type"], "sha256">, secret: Redacted.Redacted): string =>
-  Encoding.encodeHex(sha256(Redacted.value(secret)))
+  sha256(Redacted.value(secret), "hex")

@@ -1,4 +1,4 @@
-import { Effect, Encoding, Option } from "effect"
+import { Effect, Option } from "effect"
 import { EmailInvalid } from "../accounts/AccountErrors.ts"
 import { IdempotentExecution } from "../limits/IdempotentExecution.ts"
 import { Digests } from "../secrets/Digests.ts"
@@ -28,7 +28,7 @@ export class DeveloperWalletCreation extends Effect.Service<DeveloperWalletCreat
       const digests = yield* Digests
       const execution = yield* IdempotentExecution
       const platform = yield* DeveloperWallets
-      const hash = (text: string) => Encoding.encodeHex(digests.sha256(text))
+      const hash = (text: string) => digests.sha256(text, "hex")
 
       const create = Effect.fn("DeveloperWalletCreation.create")(function* (text: string) {
         const email = yield* Effect.mapError(parseEmail(text), () => new EmailInvalid())

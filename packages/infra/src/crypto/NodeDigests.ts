@@ -4,16 +4,16 @@ import { Layer, Redacted } from "effect"
 import { createHmac, createSecretKey, hash, timingSafeEqual } from "node:crypto"
 import { keccak256, toHex } from "viem"
 
-const sha256 = (data: string | Uint8Array) => hash("sha256", data, "buffer")
+const sha256 = (text: string) => hash("sha256", text, "buffer")
 
 /** Memoized, since importing a key takes as long as the HMAC of a short text. */
 const importKey = oncePerObject((secret: Redacted.Redacted) => createSecretKey(Redacted.value(secret), "utf8"))
 
 /** Uses viem for Keccak, since OpenSSL has only the later SHA-3. */
 export const digests: Digests["Type"] = {
-  sha256,
-  hmacSha256: (key, data) => createHmac("sha256", importKey(key)).update(data).digest(),
-  keccak256: (data) => keccak256(toHex(data), "bytes"),
+  sha256: (data, encoding) => hash("sha256", data, encoding),
+  hmacSha256: (key, data, encoding) => createHmac("sha256", importKey(key)).update(data).digest(encoding),
+  keccak256: (data) => keccak256(toHex(data)).slice(2),
   // Compares hashes, which have equal lengths.
   equal: (a, b) => timingSafeEqual(sha256(Redacted.value(a)), sha256(Redacted.value(b)))
 }

@@ -1,4 +1,4 @@
-import { Data, DateTime, Effect, Encoding, Option, Schedule, Stream } from "effect"
+import { Data, DateTime, Effect, Option, Schedule, Stream } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import type { AnswerEvent, AnswerPosition } from "../../interaction/answers/AnswerEvent.ts"
 import { ResumedAnswers } from "../../interaction/answers/ResumedAnswers.ts"
@@ -58,7 +58,7 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
     /** Conversation of a context. Callers and agents have separate conversations, even under equal context ids. */
     const findSessionId = ({ agent, caller }: A2aPeer, contextId: string) =>
       ChatSessionId.make(
-        `chs_${Encoding.encodeHex(digests.sha256(JSON.stringify(["a2a", agent.id, caller.id, contextId]))).slice(0, 32)}`
+        `chs_${digests.sha256(JSON.stringify(["a2a", agent.id, caller.id, contextId]), "hex").slice(0, 32)}`
       )
 
     const follow = ({ owner }: A2aPeer, task: A2aTask) =>

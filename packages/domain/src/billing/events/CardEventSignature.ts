@@ -1,4 +1,4 @@
-import { Data, Duration, Either, Encoding, Redacted } from "effect"
+import { Data, Duration, Either, Redacted } from "effect"
 import type { Digests } from "../../secrets/Digests.ts"
 
 type SignatureFault = "missing" | "malformed" | "wrong" | "too old" | "from the future"
@@ -53,7 +53,7 @@ export const verifySignature = (
     return Either.left(new SignatureInvalid({ fault: "missing" }))
   return Either.flatMap(parseSignatureHeader(signed.header), ({ signatures, timestamp }) => {
     const bytes = signedBytes(timestamp, signed.body)
-    const expected = Redacted.make(Encoding.encodeHex(digests.hmacSha256(signed.secret, bytes)))
+    const expected = Redacted.make(digests.hmacSha256(signed.secret, bytes, "hex"))
     const matches = signatures.filter((signature) => digests.equal(expected, Redacted.make(signature))).length
     if (matches === 0) return Either.left(new SignatureInvalid({ fault: "wrong" }))
     const age = signed.nowMillis - Number(timestamp) * 1000

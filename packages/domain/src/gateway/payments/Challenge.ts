@@ -81,6 +81,9 @@ export const parseChallengeId = (id: string): Option.Option<ParsedChallengeId> =
 
 const timestamp = (moment: DateTime.Utc) => DateTime.formatIso(moment).replace(".000Z", "Z")
 
+/** Base64url of ASCII text. Hot path: `Encoding` takes five times as long. */
+const encodeAscii = (text: string) => btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+
 /** Memoized requests by price; cleared when callers cause too many. */
 const maximumKnownRequests = 1_000
 const requestsOf = oncePerObject((_: PaymentTerms) => new Map<bigint, string>())
@@ -118,9 +121,7 @@ export const makeChallenge = (
     expires: timestamp(expiresAt),
     digest: `sha-256=:${digests.sha256(body)}:`,
     // Members in canonical order; the seed needs no escapes.
-    opaque: Encoding.encodeBase64Url(
-      `{"plugin":${JSON.stringify(plugin)},"route":${JSON.stringify(route)},"seed":"${seed}"}`
-    )
+    opaque: encodeAscii(`{"plugin":${JSON.stringify(plugin)},"route":${JSON.stringify(route)},"seed":"${seed}"}`)
   }
   const id = ChallengeId.make(`${bindChallenge(digests, parts)}.${expires}.${amount}.${seed}`)
   return { ...parts, id, expiresAt, amount, currency, recipient, description }

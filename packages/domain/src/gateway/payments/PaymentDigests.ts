@@ -1,4 +1,4 @@
-import { Encoding, type Redacted } from "effect"
+import type { Redacted } from "effect"
 import type { Digests } from "../../secrets/Digests.ts"
 
 /** Hash functions of the payment protocols, with their encodings. */
@@ -13,7 +13,7 @@ export interface PaymentDigests {
 
 /** The HMAC key is the UTF-8 encoding of the secret, as in other servers of the protocol. */
 export const makePaymentDigests = (digests: Digests["Type"], secret: Redacted.Redacted): PaymentDigests => ({
-  hmac: (text) => Encoding.encodeBase64Url(digests.hmacSha256(secret, text)),
-  sha256: (bytes) => Encoding.encodeBase64(digests.sha256(bytes)),
-  keccak256: (text) => Encoding.encodeHex(digests.keccak256(text))
+  hmac: (text) => digests.hmacSha256(secret, text, "base64url"),
+  sha256: (bytes) => digests.sha256(bytes, "base64"),
+  keccak256: digests.keccak256
 })

@@ -1,4 +1,4 @@
-import { Effect, Encoding, Option } from "effect"
+import { Effect, Option } from "effect"
 import { normalizeWalletAddress, parseWalletAddress } from "../../chain/WalletAddress.ts"
 import { Memories } from "../../interaction/memory/Memories.ts"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
@@ -29,7 +29,7 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
     const resources = yield* PaidResources
     const wallets = yield* UserWallets
 
-    const fingerprint = (...parts: ReadonlyArray<string>) => Encoding.encodeHex(digests.sha256(JSON.stringify(parts)))
+    const fingerprint = (...parts: ReadonlyArray<string>) => digests.sha256(JSON.stringify(parts), "hex")
 
     const requireOwnerTurn = (turn: PayingTurn) =>
       Effect.zipRight(limiter.take("runtime-wallet", turn.userId), memories.requireOwnerTurn(turn))
@@ -49,26 +49,25 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
     })
 
     /** Reserves a payment within the owner's limits. */
-    const request = (turn: PayingTurn, requested: WantedPayment) =>
-      Effect.gen(function* () {
-        const { address } = yield* requireWallet(turn.userId)
-        const payment = yield* Effect.mapError(payments.request(turn, requested), (refused) =>
-          failed(
-            refused._tag === "PendingPaymentLimitReached"
-              ? `${maximumPendingPayments} payments wait for the owner already. The owner approves or refuses them with POST /api/agents/:id/wallet-payments.`
-              : `The payment of ${formatUsdc(requested.amount)} USDC exceeds the limit ${limitNames[refused.limit]}. Only the owner can change limits, with PUT /api/agents/:id/wallet-limits.`
-          )
+    const request = Effect.fnUntraced(function* (turn: PayingTurn, requested: WantedPayment) {
+      const { address } = yield* requireWallet(turn.userId)
+      const payment = yield* Effect.mapError(payments.request(turn, requested), (refused) =>
+        failed(
+          refused._tag === "PendingPaymentLimitReached"
+            ? `${maximumPendingPayments} payments wait for the owner already. The owner approves or refuses them with POST /api/agents/:id/wallet-payments.`
+            : `The payment of ${formatUsdc(requested.amount)} USDC exceeds the limit ${limitNames[refused.limit]}. Only the owner can change limits, with PUT /api/agents/:id/wallet-limits.`
         )
-        if (payment.status !== "reserved") return payment
-        return yield* chain.readUsdcBalance(address).pipe(
-          Effect.flatMap((balance) =>
-            balance < payment.amount
-              ? dispatch.cancel(payment, "the wallet has too little USDC")
-              : Effect.succeed(payment)
-          ),
-          Effect.catchTag("ChainUnreachable", () => dispatch.cancel(payment, "the chain cannot be reached"))
-        )
-      })
+      )
+      if (payment.status !== "reserved") return payment
+      return yield* chain.readUsdcBalance(address).pipe(
+        Effect.flatMap((balance) =>
+          balance < payment.amount
+            ? dispatch.cancel(payment, "the wallet has too little USDC")
+            : Effect.succeed(payment)
+        ),
+        Effect.catchTag("ChainUnreachable", () => dispatch.cancel(payment, "the chain cannot be reached"))
+      )
+    })
 
     /** Describes a payment that cannot continue now. */
     const describeWait = ({ amount, id, reason, status }: WalletPayment) =>

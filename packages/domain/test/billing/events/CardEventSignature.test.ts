@@ -6,7 +6,7 @@ import { createHmac } from "node:crypto"
 const hmacBy = (secret: string) => (bytes: Uint8Array) => createHmac("sha256", secret).update(bytes).digest("hex")
 const secret = "whsec_test"
 const digests: Parameters<typeof verifySignature>[0] = {
-  hmacSha256: (key, data) => createHmac("sha256", Redacted.value(key)).update(data).digest(),
+  hmacSha256: (key, data, encoding) => createHmac("sha256", Redacted.value(key)).update(data).digest(encoding),
   equal: (a, b) => Redacted.value(a) === Redacted.value(b)
 }
 const now = 1_800_000_000

@@ -26,9 +26,9 @@ const tokens = Layer.effect(
   }))
 )
 const digests = Layer.succeed(Digests, {
-  sha256: () => new Uint8Array(),
-  hmacSha256: () => new Uint8Array(),
-  keccak256: () => new Uint8Array(),
+  sha256: () => "",
+  hmacSha256: () => "",
+  keccak256: () => "",
   equal: (a, b) => Redacted.value(a) === Redacted.value(b)
 })
 
