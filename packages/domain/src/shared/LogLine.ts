@@ -1,3 +1,4 @@
+import { AnnotatedEntry } from "./AnnotatedLog.ts"
 import { redactText } from "./TextRedaction.ts"
 import {
   Array as Arr,
@@ -43,25 +44,31 @@ const toText = (part: unknown): string => {
 /** Limits the search for secrets, which takes quadratic time. */
 const maximumCauseLength = 8192
 
+const findSpan = (entry: Logger.Logger.Options<unknown>) =>
+  entry instanceof AnnotatedEntry
+    ? entry.span
+    : Option.getOrUndefined(
+        Context.getOption(FiberRefs.getOrDefault(entry.context, FiberRef.currentContext), Tracer.ParentSpan)
+      )
+
 /** Formats a log entry with the ids of its trace and span. */
-export const structuredLogger = Logger.make<unknown, LogLine>(
-  ({ annotations, cause, context, date, logLevel, message }) => {
-    const span = Context.getOption(FiberRefs.getOrDefault(context, FiberRef.currentContext), Tracer.ParentSpan)
-    const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
-    const isCause = (part: unknown, index: number) => index > 0 && Predicate.isError(part)
-    // Most messages have one part.
-    const [values, errors] = parts.length === 1 ? [parts, []] : Arr.partition(parts, isCause)
-    const causes = errors.reduce((all: Cause.Cause<unknown>, error) => Cause.sequential(all, Cause.fail(error)), cause)
-    const line: Record<string, unknown> & LogLine = {
-      timestamp: date.toISOString(),
-      level: logLevel.label.toLowerCase(),
-      message: values.map(toText).join(" ")
-    }
-    for (const [name, value] of annotations) line[name] = toPlain(value)
-    if (!Cause.isEmpty(causes))
-      line["cause"] = redactText(Cause.pretty(causes, { renderErrorCause: true }).slice(0, maximumCauseLength))
-    return Option.isNone(span)
-      ? line
-      : Object.assign(line, { trace_id: span.value.traceId, span_id: span.value.spanId })
+export const structuredLogger = Logger.make<unknown, LogLine>((entry) => {
+  const { cause, date, logLevel, message } = entry
+  const span = findSpan(entry)
+  const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
+  const isCause = (part: unknown, index: number) => index > 0 && Predicate.isError(part)
+  // Most messages have one part.
+  const [values, errors] = parts.length === 1 ? [parts, []] : Arr.partition(parts, isCause)
+  const causes = errors.reduce((all: Cause.Cause<unknown>, error) => Cause.sequential(all, Cause.fail(error)), cause)
+  const line: Record<string, unknown> & LogLine = {
+    timestamp: date.toISOString(),
+    level: logLevel.label.toLowerCase(),
+    message: values.map(toText).join(" ")
   }
-)
+  const isAnnotated = entry instanceof AnnotatedEntry
+  for (const [name, value] of isAnnotated ? entry.inherited : entry.annotations) line[name] = toPlain(value)
+  if (isAnnotated) for (const name in entry.fields) line[name] = toPlain(entry.fields[name])
+  if (!Cause.isEmpty(causes))
+    line["cause"] = redactText(Cause.pretty(causes, { renderErrorCause: true }).slice(0, maximumCauseLength))
+  return span === undefined ? line : Object.assign(line, { trace_id: span.traceId, span_id: span.spanId })
+})

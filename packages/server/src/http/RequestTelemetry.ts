@@ -84,7 +84,6 @@ export const recordRequest = ({
   nanos,
   path,
   request,
-  requestId,
   response,
   route,
   user
@@ -95,7 +94,6 @@ export const recordRequest = ({
   readonly response: HttpServerResponse.HttpServerResponse
   /** Time from the request to its response. */
   readonly nanos: bigint
-  readonly requestId: string
   readonly user: Option.Option<UserId>
 }): Effect.Effect<void> => {
   const seconds = Number(nanos) / nanosPerSecond
@@ -112,7 +110,6 @@ export const recordRequest = ({
     path,
     status: response.status,
     ms: Math.round(seconds * 10_000) / 10,
-    requestId,
     ...Option.match(user, { onNone: () => ({}), onSome: (userId) => ({ userId }) })
   })
 }
