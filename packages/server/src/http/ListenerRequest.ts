@@ -1,3 +1,4 @@
+import { sessionCookie } from "@berth/api/sessions/SessionAuth"
 import type { BodyMalformed, BodyTooLarge, MediaTypeUnsupported, RequestTimeout } from "@berth/api/http/TransportErrors"
 import { Cookies, Headers, HttpIncomingMessage, type HttpMethod, HttpServerRequest } from "@effect/platform"
 import { Effect, Either, Inspectable, Option, Stream } from "effect"
@@ -58,8 +59,9 @@ export class ListenerRequest extends Inspectable.Class implements Message {
     return Option.fromNullable(this.source.socket.remoteAddress)
   }
 
+  /** Includes the cookie of the contract, which names it differently: decoding an absent one captures a stack trace. */
   get cookies() {
-    this.#cookies ??= Cookies.parseHeader(this.headers["cookie"] ?? "")
+    this.#cookies ??= { [sessionCookie.key]: "", ...Cookies.parseHeader(this.headers["cookie"] ?? "") }
     return this.#cookies
   }
 
