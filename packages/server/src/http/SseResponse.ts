@@ -4,28 +4,23 @@ import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/a
 import type { ChunkReader } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
-import { absurd, Duration, Effect, FiberId, FiberRef, identity, Metric, Option, type Scope } from "effect"
+import { absurd, Context, Duration, Effect, FiberId, FiberRef, identity, Metric, Option, type Scope } from "effect"
 import type { ServerResponse } from "node:http"
 import { currentCredentialWatch, type WatchCredential } from "./CredentialWatch.ts"
 import { makeSelfWritingStream } from "./ResponseWriter.ts"
 import { currentGap, unspacedWrites } from "./WritePace.ts"
 
 const openStreams = Metric.gauge("berth_streams_open", { description: "Open streams of server-sent events" })
-const countOpenStream = acquireScoped(
-  Effect.sync(() => openStreams.unsafeModify(1, [])),
-  () => Effect.sync(() => openStreams.unsafeModify(-1, []))
-)
 
 const keepAliveInterval = Duration.seconds(sseKeepAliveSeconds)
 
 /** Number of intervals without progress after which a client is disconnected. */
 const maximumStalledIntervals = 4
 
-const currentResponse = Effect.flatMap(
-  Effect.serviceOption(HttpServerRequest.HttpServerRequest),
-  Option.match({
+const currentResponse = Effect.withFiberRuntime<ServerResponse>(({ currentContext }) =>
+  Option.match(Context.getOption(currentContext, HttpServerRequest.HttpServerRequest), {
     onNone: () => Effect.dieMessage("The stream has no request"),
-    onSome: (request) => Effect.sync(() => NodeHttpServerRequest.toServerResponse(request))
+    onSome: (request) => Effect.succeed(NodeHttpServerRequest.toServerResponse(request))
   })
 )
 
@@ -45,21 +40,42 @@ interface FrameSink {
   writes: number
 }
 
-/** Comments keep a silent stream alive. A stalled client's connection is closed, which ends the request. */
+/**
+ * Comments keep a silent stream alive. A stalled client's connection is closed, which ends the request. A timer, since a
+ * fiber for each stream would take a tenth of the time of a short answer.
+ */
 const keepAlive = (sink: FrameSink) => {
   const { response } = sink
   let stalled = 0
   let writes = 0
-  const check = Effect.suspend(() => {
+  const timer = setInterval(() => {
+    if (response.destroyed) return
     if (!response.writableNeedDrain) response.write(sseKeepAlive)
     stalled = response.writableNeedDrain && sink.writes === writes ? stalled + 1 : 0
     writes = sink.writes
-    if (stalled < maximumStalledIntervals) return Effect.void
-    response.destroy()
-    return Effect.logInfo("Client disconnected because it stopped reading")
+    if (stalled === maximumStalledIntervals) response.destroy()
+  }, Duration.toMillis(keepAliveInterval))
+  return Effect.suspend(() => {
+    clearInterval(timer)
+    return stalled < maximumStalledIntervals
+      ? Effect.void
+      : Effect.logInfo("Client disconnected because it stopped reading")
   })
-  return Effect.forever(Effect.delay(check, keepAliveInterval))
 }
+
+/** Counts an open stream and keeps it alive until the scope closes. */
+const openStream = (sink: FrameSink) =>
+  acquireScoped(
+    Effect.sync(() => {
+      openStreams.unsafeModify(1, [])
+      return keepAlive(sink)
+    }),
+    (end) =>
+      Effect.zipRight(
+        Effect.sync(() => openStreams.unsafeModify(-1, [])),
+        end
+      )
+  )
 
 /** Hot path: writes available events immediately, in the fiber of the request. */
 const writeEvents = <A, E>(
@@ -88,17 +104,18 @@ const interruptAtEnd = (watch: WatchCredential) =>
     watch(() => fiber.unsafeInterruptAsFork(FiberId.none))
   )
 
+const sendWithScope = Effect.fnUntraced(function* <A, E>(events: EventSource<A, E>, format: EventFormat<A, E>) {
+  const sink: FrameSink = { response: yield* currentResponse, writes: 0 }
+  yield* openStream(sink)
+  const written = writeEvents(format, yield* events, sink)
+  const watch = yield* FiberRef.get(currentCredentialWatch)
+  if (Option.isSome(watch)) yield* interruptAtEnd(watch.value)
+  yield* written
+})
+
 /** Sends events until they end. The end of the request's credential interrupts the response. */
 const sendEvents = <A, E>(events: EventSource<A, E>, format: EventFormat<A, E>): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const sink: FrameSink = { response: yield* currentResponse, writes: 0 }
-    yield* countOpenStream
-    yield* Effect.forkScoped(keepAlive(sink))
-    const written = writeEvents(format, yield* events, sink)
-    const watch = yield* FiberRef.get(currentCredentialWatch)
-    if (Option.isSome(watch)) yield* interruptAtEnd(watch.value)
-    yield* written
-  }).pipe(scopedDirectly)
+  scopedDirectly(sendWithScope(events, format))
 
 /** Opens the events of a response. */
 export type EventSource<A, E = never> = Effect.Effect<ChunkReader<A, E>, never, Scope.Scope>

@@ -2,9 +2,10 @@ import { acceptsEventStream, respondFrames } from "@berth/server/http/SseRespons
 import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Layer, TestClock } from "effect"
+import { Deferred, Effect, Layer } from "effect"
 import { createServer } from "node:http"
 import { connect } from "node:net"
+import { afterEach, beforeEach, vi } from "vitest"
 
 const frame = `data: ${"x".repeat(64 * 1024)}\n\n`
 
@@ -34,11 +35,20 @@ const isClosedAfter = (steps: number, reads: boolean) =>
     // Lets the buffers of both sides fill, or the client read, between the steps.
     const settle = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
     yield* Effect.repeatN(settle, 200)
-    yield* Effect.repeatN(Effect.zipRight(TestClock.adjust("15 seconds"), Effect.repeatN(settle, 20)), steps - 1)
+    yield* Effect.repeatN(
+      Effect.zipRight(
+        Effect.sync(() => vi.advanceTimersByTime(15_000)),
+        Effect.repeatN(settle, 20)
+      ),
+      steps - 1
+    )
     return yield* Deferred.isDone(closed)
   })
 
 describe("respondFrames", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }))
+  afterEach(() => void vi.useRealTimers())
+
   it.scoped("respondFrames disconnects a client that reads nothing for 60 seconds", () =>
     Effect.gen(function* () {
       assert.isTrue(yield* isClosedAfter(8, false))
