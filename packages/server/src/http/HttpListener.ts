@@ -1,6 +1,5 @@
 import { makeRetryAfterHeader, retrySoon } from "@berth/api/limits/RateLimits"
 import { ServiceUnavailable, ServiceUnavailableBody } from "@berth/api/http/TransportErrors"
-import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import { HttpApiSchema, type HttpLayerRouter, HttpServerError } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Deferred, Duration, Effect, FiberId, Layer, Runtime, Schema } from "effect"
@@ -133,29 +132,26 @@ const make = ({
 class ListenerServer extends Context.Tag("@berth/ListenerServer")<ListenerServer, Server>() {}
 
 /** Runs one fiber per request until the scope closes; a disconnected client interrupts the handler. */
-const runPipeline = (pipeline: Pipeline) =>
-  Effect.gen(function* () {
-    const server = yield* ListenerServer
-    const { context, fiberRefs, runtimeFlags } = yield* Effect.runtime<never>()
-    // Handlers provide the services of their layers. A request copies its context for each added service.
-    const services = Context.make(SpanExportEnabled, Context.get(context, SpanExportEnabled))
-    const run = Runtime.runFork(
-      Runtime.make({ context: Context.unsafeMake<unknown>(services.unsafeMap), fiberRefs, runtimeFlags })
-    )
-    const answer = (incoming: IncomingMessage, response: ServerResponse) => {
-      const fiber = run(Effect.uninterruptible(pipeline(new ListenerRequest(incoming, response))))
-      response.on("close", () => {
-        if (!response.writableEnded) fiber.unsafeInterruptAsFork(HttpServerError.clientAbortFiberId)
-      })
-    }
-    const onRequest = (incoming: IncomingMessage, response: ServerResponse) =>
-      runInTurn(incoming, () => answer(incoming, response))
-    yield* Effect.acquireRelease(
-      Effect.sync(() => server.on("request", onRequest)),
-      () => Effect.sync(() => server.off("request", onRequest))
-    )
-    yield* emitHandshakes(server)
-  })
+const runPipeline = Effect.fnUntraced(function* (pipeline: Pipeline) {
+  const server = yield* ListenerServer
+  const { fiberRefs, runtimeFlags } = yield* Effect.runtime<never>()
+  // The pipeline sets the services of a request; handlers provide those of their layers.
+  const context = Context.unsafeMake<unknown>(new Map())
+  const run = Runtime.runFork(Runtime.make({ context, fiberRefs, runtimeFlags }))
+  const answer = (incoming: IncomingMessage, response: ServerResponse) => {
+    const fiber = run(Effect.uninterruptible(pipeline(new ListenerRequest(incoming, response))))
+    response.on("close", () => {
+      if (!response.writableEnded) fiber.unsafeInterruptAsFork(HttpServerError.clientAbortFiberId)
+    })
+  }
+  const onRequest = (incoming: IncomingMessage, response: ServerResponse) =>
+    runInTurn(incoming, () => answer(incoming, response))
+  yield* Effect.acquireRelease(
+    Effect.sync(() => server.on("request", onRequest)),
+    () => Effect.sync(() => server.off("request", onRequest))
+  )
+  yield* emitHandshakes(server)
+})
 
 /** Handles the requests of a listener by a pipeline. */
 export const servePipeline = (pipeline: Pipeline) => Layer.scopedDiscard(runPipeline(pipeline))

@@ -18,6 +18,7 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
 import { Caller, type CallerContext } from "@berth/domain/sessions/Caller"
 import { oncePerObject } from "@berth/domain/shared/ObjectMemo"
+import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import { HttpApp, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Context, Effect, Either, Exit, FiberRef, HashMap, Option, Scope, Tracer } from "effect"
 import type { ResolveCaller } from "./RequestCaller.ts"
@@ -42,7 +43,7 @@ import { type MinimumRate, readBody } from "./BodyReader.ts"
 import type { BodyFailure, ListenerRequest } from "./ListenerRequest.ts"
 import { acceptRequestId } from "./RequestId.ts"
 import { RequestRouter } from "./RequestRouter.ts"
-import { addServices, requestSpans, type SentHead } from "./RequestSpan.ts"
+import { requestSpans, type SentHead } from "./RequestSpan.ts"
 import { recordRequest } from "./RequestTelemetry.ts"
 import { writeFailure, writeResponse } from "./ResponseWriter.ts"
 import { findErrorMembers, type KnownRoute, listMethods, findRoute } from "./RouteTable.ts"
@@ -95,6 +96,7 @@ const makeServices = ({
   request,
   route,
   scope,
+  sendsSpans,
   site,
   span
 }: {
@@ -105,6 +107,7 @@ const makeServices = ({
   readonly route: Route
   readonly site: Option.Option<InstanceSite>
   readonly found: FoundHandler | undefined
+  readonly sendsSpans: boolean
 }) => {
   // One map, since `Context.add` and `Context.mergeAll` copy all services.
   const services = new Map<string, unknown>()
@@ -112,6 +115,7 @@ const makeServices = ({
   add(HttpServerRequest.HttpServerRequest, request)
   add(Scope.Scope, scope)
   add(Tracer.ParentSpan, span)
+  add(SpanExportEnabled, sendsSpans)
   add(Caller, caller)
   add(InstanceHost, site)
   add(RequiredScope, Option.isSome(route) ? (route.value.scope ?? null) : null)
@@ -155,7 +159,7 @@ export type Pipeline = (request: ListenerRequest) => Effect.Effect<void, never, 
  * Rules for every request of a listener: request id, known paths and methods, origin check, size and media type of
  * bodies, idempotency keys, JSON errors. Runs the handler in the fiber of the request.
  */
-export const makeHttpPipeline = <R, P = never>(
+export const makeHttpPipeline = Effect.fnUntraced(function* <R, P = never>(
   table: ReadonlyArray<KnownRoute>,
   options: {
     readonly sameOrigin: boolean
@@ -172,209 +176,209 @@ export const makeHttpPipeline = <R, P = never>(
     /** Whether spans are exported; if not, they have ids only. */
     readonly sendsSpans: boolean
   }
-) =>
-  Effect.gen(function* () {
-    const settings = yield* WebSettings
-    const { appUrl, uploads } = settings
-    const cookie = yield* SessionCookie
-    const ids = yield* IdGenerator
-    const idempotency = yield* IdempotencyMiddleware
-    const router = yield* RequestRouter
-    const findCaller = yield* options.caller
-    const slots = options.limitsUploads ? Option.some(makeUploadSlots(uploads.perAddress)) : Option.none()
-    const minimumRate: MinimumRate = { bytesPerSecond: uploads.minimumBytesPerSecond, grace: uploads.grace }
-    const answerDefect = yield* makeDefectHandler
-    const present = options.presentation === undefined ? presentUnchanged : yield* options.presentation
+) {
+  const settings = yield* WebSettings
+  const { appUrl, uploads } = settings
+  const { sendsSpans } = options
+  const cookie = yield* SessionCookie
+  const ids = yield* IdGenerator
+  const idempotency = yield* IdempotencyMiddleware
+  const router = yield* RequestRouter
+  const findCaller = yield* options.caller
+  const slots = options.limitsUploads ? Option.some(makeUploadSlots(uploads.perAddress)) : Option.none()
+  const minimumRate: MinimumRate = { bytesPerSecond: uploads.minimumBytesPerSecond, grace: uploads.grace }
+  const answerDefect = yield* makeDefectHandler
+  const present = options.presentation === undefined ? presentUnchanged : yield* options.presentation
 
-    const ownHeaders = {
-      ...securityHeaders,
-      ...(options.sameOrigin && appUrl.protocol === "https:" ? { "strict-transport-security": "max-age=31536000" } : {})
-    }
+  const ownHeaders = {
+    ...securityHeaders,
+    ...(options.sameOrigin && appUrl.protocol === "https:" ? { "strict-transport-security": "max-age=31536000" } : {})
+  }
 
-    const handledHeadersOf = oncePerObject((route: KnownRoute): Readonly<Record<string, string>> => ({
-      ...ownHeaders,
-      ...route.headers,
-      ...makeCrossOriginHeaders(route)
-    }))
+  const handledHeadersOf = oncePerObject((route: KnownRoute): Readonly<Record<string, string>> => ({
+    ...ownHeaders,
+    ...route.headers,
+    ...makeCrossOriginHeaders(route)
+  }))
 
-    const spans = requestSpans(options.sendsSpans)
-    const webApi: Site = { routes: table, origin: appUrl }
-    const { instanceTable } = options
+  const spans = requestSpans(sendsSpans)
+  const webApi: Site = { routes: table, origin: appUrl }
+  const { instanceTable } = options
 
-    /** Returns the response to a request that reaches no handler. */
-    const answerEarly = (
-      request: ListenerRequest,
-      path: string,
-      route: Route,
-      { origin: ownOrigin, routes }: Site
-    ): Option.Option<Response> => {
-      if (!versions.has(request.source.httpVersion))
-        return Option.some(
-          makeErrorResponse(HttpVersionUnsupportedBody, new HttpVersionUnsupported(), { connection: "close" })
-        )
-      if (!hasOneHost(request)) return Option.some(makeErrorResponse(RequestMalformedBody, new RequestMalformed()))
-      if ((request.headers["transfer-encoding"] ?? "chunked").trim().toLowerCase() !== "chunked")
-        return Option.some(
-          makeErrorResponse(TransferCodingUnsupportedBody, new TransferCodingUnsupported(), { connection: "close" })
-        )
-      // RFC 9110, section 9.3.7: `*` addresses the server as a whole.
-      if (request.method === "OPTIONS" && path === "*") return Option.some(HttpServerResponse.empty())
-      if (!isNameable(path) || path.includes("//"))
-        return Option.some(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
-      if (Option.isNone(route)) {
-        const allowed = listMethods(routes, path)
-        return Option.some(
-          allowed.length === 0
-            ? makeErrorResponse(RouteNotFoundBody, new RouteNotFound())
-            : makeErrorResponse(MethodNotAllowedBody, new MethodNotAllowed({ allowed }), {
-                allow: allowed.join(", ")
-              })
-        )
-      }
-      const origin = request.headers["origin"]
-      // An open route accepts pages of other origins only without a session cookie.
-      const isOpen = Boolean(route.value.crossOrigin) && Option.isNone(cookie.read(request))
-      const isExcused = isOpen || (origin === "null" && route.value.opaqueOrigin === true)
-      if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, request.headers, ownOrigin))
-        return Option.some(makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed()))
-      return Option.none()
-    }
-
-    /** Reads the body of a request; a large body holds its slots until the response is complete. */
-    const readInTurn = (
-      request: ListenerRequest,
-      address: Option.Option<string>,
-      limit: number,
-      scope: Scope.Scope
-    ): Effect.Effect<Buffer, BodyFailure> => {
-      const { response, source } = request
-      const rate = isLarge(request) ? minimumRate : undefined
-      const read = expectsContinue(request)
-        ? Effect.suspend(() => {
-            response.writeContinue()
-            return readBody(source, limit, rate)
-          })
-        : readBody(source, limit, rate)
-      if (rate === undefined) return read
-      return Option.match(slots, {
-        onNone: () => read,
-        onSome: ({ acquire, acquireWork }) =>
-          acquire(normalizeClientAddress(Option.getOrElse(address, () => "unknown"))).pipe(
-            Effect.zipRight(read),
-            Effect.zipLeft(acquireWork),
-            Scope.extend(scope)
-          )
-      })
-    }
-
-    /** Runs the handler of a request, which reads the body on demand. */
-    const handle = (
-      request: ListenerRequest,
-      caller: CallerContext,
-      path: string,
-      route: Route,
-      found: ReturnType<typeof findHandler>,
-      scope: Scope.Scope
-    ): Effect.Effect<Response, unknown, unknown> => {
-      // The router can reject a path that is in the route table.
-      if (found === undefined) return Effect.succeed(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
-      const { handler, uninterruptible } = found.handler
-      const app = uninterruptible ? handler : Effect.interruptible(handler)
-      if (!mayHaveBody(request))
-        return Effect.catchAllDefect(idempotency.apply(request, route, app), answerDefect(request, caller))
-      const limit = options.bodyLimit(path, request)
-      if (isTooLarge(request, limit)) return Effect.succeed(toBodyErrorResponse(new BodyTooLarge({ limit })))
-      setLazyContent(request, route, readInTurn(request, caller.address, limit, scope))
-      const answered = idempotency.apply(request, route, app)
-      return Effect.catchAllDefect(answered, answerDefect(request, caller))
-    }
-
-    const findHandler = ({ method, url }: ListenerRequest) =>
-      router.find(method, url) ?? (method === "HEAD" ? router.find("GET", url) : undefined)
-
-    /** Presents the response; adds the members of the path and the trace id to errors. */
-    const presentResponse = (
-      answered: AnsweredRequest,
-      path: string,
-      routes: Site["routes"],
-      { traceId }: Tracer.Span
-    ): Response => {
-      if (answered.response.status < 400) return present(answered, Option.none())
-      const trace = Option.some(traceId)
-      const members = findErrorMembers(routes, path)
-      return wrapErrorBody(present(answered, trace), members, trace, options.reshapeErrors?.(path))
-    }
-
-    const respond = (
-      request: ListenerRequest,
-      scope: Scope.Scope,
-      span: Tracer.Span
-    ): Effect.Effect<SentHead, unknown, unknown> =>
-      Effect.gen(function* () {
-        const clock = yield* Effect.clock
-        const startedAt = clock.unsafeCurrentTimeNanos()
-        const path = pathOf(request.url)
-        const site = instanceTable === undefined ? Option.none() : findInstanceSite(request.headers["host"], settings)
-        const host =
-          instanceTable !== undefined && Option.isSome(site)
-            ? { routes: instanceTable, origin: site.value.origin }
-            : webApi
-        const route = findRoute(host.routes, request.method, path)
-        const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
-        const caller = { ...findCaller(request), requestId: Option.some(requestId) }
-        const early = answerEarly(request, path, route, host)
-        const found = Option.isSome(early) ? undefined : findHandler(request)
-        if (found !== undefined) span.attribute("http.route", found.handler.path)
-        yield* addServices(makeServices({ request, scope, span, caller, route, site, found }))
-        yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
-
-        const plain = Option.isSome(early) ? early.value : yield* handle(request, caller, path, route, found, scope)
-        const presented = presentResponse({ request, route, response: plain, site }, path, host.routes, span)
-        yield* recordRequest({
-          request,
-          path,
-          route,
-          response: presented,
-          nanos: clock.unsafeCurrentTimeNanos() - startedAt,
-          requestId,
-          user: yield* caller.user
-        })
-        const headers: Record<string, string> = {
-          ...(Option.isNone(route)
-            ? ownHeaders
-            : Option.isSome(early)
-              ? { ...ownHeaders, ...route.value.headers }
-              : handledHeadersOf(route.value)),
-          // The response's own headers replace the defaults.
-          ...presented.headers,
-          ...makeCredentialHeaders(request, presented, cookie, Option.isSome(site))
-        }
-        // RFC 9110, section 15.5.16.
-        if (presented.status === 415 && isCoded(request)) headers["accept-encoding"] = "identity"
-        if (hasLongUnreadBody(request)) headers["connection"] = "close"
-        headers["x-request-id"] = requestId
-        const changes = yield* FiberRef.get(HttpApp.currentPreResponseHandlers)
-        const changed = Option.isSome(changes)
-          ? yield* changes.value(request, HttpServerResponse.setHeaders(presented, headers))
-          : presented
-        const sent = Option.isSome(changes) ? changed.headers : headers
-        yield* writeResponse(request, changed, sent)
-        return { status: changed.status, headers: sent }
-      })
-
-    const pipeline: Pipeline = (request) =>
-      Effect.flatMap(spans.open(request), (span) =>
-        Effect.flatMap(Scope.make(), (scope) =>
-          Effect.matchCauseEffect(respond(request, scope, span), {
-            onFailure: (cause) =>
-              writeFailure(request, cause).pipe(
-                Effect.zipRight(Scope.close(scope, Exit.failCause(cause))),
-                Effect.zipRight(spans.close(span, Exit.failCause(cause)))
-              ),
-            onSuccess: (response) =>
-              Effect.zipRight(Scope.close(scope, Exit.void), spans.close(span, Exit.succeed(response)))
-          })
-        )
+  /** Returns the response to a request that reaches no handler. */
+  const answerEarly = (
+    request: ListenerRequest,
+    path: string,
+    route: Route,
+    { origin: ownOrigin, routes }: Site
+  ): Option.Option<Response> => {
+    if (!versions.has(request.source.httpVersion))
+      return Option.some(
+        makeErrorResponse(HttpVersionUnsupportedBody, new HttpVersionUnsupported(), { connection: "close" })
       )
-    return pipeline
+    if (!hasOneHost(request)) return Option.some(makeErrorResponse(RequestMalformedBody, new RequestMalformed()))
+    if ((request.headers["transfer-encoding"] ?? "chunked").trim().toLowerCase() !== "chunked")
+      return Option.some(
+        makeErrorResponse(TransferCodingUnsupportedBody, new TransferCodingUnsupported(), { connection: "close" })
+      )
+    // RFC 9110, section 9.3.7: `*` addresses the server as a whole.
+    if (request.method === "OPTIONS" && path === "*") return Option.some(HttpServerResponse.empty())
+    if (!isNameable(path) || path.includes("//"))
+      return Option.some(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
+    if (Option.isNone(route)) {
+      const allowed = listMethods(routes, path)
+      return Option.some(
+        allowed.length === 0
+          ? makeErrorResponse(RouteNotFoundBody, new RouteNotFound())
+          : makeErrorResponse(MethodNotAllowedBody, new MethodNotAllowed({ allowed }), {
+              allow: allowed.join(", ")
+            })
+      )
+    }
+    const origin = request.headers["origin"]
+    // An open route accepts pages of other origins only without a session cookie.
+    const isOpen = Boolean(route.value.crossOrigin) && Option.isNone(cookie.read(request))
+    const isExcused = isOpen || (origin === "null" && route.value.opaqueOrigin === true)
+    if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, request.headers, ownOrigin))
+      return Option.some(makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed()))
+    return Option.none()
+  }
+
+  /** Reads the body of a request; a large body holds its slots until the response is complete. */
+  const readInTurn = (
+    request: ListenerRequest,
+    address: Option.Option<string>,
+    limit: number,
+    scope: Scope.Scope
+  ): Effect.Effect<Buffer, BodyFailure> => {
+    const { response, source } = request
+    const rate = isLarge(request) ? minimumRate : undefined
+    const read = expectsContinue(request)
+      ? Effect.suspend(() => {
+          response.writeContinue()
+          return readBody(source, limit, rate)
+        })
+      : readBody(source, limit, rate)
+    if (rate === undefined) return read
+    return Option.match(slots, {
+      onNone: () => read,
+      onSome: ({ acquire, acquireWork }) =>
+        acquire(normalizeClientAddress(Option.getOrElse(address, () => "unknown"))).pipe(
+          Effect.zipRight(read),
+          Effect.zipLeft(acquireWork),
+          Scope.extend(scope)
+        )
+    })
+  }
+
+  /** Runs the handler of a request, which reads the body on demand. */
+  const handle = (
+    request: ListenerRequest,
+    caller: CallerContext,
+    path: string,
+    route: Route,
+    found: ReturnType<typeof findHandler>,
+    scope: Scope.Scope
+  ): Effect.Effect<Response, unknown, unknown> => {
+    // The router can reject a path that is in the route table.
+    if (found === undefined) return Effect.succeed(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
+    const { handler, uninterruptible } = found.handler
+    const app = uninterruptible ? handler : Effect.interruptible(handler)
+    if (!mayHaveBody(request))
+      return Effect.catchAllDefect(idempotency.apply(request, route, app), answerDefect(request, caller))
+    const limit = options.bodyLimit(path, request)
+    if (isTooLarge(request, limit)) return Effect.succeed(toBodyErrorResponse(new BodyTooLarge({ limit })))
+    setLazyContent(request, route, readInTurn(request, caller.address, limit, scope))
+    const answered = idempotency.apply(request, route, app)
+    return Effect.catchAllDefect(answered, answerDefect(request, caller))
+  }
+
+  const findHandler = ({ method, url }: ListenerRequest) =>
+    router.find(method, url) ?? (method === "HEAD" ? router.find("GET", url) : undefined)
+
+  /** Presents the response; adds the members of the path and the trace id to errors. */
+  const presentResponse = (
+    answered: AnsweredRequest,
+    path: string,
+    routes: Site["routes"],
+    { traceId }: Tracer.Span
+  ): Response => {
+    if (answered.response.status < 400) return present(answered, Option.none())
+    const trace = Option.some(traceId)
+    const members = findErrorMembers(routes, path)
+    return wrapErrorBody(present(answered, trace), members, trace, options.reshapeErrors?.(path))
+  }
+
+  const respond = Effect.fnUntraced(function* (
+    request: ListenerRequest,
+    scope: Scope.Scope,
+    span: Tracer.Span
+  ): Effect.fn.Return<SentHead, unknown, unknown> {
+    const clock = yield* Effect.clock
+    const startedAt = clock.unsafeCurrentTimeNanos()
+    const path = pathOf(request.url)
+    const site = instanceTable === undefined ? Option.none() : findInstanceSite(request.headers["host"], settings)
+    const host =
+      instanceTable !== undefined && Option.isSome(site) ? { routes: instanceTable, origin: site.value.origin } : webApi
+    const route = findRoute(host.routes, request.method, path)
+    const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
+    const caller = { ...findCaller(request), requestId: Option.some(requestId) }
+    const early = answerEarly(request, path, route, host)
+    const found = Option.isSome(early) ? undefined : findHandler(request)
+    if (found !== undefined) span.attribute("http.route", found.handler.path)
+    // Not restored, since the fiber ends with its request.
+    yield* FiberRef.set(
+      FiberRef.currentContext,
+      makeServices({ request, scope, span, caller, route, site, found, sendsSpans })
+    )
+    yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
+
+    const plain = Option.isSome(early) ? early.value : yield* handle(request, caller, path, route, found, scope)
+    const presented = presentResponse({ request, route, response: plain, site }, path, host.routes, span)
+    yield* recordRequest({
+      request,
+      path,
+      route,
+      response: presented,
+      nanos: clock.unsafeCurrentTimeNanos() - startedAt,
+      user: yield* caller.user
+    })
+    const headers: Record<string, string> = {
+      ...(Option.isNone(route)
+        ? ownHeaders
+        : Option.isSome(early)
+          ? { ...ownHeaders, ...route.value.headers }
+          : handledHeadersOf(route.value)),
+      // The response's own headers replace the defaults.
+      ...presented.headers,
+      ...makeCredentialHeaders(request, presented, cookie, Option.isSome(site))
+    }
+    // RFC 9110, section 15.5.16.
+    if (presented.status === 415 && isCoded(request)) headers["accept-encoding"] = "identity"
+    if (hasLongUnreadBody(request)) headers["connection"] = "close"
+    headers["x-request-id"] = requestId
+    const changes = yield* FiberRef.get(HttpApp.currentPreResponseHandlers)
+    const changed = Option.isSome(changes)
+      ? yield* changes.value(request, HttpServerResponse.setHeaders(presented, headers))
+      : presented
+    const sent = Option.isSome(changes) ? changed.headers : headers
+    yield* writeResponse(request, changed, sent)
+    return { status: changed.status, headers: sent }
   })
+
+  const pipeline: Pipeline = (request) =>
+    Effect.flatMap(spans.open(request), (span) =>
+      Effect.flatMap(Scope.make(), (scope) =>
+        Effect.matchCauseEffect(respond(request, scope, span), {
+          onFailure: (cause) =>
+            writeFailure(request, cause).pipe(
+              Effect.zipRight(Scope.close(scope, Exit.failCause(cause))),
+              Effect.zipRight(spans.close(span, Exit.failCause(cause)))
+            ),
+          onSuccess: (response) =>
+            Effect.zipRight(Scope.close(scope, Exit.void), spans.close(span, Exit.succeed(response)))
+        })
+      )
+    )
+  return pipeline
+})
