@@ -83,116 +83,108 @@ const isProtected = ({ hostname, protocol }: URL) =>
   protocol === "https:" ||
   (protocol === "http:" && /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname))
 
-const login = ({ values }: Arguments) =>
-  Effect.gen(function* () {
-    const { ask, save } = yield* Terminal
-    const url = values.url ?? defaultUrl
-    if (!URL.canParse(url)) return yield* fail(`${url} is no URL.`)
-    if (!isProtected(new URL(url)))
-      return yield* fail(`${url} would send the API key unencrypted. Use https://, or http:// on this computer only.`)
-    const apiKey = yield* ask("API key: ", true)
-    const client = yield* makeClient({ baseUrl: url, apiKey })
-    // A valid key may lack the scope of agents.
-    yield* orFail(Effect.catchTag(client.agents.list(), "ScopeMissing", () => Effect.void))
-    yield* save({ url, key: Redacted.value(apiKey) })
-    yield* writeLine(`Signed in to ${url}.`)
-  })
+const login = Effect.fnUntraced(function* ({ values }: Arguments) {
+  const { ask, save } = yield* Terminal
+  const url = values.url ?? defaultUrl
+  if (!URL.canParse(url)) return yield* fail(`${url} is no URL.`)
+  if (!isProtected(new URL(url)))
+    return yield* fail(`${url} would send the API key unencrypted. Use https://, or http:// on this computer only.`)
+  const apiKey = yield* ask("API key: ", true)
+  const client = yield* makeClient({ baseUrl: url, apiKey })
+  // A valid key may lack the scope of agents.
+  yield* orFail(Effect.catchTag(client.agents.list(), "ScopeMissing", () => Effect.void))
+  yield* save({ url, key: Redacted.value(apiKey) })
+  yield* writeLine(`Signed in to ${url}.`)
+})
 
 const listAgents = (client: Client) => Effect.map(orFail(client.agents.list()), ({ agents }) => agents)
 
-const findAgent = (client: Client, named: string | undefined) =>
-  Effect.gen(function* () {
-    if (named === undefined) return yield* missing("AGENT")
-    const agents = yield* listAgents(client)
-    const [found, another] = agents.filter(({ id, name }) => id === named || name === named)
-    if (found === undefined) return yield* fail(`You have no agent ${named}.`)
-    return another === undefined ? found : yield* fail(`Several agents are named ${named}. Use the id.`)
-  })
+const findAgent = Effect.fnUntraced(function* (client: Client, named: string | undefined) {
+  if (named === undefined) return yield* missing("AGENT")
+  const agents = yield* listAgents(client)
+  const [found, another] = agents.filter(({ id, name }) => id === named || name === named)
+  if (found === undefined) return yield* fail(`You have no agent ${named}.`)
+  return another === undefined ? found : yield* fail(`Several agents are named ${named}. Use the id.`)
+})
 
-const agents = ({ positionals: [, action = "list", named] }: Arguments) =>
-  Effect.gen(function* () {
-    const client = yield* makeClient(yield* findAccess)
-    if (action === "list") {
-      const rows = (yield* listAgents(client)).map(({ id, model, name, status }) => [id, name, status, model])
-      return yield* writeTable([["ID", "NAME", "STATUS", "MODEL"], ...rows])
-    }
-    if (action !== "show") return yield* fail(`berth agents has no ${action}. See berth --help.`)
-    const { createdAt, id, model, name } = yield* findAgent(client, named)
-    const { agent } = yield* orFail(client.agents.detail({ path: { id } }))
-    const started = agent.startedAt === null ? "not started" : DateTime.formatIso(agent.startedAt)
-    return yield* writeTable([
-      ["id", id],
-      ["name", name],
-      ["status", agent.status],
-      ["model", model],
-      ["plan", agent.plan],
-      ["url", agent.url],
-      ["created", DateTime.formatIso(createdAt)],
-      ["started", started]
-    ])
-  })
+const agents = Effect.fnUntraced(function* ({ positionals: [, action = "list", named] }: Arguments) {
+  const client = yield* makeClient(yield* findAccess)
+  if (action === "list") {
+    const rows = (yield* listAgents(client)).map(({ id, model, name, status }) => [id, name, status, model])
+    return yield* writeTable([["ID", "NAME", "STATUS", "MODEL"], ...rows])
+  }
+  if (action !== "show") return yield* fail(`berth agents has no ${action}. See berth --help.`)
+  const { createdAt, id, model, name } = yield* findAgent(client, named)
+  const { agent } = yield* orFail(client.agents.detail({ path: { id } }))
+  const started = agent.startedAt === null ? "not started" : DateTime.formatIso(agent.startedAt)
+  return yield* writeTable([
+    ["id", id],
+    ["name", name],
+    ["status", agent.status],
+    ["model", model],
+    ["plan", agent.plan],
+    ["url", agent.url],
+    ["created", DateTime.formatIso(createdAt)],
+    ["started", started]
+  ])
+})
 
-const chat = ({ positionals: [, named, ...words], values }: Arguments) =>
-  Effect.gen(function* () {
-    const { ask, write } = yield* Terminal
-    const access = yield* findAccess
-    const { id: agentId } = yield* findAgent(yield* makeClient(access), named)
-    const send = (message: string, sessionId: string | undefined) =>
-      streamReply(access, { agentId, message, sessionId }).pipe(
-        Stream.tap((event) => write(event.type === "delta" ? toPrintable(event.text) : "\n")),
-        Stream.runLast,
-        Effect.map((last) => Option.getOrUndefined(Option.filter(last, (event) => event.type === "done"))?.sessionId),
-        orFail
-      )
-    const converse = (sessionId: string | undefined): Effect.Effect<void, CommandFailed> =>
-      Effect.flatMap(ask("> ", false), (line) =>
-        Redacted.value(line).trim() === ""
-          ? Effect.void
-          : Effect.flatMap(send(Redacted.value(line), sessionId), converse)
-      )
-    return yield* words.length === 0 ? converse(values.session) : send(words.join(" "), values.session)
-  })
+const chat = Effect.fnUntraced(function* ({ positionals: [, named, ...words], values }: Arguments) {
+  const { ask, write } = yield* Terminal
+  const access = yield* findAccess
+  const { id: agentId } = yield* findAgent(yield* makeClient(access), named)
+  const send = (message: string, sessionId: string | undefined) =>
+    streamReply(access, { agentId, message, sessionId }).pipe(
+      Stream.tap((event) => write(event.type === "delta" ? toPrintable(event.text) : "\n")),
+      Stream.runLast,
+      Effect.map((last) => Option.getOrUndefined(Option.filter(last, (event) => event.type === "done"))?.sessionId),
+      orFail
+    )
+  const converse = (sessionId: string | undefined): Effect.Effect<void, CommandFailed> =>
+    Effect.flatMap(ask("> ", false), (line) =>
+      Redacted.value(line).trim() === "" ? Effect.void : Effect.flatMap(send(Redacted.value(line), sessionId), converse)
+    )
+  return yield* words.length === 0 ? converse(values.session) : send(words.join(" "), values.session)
+})
 
 const Limit = Schema.NumberFromString.pipe(Schema.int(), Schema.between(1, 1000))
 
-const logs = ({ positionals: [, named], values }: Arguments) =>
-  Effect.gen(function* () {
-    const client = yield* makeClient(yield* findAccess)
-    const { id } = yield* findAgent(client, named)
-    const limit = yield* Effect.mapError(Schema.decode(Limit)(values.limit), () => fail("--limit must be 1 to 1000."))
-    const read = orFail(client.agentRecords.logs({ path: { id }, urlParams: { limit } }))
-    const seen = new Set<string>()
-    const writeNew = Effect.flatMap(read, (page) =>
-      Effect.forEach(
-        Arr.reverse(page.logs.filter((entry) => !seen.has(entry.id))),
-        ({ id: entryId, level, message, source, timestamp }) => {
-          seen.add(entryId)
-          return writeLine(`${DateTime.formatIso(timestamp)} ${level.padEnd(5)} ${source} ${message}`)
-        },
-        { discard: true }
-      )
+const logs = Effect.fnUntraced(function* ({ positionals: [, named], values }: Arguments) {
+  const client = yield* makeClient(yield* findAccess)
+  const { id } = yield* findAgent(client, named)
+  const limit = yield* Effect.mapError(Schema.decode(Limit)(values.limit), () => fail("--limit must be 1 to 1000."))
+  const read = orFail(client.agentRecords.logs({ path: { id }, urlParams: { limit } }))
+  const seen = new Set<string>()
+  const writeNew = Effect.flatMap(read, (page) =>
+    Effect.forEach(
+      Arr.reverse(page.logs.filter((entry) => !seen.has(entry.id))),
+      ({ id: entryId, level, message, source, timestamp }) => {
+        seen.add(entryId)
+        return writeLine(`${DateTime.formatIso(timestamp)} ${level.padEnd(5)} ${source} ${message}`)
+      },
+      { discard: true }
     )
-    return yield* values.follow ? Effect.repeat(writeNew, logPoll) : writeNew
-  })
+  )
+  return yield* values.follow ? Effect.repeat(writeNew, logPoll) : writeNew
+})
 
 const decodeKey = (fields: object) =>
   Effect.mapError(Schema.decodeUnknown(NewApiKey)(fields), ({ message }) => fail(message))
 const decodeKeyId = (text: string) => Effect.mapError(Schema.decode(ApiKeyId)(text), () => fail(`${text} is no id.`))
 
 /** A client with a separate session, which ends with `use`. */
-const withSession = <A, E, R>(use: (client: Client) => Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const { ask } = yield* Terminal
-    const { baseUrl } = yield* findAccess
-    const client = yield* makeClient({ baseUrl })
-    const email = Redacted.value(yield* ask("Email: ", false))
-    const password = yield* ask("Password: ", true)
-    return yield* Effect.acquireUseRelease(
-      orFail(client.signin.credentials({ payload: { email, password } })),
-      () => use(client),
-      () => Effect.ignore(client.signin.signOut())
-    )
-  })
+const withSession = Effect.fnUntraced(function* <A, E, R>(use: (client: Client) => Effect.Effect<A, E, R>) {
+  const { ask } = yield* Terminal
+  const { baseUrl } = yield* findAccess
+  const client = yield* makeClient({ baseUrl })
+  const email = Redacted.value(yield* ask("Email: ", false))
+  const password = yield* ask("Password: ", true)
+  return yield* Effect.acquireUseRelease(
+    orFail(client.signin.credentials({ payload: { email, password } })),
+    () => use(client),
+    () => Effect.ignore(client.signin.signOut())
+  )
+})
 
 const keys = ({ positionals: [, action = "list", named], values }: Arguments) =>
   withSession((client) =>
@@ -234,12 +226,13 @@ const commands: Readonly<Record<string, (args: Arguments) => Effect.Effect<unkno
 }
 
 /** Runs a command line, without the name of the program. */
-export const runCommand = (args: ReadonlyArray<string>): Effect.Effect<void, CommandFailed, Terminal> =>
-  Effect.gen(function* () {
-    const parsed = yield* parse(args)
-    const [name] = parsed.positionals
-    if (name === undefined || parsed.values.help) return yield* Effect.flatMap(Terminal, ({ write }) => write(usage))
-    const command = commands[name]
-    if (command === undefined) return yield* fail(`There is no command ${name}. See berth --help.`)
-    yield* command(parsed)
-  })
+export const runCommand = Effect.fnUntraced(function* (
+  args: ReadonlyArray<string>
+): Effect.fn.Return<void, CommandFailed, Terminal> {
+  const parsed = yield* parse(args)
+  const [name] = parsed.positionals
+  if (name === undefined || parsed.values.help) return yield* Effect.flatMap(Terminal, ({ write }) => write(usage))
+  const command = commands[name]
+  if (command === undefined) return yield* fail(`There is no command ${name}. See berth --help.`)
+  yield* command(parsed)
+})

@@ -39,13 +39,15 @@ const runtimeEnvironment = Config.all({
 })
 
 /** Reads a token from a file and deletes the file. */
-const takeToken = (path: string) =>
-  Effect.gen(function* () {
+const takeToken = Effect.fnUntraced(
+  function* (path: string) {
     const files = yield* FileSystem.FileSystem
     const token = yield* files.readFileString(path)
     yield* files.remove(path)
     return Redacted.make(token)
-  }).pipe(Effect.mapError(({ message }) => ConfigError.InvalidData([RuntimeEnvironment.tokenFile], message)))
+  },
+  Effect.mapError(({ message }) => ConfigError.InvalidData([RuntimeEnvironment.tokenFile], message))
+)
 
 export const loadRuntimeSettings: Effect.Effect<RuntimeSettings, ConfigError.ConfigError, FileSystem.FileSystem> =
   Effect.gen(function* () {

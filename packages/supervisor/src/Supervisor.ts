@@ -105,31 +105,29 @@ const programs = (settings: SupervisorSettings, scripts: string, url: Redacted.R
 
 const writeOutput = (text: string) => Effect.sync(() => void process.stdout.write(text))
 
-const announce = (settings: SupervisorSettings, hasBeenUp: Ref.Ref<boolean>) =>
-  Effect.gen(function* () {
-    yield* waitUntilReady(`http://${toLocalAddress(settings.host)}:${settings.port}/health/ready`)
-    yield* Ref.set(hasBeenUp, true)
-    yield* writeOutput(
-      formatStartupMessage({
-        web: `http://localhost:${settings.port}`,
-        backend: `http://localhost:${settings.backendPort}`,
-        dataDirectory: settings.dataDirectory
-      })
-    )
-  })
+const announce = Effect.fnUntraced(function* (settings: SupervisorSettings, hasBeenUp: Ref.Ref<boolean>) {
+  yield* waitUntilReady(`http://${toLocalAddress(settings.host)}:${settings.port}/health/ready`)
+  yield* Ref.set(hasBeenUp, true)
+  yield* writeOutput(
+    formatStartupMessage({
+      web: `http://localhost:${settings.port}`,
+      backend: `http://localhost:${settings.backendPort}`,
+      dataDirectory: settings.dataDirectory
+    })
+  )
+})
 
 /** Prepares everything that the programs require. */
-const prepare = (settings: SupervisorSettings) =>
-  Effect.gen(function* () {
-    yield* prepareDataDirectory(settings.dataDirectory)
-    yield* LockFile.acquireLockFile(join(settings.dataDirectory, "supervisor.lock"), settings.dataDirectory)
-    const recordFile = join(settings.dataDirectory, "programs.json")
-    yield* OrphanedPrograms.endOrphanedPrograms(recordFile)
-    yield* requirePort("PORT", settings.host, settings.port)
-    yield* requirePort("BACKEND_PORT", settings.backendHost, settings.backendPort)
-    const { lost, url } = yield* database(settings)
-    return { lost, url, record: yield* OrphanedPrograms.makeProgramRecorder(recordFile) }
-  })
+const prepare = Effect.fnUntraced(function* (settings: SupervisorSettings) {
+  yield* prepareDataDirectory(settings.dataDirectory)
+  yield* LockFile.acquireLockFile(join(settings.dataDirectory, "supervisor.lock"), settings.dataDirectory)
+  const recordFile = join(settings.dataDirectory, "programs.json")
+  yield* OrphanedPrograms.endOrphanedPrograms(recordFile)
+  yield* requirePort("PORT", settings.host, settings.port)
+  yield* requirePort("BACKEND_PORT", settings.backendHost, settings.backendPort)
+  const { lost, url } = yield* database(settings)
+  return { lost, url, record: yield* OrphanedPrograms.makeProgramRecorder(recordFile) }
+})
 
 /** Logs a failure before the ordered shutdown. */
 const logFailure = <A, E extends Error, R>(effect: Effect.Effect<A, E, R>) =>

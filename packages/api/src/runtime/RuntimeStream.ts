@@ -108,36 +108,36 @@ const makeEventParser = <A extends Event, I>(schema: Schema.Schema<A, I>, limits
 }
 
 /** Hot path: reads a source's events until `done`; fails for any other event, for a timeout, and for a missing end. */
-export const readRuntimeSource =
-  <A extends Event, I, E2>(
-    schema: Schema.Schema<A, I>,
-    { idle, onTimeout, timers = makeIdleTimeouts, total }: RuntimeStreamTimeouts<E2>,
-    limits: RuntimeStreamLimits = runtimeStreamLimits
-  ) =>
-  <E>(bytes: ChunkSource<Uint8Array, E>): Effect.Effect<RuntimeSource<A, E | E2>, never, Scope.Scope> =>
-    Effect.gen(function* () {
-      const next = Duration.decode(idle)
-      const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(total)
-      const { limit } = yield* timers
-      const source = limit(bytes, { first: next, next, deadline, onTimeout })
-      yield* Scope.addFinalizer(yield* Effect.scope, Effect.sync(source.end))
-      const parser = makeEventParser(schema, limits)
-      let end: ChunkBatch<Good<A>, E | E2 | RuntimeStreamProblem> | null = null
-      const poll = () => {
-        while (end === null) {
-          const batch = source.poll()
-          if (batch === null) return null
-          const values = parser.push(batch.values)
-          const cut = batch.isDone ? (batch.failure ?? RuntimeStreamProblem.Truncated()) : undefined
-          const failure = parser.isDone() ? undefined : (parser.problem() ?? cut)
-          const isDone = parser.isDone() || failure !== undefined
-          if (isDone) end = { values: [], isDone, failure }
-          if (isDone || values.length > 0) return { values, isDone, failure }
-        }
-        return end
+export const readRuntimeSource = <A extends Event, I, E2>(
+  schema: Schema.Schema<A, I>,
+  { idle, onTimeout, timers = makeIdleTimeouts, total }: RuntimeStreamTimeouts<E2>,
+  limits: RuntimeStreamLimits = runtimeStreamLimits
+) =>
+  Effect.fnUntraced(function* <E>(
+    bytes: ChunkSource<Uint8Array, E>
+  ): Effect.fn.Return<RuntimeSource<A, E | E2>, never, Scope.Scope> {
+    const next = Duration.decode(idle)
+    const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(total)
+    const { limit } = yield* timers
+    const source = limit(bytes, { first: next, next, deadline, onTimeout })
+    yield* Scope.addFinalizer(yield* Effect.scope, Effect.sync(source.end))
+    const parser = makeEventParser(schema, limits)
+    let end: ChunkBatch<Good<A>, E | E2 | RuntimeStreamProblem> | null = null
+    const poll = () => {
+      while (end === null) {
+        const batch = source.poll()
+        if (batch === null) return null
+        const values = parser.push(batch.values)
+        const cut = batch.isDone ? (batch.failure ?? RuntimeStreamProblem.Truncated()) : undefined
+        const failure = parser.isDone() ? undefined : (parser.problem() ?? cut)
+        const isDone = parser.isDone() || failure !== undefined
+        if (isDone) end = { values: [], isDone, failure }
+        if (isDone || values.length > 0) return { values, isDone, failure }
       }
-      return { ...source, poll }
-    })
+      return end
+    }
+    return { ...source, poll }
+  })
 
 /** As `readRuntimeSource`, for a stream. */
 export const readRuntimeEvents =

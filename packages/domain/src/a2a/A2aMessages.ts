@@ -138,21 +138,21 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
       Effect.map(repository.findSent(from, messageId), Option.getOrThrow)
 
     /** Takes the budget of a message from the limit of the turn that sends it. */
-    const shareBudget = (id: A2aMessageId, sender: Agent, { delegation }: A2aEnvelope, { turnId }: A2aOrigin) =>
-      Effect.gen(function* () {
+    const shareBudget = Effect.fnUntraced(
+      function* (id: A2aMessageId, sender: Agent, { delegation }: A2aEnvelope, { turnId }: A2aOrigin) {
         const requested = delegation === undefined ? undefined : Units(delegation.budgetUnits)
         const share =
           turnId === null
             ? Option.fromNullable(requested)
             : yield* budgets.share({ userId: sender.ownerId, agentId: sender.id, turnId }, requested)
         yield* Effect.transposeMapOption(share, (units) => repository.setBudget(id, units))
-      }).pipe(
-        Effect.catchTags({
-          TurnNotInProgress: () => new DelegationRefused({ reason: "The turn that sends the message has ended." }),
-          TurnBudgetExhausted: () =>
-            new DelegationRefused({ reason: "The message needs more units than the budget has left." })
-        })
-      )
+      },
+      Effect.catchTags({
+        TurnNotInProgress: () => new DelegationRefused({ reason: "The turn that sends the message has ended." }),
+        TurnBudgetExhausted: () =>
+          new DelegationRefused({ reason: "The message needs more units than the budget has left." })
+      })
+    )
 
     const accept = Effect.fnUntraced(function* (sender: Agent, envelope: A2aEnvelope, origin: A2aOrigin) {
       const { from, messageId, mode, skill, to } = envelope

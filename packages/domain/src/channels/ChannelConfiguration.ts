@@ -77,33 +77,32 @@ export class ChannelConfiguration extends Effect.Service<ChannelConfiguration>()
       value === undefined ? Either.right(undefined) : parseCredentialValue(value)
 
     /** Returns the secrets after a change; none if unchanged. Absent secrets remain. */
-    const planSecrets = (owner: User, key: ChannelKey, change: ChannelChange) =>
-      Effect.gen(function* () {
-        const before = Option.getOrUndefined(yield* channels.readSecrets(key))
-        const { businessAccountId, enabled, phoneNumberId } = change
-        const changed = yield* Effect.all({
-          token: parseOptional(change.token),
-          appSecret: parseOptional(change.appSecret),
-          verifyToken: parseOptional(change.verifyToken)
-        })
-        const hasChanges = [...Object.values(changed), phoneNumberId, businessAccountId].some(
-          (value) => value !== undefined
-        )
-        if (before !== undefined && !hasChanges) return undefined
-        const credential =
-          changed.token === undefined && before === undefined && enabled === true
-            ? yield* findCredential(owner, key.platform)
-            : undefined
-        const token = changed.token ?? before?.token ?? credential
-        if (token === undefined) return yield* new ChannelNotConnected()
-        return {
-          token,
-          appSecret: changed.appSecret ?? before?.appSecret,
-          verifyToken: changed.verifyToken ?? before?.verifyToken,
-          phoneNumberId: phoneNumberId ?? before?.phoneNumberId,
-          businessAccountId: businessAccountId ?? before?.businessAccountId
-        }
+    const planSecrets = Effect.fnUntraced(function* (owner: User, key: ChannelKey, change: ChannelChange) {
+      const before = Option.getOrUndefined(yield* channels.readSecrets(key))
+      const { businessAccountId, enabled, phoneNumberId } = change
+      const changed = yield* Effect.all({
+        token: parseOptional(change.token),
+        appSecret: parseOptional(change.appSecret),
+        verifyToken: parseOptional(change.verifyToken)
       })
+      const hasChanges = [...Object.values(changed), phoneNumberId, businessAccountId].some(
+        (value) => value !== undefined
+      )
+      if (before !== undefined && !hasChanges) return undefined
+      const credential =
+        changed.token === undefined && before === undefined && enabled === true
+          ? yield* findCredential(owner, key.platform)
+          : undefined
+      const token = changed.token ?? before?.token ?? credential
+      if (token === undefined) return yield* new ChannelNotConnected()
+      return {
+        token,
+        appSecret: changed.appSecret ?? before?.appSecret,
+        verifyToken: changed.verifyToken ?? before?.verifyToken,
+        phoneNumberId: phoneNumberId ?? before?.phoneNumberId,
+        businessAccountId: businessAccountId ?? before?.businessAccountId
+      }
+    })
 
     const select = (owner: User, agent: Agent, channels: ReadonlyArray<Channel>) =>
       configuration.change(owner, agent, { config: { channels } }).pipe(

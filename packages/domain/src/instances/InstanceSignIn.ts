@@ -38,26 +38,28 @@ export class InstanceSignIn extends Effect.Service<InstanceSignIn>()("@berth/Ins
     const keys = yield* IdempotencyKeys
     const tokens = yield* Tokens
 
-    const seal = (
+    const seal = Effect.fnUntraced(function* (
       kind: "ticket" | "session",
       content: Omit<typeof Sealed.Type, "expiresAt">,
       lifetime: Duration.Duration
-    ) =>
-      Effect.gen(function* () {
-        const expiresAt = DateTime.addDuration(yield* DateTime.now, lifetime)
-        const text = Redacted.make(encode({ ...content, expiresAt }))
-        return Redacted.make(yield* box.seal(text, `instance ${kind}`))
-      })
+    ) {
+      const expiresAt = DateTime.addDuration(yield* DateTime.now, lifetime)
+      const text = Redacted.make(encode({ ...content, expiresAt }))
+      return Redacted.make(yield* box.seal(text, `instance ${kind}`))
+    })
 
-    const open = (kind: "ticket" | "session", sealed: Redacted.Redacted, subdomain: string) =>
-      Effect.gen(function* () {
-        const opened = yield* Effect.option(box.open(Redacted.value(sealed), `instance ${kind}`))
-        const now = yield* DateTime.now
-        return opened.pipe(
-          Option.flatMap((text) => decode(Redacted.value(text))),
-          Option.filter((content) => content.subdomain === subdomain && DateTime.greaterThan(content.expiresAt, now))
-        )
-      })
+    const open = Effect.fnUntraced(function* (
+      kind: "ticket" | "session",
+      sealed: Redacted.Redacted,
+      subdomain: string
+    ) {
+      const opened = yield* Effect.option(box.open(Redacted.value(sealed), `instance ${kind}`))
+      const now = yield* DateTime.now
+      return opened.pipe(
+        Option.flatMap((text) => decode(Redacted.value(text))),
+        Option.filter((content) => content.subdomain === subdomain && DateTime.greaterThan(content.expiresAt, now))
+      )
+    })
 
     /** Issues a ticket for the browser whose secret has the hash `browser`. Fails for the subdomain of another user. */
     const issueTicket = Effect.fn("InstanceSignIn.issueTicket")(function* (

@@ -45,15 +45,13 @@ export const layer = Layer.effect(
 
     const ofNetwork = computeNetworkMaximum(maximum)
 
-    const checkLimits = (network: Option.Option<string>) =>
-      Effect.gen(function* () {
-        const count = yield* unclaimed.count(network)
-        const retryAfter = Duration.min(lifetime, Duration.hours(1))
-        if (count.total >= maximum)
-          return yield* new UnclaimedLimitReached({ scope: "all", limit: maximum, retryAfter })
-        if (count.ofNetwork >= ofNetwork)
-          return yield* new UnclaimedLimitReached({ scope: "network", limit: ofNetwork, retryAfter })
-      })
+    const checkLimits = Effect.fnUntraced(function* (network: Option.Option<string>) {
+      const count = yield* unclaimed.count(network)
+      const retryAfter = Duration.min(lifetime, Duration.hours(1))
+      if (count.total >= maximum) return yield* new UnclaimedLimitReached({ scope: "all", limit: maximum, retryAfter })
+      if (count.ofNetwork >= ofNetwork)
+        return yield* new UnclaimedLimitReached({ scope: "network", limit: ofNetwork, retryAfter })
+    })
 
     const accept = Effect.fnUntraced(function* (
       order: ProvisioningOrder,

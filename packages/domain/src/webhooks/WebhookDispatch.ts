@@ -73,19 +73,22 @@ export class WebhookDispatch extends Effect.Service<WebhookDispatch>()("@berth/W
         )
     })
 
-    const disable = ({ endpoint }: ClaimedDelivery, reason: DisabledReason, now: DateTime.Utc) =>
-      Effect.gen(function* () {
-        if (!(yield* endpoints.disable(endpoint.id, reason, now))) return
-        const owner = yield* Effect.option(users.find(endpoint.userId))
-        if (Option.isSome(owner) && !isSyntheticEmail(owner.value.email, policy))
-          yield* mails.append(
-            composeEndpointDisabledMail(owner.value.email, policy.appUrl, endpoint, reason),
-            endpoint.userId
-          )
-        yield* Effect.logInfo("Webhook endpoint disabled").pipe(
-          Effect.annotateLogs({ endpointId: endpoint.id, userId: endpoint.userId, reason })
+    const disable = Effect.fnUntraced(function* (
+      { endpoint }: ClaimedDelivery,
+      reason: DisabledReason,
+      now: DateTime.Utc
+    ) {
+      if (!(yield* endpoints.disable(endpoint.id, reason, now))) return
+      const owner = yield* Effect.option(users.find(endpoint.userId))
+      if (Option.isSome(owner) && !isSyntheticEmail(owner.value.email, policy))
+        yield* mails.append(
+          composeEndpointDisabledMail(owner.value.email, policy.appUrl, endpoint, reason),
+          endpoint.userId
         )
-      })
+      yield* Effect.logInfo("Webhook endpoint disabled").pipe(
+        Effect.annotateLogs({ endpointId: endpoint.id, userId: endpoint.userId, reason })
+      )
+    })
 
     const run = Effect.fnUntraced(function* (claimed: ClaimedDelivery) {
       const refusal = yield* findRefusal(claimed)

@@ -24,21 +24,20 @@ class ProviderKey<Name extends OwnableProvider> implements Equal.Equal {
 }
 
 /** Makes and caches providers with owners' keys. */
-export const makeOwnerKeyProviders = <Name extends OwnableProvider, Provider>(
+export const makeOwnerKeyProviders = Effect.fnUntraced(function* <Name extends OwnableProvider, Provider>(
   make: (name: Name, key: Redacted.Redacted) => Provider
-): Effect.Effect<
+): Effect.fn.Return<
   (name: Name, key: Redacted.Redacted) => Effect.Effect<{ readonly keyId: string; readonly provider: Provider }>
-> =>
-  Effect.gen(function* () {
-    // Random per process, so that a leaked digest cannot be checked against keys.
-    const secret = yield* Effect.sync(() => randomBytes(32))
-    const cache = yield* Cache.make({
-      capacity,
-      timeToLive,
-      lookup: ({ key, name }: ProviderKey<Name>) => Effect.sync(() => make(name, key))
-    })
-    return (name, key) => {
-      const keyId = createHmac("sha256", secret).update(name).update("\0").update(Redacted.value(key)).digest("hex")
-      return Effect.map(cache.get(new ProviderKey(keyId, name, key)), (provider) => ({ keyId, provider }))
-    }
+> {
+  // Random per process, so that a leaked digest cannot be checked against keys.
+  const secret = yield* Effect.sync(() => randomBytes(32))
+  const cache = yield* Cache.make({
+    capacity,
+    timeToLive,
+    lookup: ({ key, name }: ProviderKey<Name>) => Effect.sync(() => make(name, key))
   })
+  return (name, key) => {
+    const keyId = createHmac("sha256", secret).update(name).update("\0").update(Redacted.value(key)).digest("hex")
+    return Effect.map(cache.get(new ProviderKey(keyId, name, key)), (provider) => ({ keyId, provider }))
+  }
+})

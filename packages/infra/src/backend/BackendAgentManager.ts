@@ -70,30 +70,29 @@ export const layer = (options: BackendClientOptions) =>
           })
         )
 
-      const chat = (userId: UserId, turn: Turn) =>
-        Effect.gen(function* () {
-          const { bytes, status } = yield* postForStream({
-            url: new URL(`/internal/instances/${encodeURIComponent(userId)}/turns`, options.backendUrl),
-            headers: {
-              authorization: `Bearer ${Redacted.value(options.internalApiKey)}`,
-              ...(yield* callerHeaders)
-            },
-            body: JSON.stringify(turn),
-            agent,
-            beginsAfterHead: true
-          }).pipe(
-            Effect.catchTag("ExchangeFailed", ({ cause }) => logAndFail(String(cause), unreachable)),
-            Effect.timeoutFail({ duration: idleTimeout, onTimeout: () => idle })
-          )
-          // A 500 of the backend is a defect, as in a single process.
-          if (status === 500) return yield* Effect.dieMessage("The backend answered with status 500")
-          if (status !== 200) return yield* logAndFail(`status ${status}`, unreachable)
-          return mapChunkFailure(applyStage(yield* readTurn(bytes), endAtFailure), (error) =>
-            error._tag === "TurnFailed" || error._tag === "InstanceUnavailable" || error._tag === "BackendUnavailable"
-              ? error
-              : interrupted
-          )
-        })
+      const chat = Effect.fnUntraced(function* (userId: UserId, turn: Turn) {
+        const { bytes, status } = yield* postForStream({
+          url: new URL(`/internal/instances/${encodeURIComponent(userId)}/turns`, options.backendUrl),
+          headers: {
+            authorization: `Bearer ${Redacted.value(options.internalApiKey)}`,
+            ...(yield* callerHeaders)
+          },
+          body: JSON.stringify(turn),
+          agent,
+          beginsAfterHead: true
+        }).pipe(
+          Effect.catchTag("ExchangeFailed", ({ cause }) => logAndFail(String(cause), unreachable)),
+          Effect.timeoutFail({ duration: idleTimeout, onTimeout: () => idle })
+        )
+        // A 500 of the backend is a defect, as in a single process.
+        if (status === 500) return yield* Effect.dieMessage("The backend answered with status 500")
+        if (status !== 200) return yield* logAndFail(`status ${status}`, unreachable)
+        return mapChunkFailure(applyStage(yield* readTurn(bytes), endAtFailure), (error) =>
+          error._tag === "TurnFailed" || error._tag === "InstanceUnavailable" || error._tag === "BackendUnavailable"
+            ? error
+            : interrupted
+        )
+      })
 
       return AgentManager.of({
         deploy: (agentId) => callManager(manager.deploy({ path: { agentId } })),

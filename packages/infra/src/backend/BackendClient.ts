@@ -27,20 +27,19 @@ export const callerHeaders = Effect.gen(function* () {
 })
 
 /** Clients of the backend API: typed, and plain HTTP for streams. */
-export const makeBackendClient = ({ backendUrl, internalApiKey }: BackendClientOptions) =>
-  Effect.gen(function* () {
-    const http = HttpClient.mapRequest(yield* HttpClient.HttpClient, (request) =>
-      request.pipe(
-        HttpClientRequest.prependUrl(backendUrl.replace(/\/$/, "")),
-        HttpClientRequest.bearerToken(internalApiKey)
-      )
-    ).pipe(
-      HttpClient.mapRequestEffect((request) =>
-        Effect.map(callerHeaders, (headers) => HttpClientRequest.setHeaders(request, headers))
-      )
+export const makeBackendClient = Effect.fnUntraced(function* ({ backendUrl, internalApiKey }: BackendClientOptions) {
+  const http = HttpClient.mapRequest(yield* HttpClient.HttpClient, (request) =>
+    request.pipe(
+      HttpClientRequest.prependUrl(backendUrl.replace(/\/$/, "")),
+      HttpClientRequest.bearerToken(internalApiKey)
     )
-    return { http, api: yield* HttpApiClient.makeWith(BackendApi, { httpClient: http }) }
-  }).pipe(Effect.provide(FetchHttpClient.layer))
+  ).pipe(
+    HttpClient.mapRequestEffect((request) =>
+      Effect.map(callerHeaders, (headers) => HttpClientRequest.setHeaders(request, headers))
+    )
+  )
+  return { http, api: yield* HttpApiClient.makeWith(BackendApi, { httpClient: http }) }
+}, Effect.provide(FetchHttpClient.layer))
 
 /** The response is missing or violates the contract: the backend is unreachable, or another server responds. */
 export type TransportFailure =

@@ -106,16 +106,17 @@ export const layer = (options: BackendClientOptions) =>
           Stream.unwrap
         )
 
-      const open = (request: ModelAnswerRequest): Effect.Effect<OpenedModelAnswer, AnswerFailure, Scope.Scope> =>
-        Effect.gen(function* () {
-          const [first, rest] = yield* Stream.peel(readEvents(request), Sink.head<ModelAnswerEvent>())
-          if (Option.isNone(first)) return yield* logAndFail({ _tag: "EmptyAnswer" }, interrupted)
-          const event = first.value
-          if (event.type === "failed" || event.type === "invalid") return yield* toFailure(event)
-          if (event.type !== "opened") return yield* logAndFail({ _tag: "MissingOpening" }, interrupted)
-          const { type: _, ...opening } = event
-          return { opening, events: yield* readerFromStream(Stream.flatMap(Stream.chunks(rest), toModelEvents)) }
-        })
+      const open = Effect.fnUntraced(function* (
+        request: ModelAnswerRequest
+      ): Effect.fn.Return<OpenedModelAnswer, AnswerFailure, Scope.Scope> {
+        const [first, rest] = yield* Stream.peel(readEvents(request), Sink.head<ModelAnswerEvent>())
+        if (Option.isNone(first)) return yield* logAndFail({ _tag: "EmptyAnswer" }, interrupted)
+        const event = first.value
+        if (event.type === "failed" || event.type === "invalid") return yield* toFailure(event)
+        if (event.type !== "opened") return yield* logAndFail({ _tag: "MissingOpening" }, interrupted)
+        const { type: _, ...opening } = event
+        return { opening, events: yield* readerFromStream(Stream.flatMap(Stream.chunks(rest), toModelEvents)) }
+      })
 
       return ModelAnswers.of({
         embed,

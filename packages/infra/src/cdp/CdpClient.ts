@@ -48,22 +48,21 @@ export const makeCdpClient = ({ apiKey, apiKeyId, apiUrl, walletKey }: CdpAccess
     const nonce = Effect.sync(() => randomBytes(16).toString("hex"))
 
     /** Both tokens name the request, so that they are invalid for any other request. */
-    const authenticate = (method: "GET" | "POST", path: string, body: string | undefined) =>
-      Effect.gen(function* () {
-        const url = new URL(`${base}${path}`)
-        const uris = [`${method} ${url.host}${url.pathname}`]
-        const bearer = yield* sign(apiKey, { kid: apiKeyId, nonce: yield* nonce }, (issuedAt) => ({
-          iss: "cdp",
-          sub: apiKeyId,
-          uris,
-          exp: issuedAt + tokenSeconds
-        }))
-        if (body === undefined) return { authorization: `Bearer ${bearer}` }
-        const reqHash = createHash("sha256").update(body).digest("hex")
-        const jti = yield* nonce
-        const wallet = yield* sign(walletKey, {}, () => ({ uris, reqHash, jti }))
-        return { authorization: `Bearer ${bearer}`, "x-wallet-auth": wallet }
-      })
+    const authenticate = Effect.fnUntraced(function* (method: "GET" | "POST", path: string, body: string | undefined) {
+      const url = new URL(`${base}${path}`)
+      const uris = [`${method} ${url.host}${url.pathname}`]
+      const bearer = yield* sign(apiKey, { kid: apiKeyId, nonce: yield* nonce }, (issuedAt) => ({
+        iss: "cdp",
+        sub: apiKeyId,
+        uris,
+        exp: issuedAt + tokenSeconds
+      }))
+      if (body === undefined) return { authorization: `Bearer ${bearer}` }
+      const reqHash = createHash("sha256").update(body).digest("hex")
+      const jti = yield* nonce
+      const wallet = yield* sign(walletKey, {}, () => ({ uris, reqHash, jti }))
+      return { authorization: `Bearer ${bearer}`, "x-wallet-auth": wallet }
+    })
 
     const send = (request: HttpClientRequest.HttpClientRequest) =>
       call(request, HttpClientResponse.schemaBodyJson(Account))

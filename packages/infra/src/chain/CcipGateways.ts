@@ -43,19 +43,18 @@ export const makeCcipGateways = (outbound: Context.Tag.Service<OutboundClient>) 
   let requests = 0
   let hasFailed = false
 
-  const ask = (lookup: Lookup, template: string) =>
-    Effect.gen(function* () {
-      requests += 1
-      if (requests > maximumRequests) return Option.none<Hex>()
-      const request = toRequest(lookup, template)
-      if (Option.isNone(request)) return Option.none<Hex>()
-      const response = yield* Effect.either(outbound.send(request.value))
-      return Either.getRight(response).pipe(
-        Option.filter(({ isComplete, status }) => isComplete && status === 200),
-        Option.flatMap(({ body }) => decodeAnswer(body.toString("utf8"))),
-        Option.flatMap(({ data }) => (isHex(data) ? Option.some(data) : Option.none()))
-      )
-    })
+  const ask = Effect.fnUntraced(function* (lookup: Lookup, template: string) {
+    requests += 1
+    if (requests > maximumRequests) return Option.none<Hex>()
+    const request = toRequest(lookup, template)
+    if (Option.isNone(request)) return Option.none<Hex>()
+    const response = yield* Effect.either(outbound.send(request.value))
+    return Either.getRight(response).pipe(
+      Option.filter(({ isComplete, status }) => isComplete && status === 200),
+      Option.flatMap(({ body }) => decodeAnswer(body.toString("utf8"))),
+      Option.flatMap(({ data }) => (isHex(data) ? Option.some(data) : Option.none()))
+    )
+  })
 
   return {
     hasFailed: () => hasFailed,

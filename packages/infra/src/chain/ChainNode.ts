@@ -78,67 +78,66 @@ const describeError = (error: BaseError): string => {
   return "malformed response"
 }
 
-export const makeRpcNode = ({
+export const makeRpcNode = Effect.fnUntraced(function* ({
   chainId,
   maximumConcurrentCalls = 64,
   name,
   timeout = Duration.seconds(5),
   url
-}: RpcNodeOptions): Effect.Effect<ChainNode> =>
-  Effect.gen(function* () {
-    const isKnown = yield* Ref.make(false)
-    const open = yield* Ref.make(0)
-    const client = createClient({
-      // Contracts could cause requests to any URL.
-      ccipRead: false,
-      transport: http(Redacted.value(url).href, {
-        // The client's retries would wait for any Retry-After.
-        retryCount: 0,
-        timeout: Duration.toMillis(timeout),
-        fetchFn: fetchFully
-      })
+}: RpcNodeOptions): Effect.fn.Return<ChainNode> {
+  const isKnown = yield* Ref.make(false)
+  const open = yield* Ref.make(0)
+  const client = createClient({
+    // Contracts could cause requests to any URL.
+    ccipRead: false,
+    transport: http(Redacted.value(url).href, {
+      // The client's retries would wait for any Retry-After.
+      retryCount: 0,
+      timeout: Duration.toMillis(timeout),
+      fetchFn: fetchFully
     })
-
-    const attempt = <A>(request: (client: Client) => Promise<A>, read?: (error: BaseError) => A | undefined) =>
-      Effect.tryPromise({ try: () => request(client), catch: (error) => error }).pipe(
-        Effect.catchAll((error) => {
-          const known = error instanceof BaseError ? error : undefined
-          const result = known === undefined ? undefined : read?.(known)
-          return result === undefined
-            ? Effect.fail(
-                new ChainUnreachable({ reason: known === undefined ? "malformed response" : describeError(known) })
-              )
-            : Effect.succeed(result)
-        })
-      )
-
-    /** Checked until it succeeds once, since a node of another chain has other contracts. */
-    const requireChain = Effect.gen(function* () {
-      if (yield* Ref.get(isKnown)) return
-      const id = yield* attempt(getChainId)
-      if (id !== chainId) return yield* new ChainUnreachable({ reason: `the node serves chain ${id}, not ${name}` })
-      yield* Ref.set(isKnown, true)
-    })
-
-    /** Back-pressure: anonymous requests cause calls, so excess calls fail instead of queuing behind a slow node. */
-    const withCallLimit = <A>(work: Effect.Effect<A, ChainUnreachable>) =>
-      Effect.acquireUseRelease(
-        Ref.modify(open, (count) => (count < maximumConcurrentCalls ? [true, count + 1] : [false, count])),
-        (isAdmitted) => (isAdmitted ? work : new ChainUnreachable({ reason: "too many concurrent calls" })),
-        (isAdmitted) => (isAdmitted ? Ref.update(open, (count) => count - 1) : Effect.void)
-      )
-
-    return {
-      call: (request, read) =>
-        Effect.zipRight(requireChain, attempt(request, read)).pipe(
-          Effect.retry(retrySchedule),
-          withCallLimit,
-          Effect.tapErrorTag("ChainUnreachable", ({ reason }) =>
-            Effect.logWarning("Chain unreachable").pipe(Effect.annotateLogs({ chain: name, reason }))
-          )
-        )
-    }
   })
+
+  const attempt = <A>(request: (client: Client) => Promise<A>, read?: (error: BaseError) => A | undefined) =>
+    Effect.tryPromise({ try: () => request(client), catch: (error) => error }).pipe(
+      Effect.catchAll((error) => {
+        const known = error instanceof BaseError ? error : undefined
+        const result = known === undefined ? undefined : read?.(known)
+        return result === undefined
+          ? Effect.fail(
+              new ChainUnreachable({ reason: known === undefined ? "malformed response" : describeError(known) })
+            )
+          : Effect.succeed(result)
+      })
+    )
+
+  /** Checked until it succeeds once, since a node of another chain has other contracts. */
+  const requireChain = Effect.gen(function* () {
+    if (yield* Ref.get(isKnown)) return
+    const id = yield* attempt(getChainId)
+    if (id !== chainId) return yield* new ChainUnreachable({ reason: `the node serves chain ${id}, not ${name}` })
+    yield* Ref.set(isKnown, true)
+  })
+
+  /** Back-pressure: anonymous requests cause calls, so excess calls fail instead of queuing behind a slow node. */
+  const withCallLimit = <A>(work: Effect.Effect<A, ChainUnreachable>) =>
+    Effect.acquireUseRelease(
+      Ref.modify(open, (count) => (count < maximumConcurrentCalls ? [true, count + 1] : [false, count])),
+      (isAdmitted) => (isAdmitted ? work : new ChainUnreachable({ reason: "too many concurrent calls" })),
+      (isAdmitted) => (isAdmitted ? Ref.update(open, (count) => count - 1) : Effect.void)
+    )
+
+  return {
+    call: (request, read) =>
+      Effect.zipRight(requireChain, attempt(request, read)).pipe(
+        Effect.retry(retrySchedule),
+        withCallLimit,
+        Effect.tapErrorTag("ChainUnreachable", ({ reason }) =>
+          Effect.logWarning("Chain unreachable").pipe(Effect.annotateLogs({ chain: name, reason }))
+        )
+      )
+  }
+})
 
 export const makeChainNode = ({ chain, ...options }: ChainNodeOptions): Effect.Effect<ChainNode> =>
   makeRpcNode({ ...options, name: chain, chainId: chainIds[chain] })

@@ -51,16 +51,15 @@ const read = (environment: Environment) =>
   )
 
 /** Reads the settings without individually invalid variables, and returns the problems of those. */
-const readGood = (environment: Environment) =>
-  Effect.gen(function* () {
-    const settings = yield* read(environment)
-    if (Either.isRight(settings)) return { settings: settings.right, faults: [] }
-    const faults = describeConfigError(settings.left)
-    const bad = new Set(faults.map(nameOf))
-    const good = Object.fromEntries(Object.entries(environment).filter(([name]) => !bad.has(name)))
-    const rest = Effect.mapError(Effect.flatten(read(good)), () => new SettingsInvalid({ faults, warnings: [] }))
-    return { settings: yield* rest, faults }
-  })
+const readGood = Effect.fnUntraced(function* (environment: Environment) {
+  const settings = yield* read(environment)
+  if (Either.isRight(settings)) return { settings: settings.right, faults: [] }
+  const faults = describeConfigError(settings.left)
+  const bad = new Set(faults.map(nameOf))
+  const good = Object.fromEntries(Object.entries(environment).filter(([name]) => !bad.has(name)))
+  const rest = Effect.mapError(Effect.flatten(read(good)), () => new SettingsInvalid({ faults, warnings: [] }))
+  return { settings: yield* rest, faults }
+})
 
 /** Checks all settings of a program together, without creating anything. */
 export const checkSettings = Effect.fn("Settings.check")(function* (environment: Environment, program: ProgramKind) {

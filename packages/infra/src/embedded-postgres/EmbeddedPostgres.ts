@@ -88,20 +88,19 @@ export const findRunning = Effect.fn("EmbeddedPostgres.findRunning")(function* (
 })
 
 /** Starts or adopts PostgreSQL on a directory and stops it when the scope closes. The first start creates an empty database. */
-export const start = (
+export const start = Effect.fnUntraced(function* (
   options: EmbeddedPostgresOptions
-): Effect.Effect<RunningPostgres, EmbeddedPostgresStartFailed, Scope.Scope> =>
-  Effect.gen(function* () {
-    const home = yield* PostgresDirectory.make(resolve(options.directory))
-    const binaries = yield* PostgresBinaries.locateBinaries
-    const server = yield* Effect.acquireRelease(adoptOrStart(home, binaries, options), ({ pid }) =>
-      stop(pid, options.stop ?? "fast")
-    )
-    const password = yield* PostgresDirectory.readPassword(home)
-    yield* PostgresDirectory.savePort(home, server.port)
-    return {
-      ...server,
-      version: binaries.version,
-      url: makeUrl(home, password, server.port)
-    }
-  }).pipe(Effect.withSpan("EmbeddedPostgres.start"))
+): Effect.fn.Return<RunningPostgres, EmbeddedPostgresStartFailed, Scope.Scope> {
+  const home = yield* PostgresDirectory.make(resolve(options.directory))
+  const binaries = yield* PostgresBinaries.locateBinaries
+  const server = yield* Effect.acquireRelease(adoptOrStart(home, binaries, options), ({ pid }) =>
+    stop(pid, options.stop ?? "fast")
+  )
+  const password = yield* PostgresDirectory.readPassword(home)
+  yield* PostgresDirectory.savePort(home, server.port)
+  return {
+    ...server,
+    version: binaries.version,
+    url: makeUrl(home, password, server.port)
+  }
+}, Effect.withSpan("EmbeddedPostgres.start"))

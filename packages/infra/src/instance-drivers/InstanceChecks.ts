@@ -107,14 +107,13 @@ export const make = <Running extends { readonly instance: RunningInstance }>({
             : Effect.void
         }),
 
-      checkHealth: (running: Running) =>
-        Effect.gen(function* () {
-          // The token of an adopted instance is unknown; a rejection is a response too.
-          const health = yield* probeHealth(client, running.instance.endpoint, Redacted.make("none"))
-          const observed = observationsOf(running)
-          observed.missedHealthChecks = health === "unresponsive" ? observed.missedHealthChecks + 1 : 0
-          if (observed.missedHealthChecks >= maximumMissedHealthChecks) yield* end(running, "it does not respond")
-        }),
+      checkHealth: Effect.fnUntraced(function* (running: Running) {
+        // The token of an adopted instance is unknown; a rejection is a response too.
+        const health = yield* probeHealth(client, running.instance.endpoint, Redacted.make("none"))
+        const observed = observationsOf(running)
+        observed.missedHealthChecks = health === "unresponsive" ? observed.missedHealthChecks + 1 : 0
+        if (observed.missedHealthChecks >= maximumMissedHealthChecks) yield* end(running, "it does not respond")
+      }),
 
       recordCpu: (running: Running, cpuMs: number) =>
         Effect.map(Clock.currentTimeMillis, (at) => {

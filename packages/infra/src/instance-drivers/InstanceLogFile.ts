@@ -61,14 +61,13 @@ export const rotate = (directory: InstanceLogFiles): Effect.Effect<void, FileOpe
   )
 
 /** Opens the log for a new process; `from` is its previous length. */
-export const openForProcess = (
+export const openForProcess = Effect.fnUntraced(function* (
   directory: InstanceLogFiles
-): Effect.Effect<{ file: FileHandle; from: number }, FileOperationFailed> =>
-  Effect.gen(function* () {
-    yield* rotate(directory)
-    const file = yield* tryFileOperation(`opening ${directory.log}`, () => open(directory.log, appending, 0o600))
-    return { file, from: yield* readFileSize(directory.log) }
-  })
+): Effect.fn.Return<{ file: FileHandle; from: number }, FileOperationFailed> {
+  yield* rotate(directory)
+  const file = yield* tryFileOperation(`opening ${directory.log}`, () => open(directory.log, appending, 0o600))
+  return { file, from: yield* readFileSize(directory.log) }
+})
 
 /** Appends text that ends with a newline. Best-effort, since a full disk must not block the handling of an exit. */
 export const append = (files: InstanceLogFiles, text: string): Effect.Effect<void> =>
@@ -110,11 +109,10 @@ const readRecent = (path: string): Effect.Effect<string, FileOperationFailed> =>
   )
 
 /** Reads the entries of both files in written order. */
-export const readEntries = ({
+export const readEntries = Effect.fnUntraced(function* ({
   log,
   rotatedLog
-}: InstanceLogFiles): Effect.Effect<ReadonlyArray<RuntimeLogEntry>, FileOperationFailed> =>
-  Effect.gen(function* () {
-    const before = yield* readRecent(rotatedLog)
-    return parseLogEntries(before + (yield* readRecent(log)))
-  })
+}: InstanceLogFiles): Effect.fn.Return<ReadonlyArray<RuntimeLogEntry>, FileOperationFailed> {
+  const before = yield* readRecent(rotatedLog)
+  return parseLogEntries(before + (yield* readRecent(log)))
+})

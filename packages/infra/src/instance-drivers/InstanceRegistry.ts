@@ -15,13 +15,12 @@ export const make = <Running extends { readonly instance: RunningInstance }>(
 
     const isRegistered = (entry: Running) => running.get(entry.instance.owner) === entry
 
-    const publish = (entry: Running, reason: string, hostLine: string) =>
-      Effect.gen(function* () {
-        const { owner } = entry.instance
-        yield* Effect.logWarning("Instance exited").pipe(Effect.annotateLogs({ userId: owner, reason }))
-        yield* InstanceLogFile.appendHostLine(logOf(entry), "error", hostLine)
-        yield* PubSub.publish(exits, { owner, reason })
-      })
+    const publish = Effect.fnUntraced(function* (entry: Running, reason: string, hostLine: string) {
+      const { owner } = entry.instance
+      yield* Effect.logWarning("Instance exited").pipe(Effect.annotateLogs({ userId: owner, reason }))
+      yield* InstanceLogFile.appendHostLine(logOf(entry), "error", hostLine)
+      yield* PubSub.publish(exits, { owner, reason })
+    })
 
     /** Ends an instance and publishes its exit. It stays registered until it has ended. */
     const end = (entry: Running, ended: Effect.Effect<unknown, Error>, reason: string, hostLine: string) =>

@@ -87,116 +87,115 @@ export const makeContainerFigures = (
 })
 
 /** Driver for a platform. With `onClose: "leave"` the instances outlive the driver. */
-export const make = <Names extends InstanceNames, Registered extends { readonly instance: RunningInstance }>(
-  platform: InstancePlatform<Names, Registered>,
-  { onClose }: { readonly onClose: "leave" | "stop" }
-) =>
-  Effect.gen(function* () {
-    const { namesOf, running } = platform
+export const make = Effect.fnUntraced(function* <
+  Names extends InstanceNames,
+  Registered extends { readonly instance: RunningInstance }
+>(platform: InstancePlatform<Names, Registered>, { onClose }: { readonly onClose: "leave" | "stop" }) {
+  const { namesOf, running } = platform
 
-    const withNames = <A, E>(owner: UserId, work: (names: Names) => Effect.Effect<A, E>) =>
-      Effect.zipRight(
-        Effect.annotateCurrentSpan({ "user.id": owner }),
-        Effect.transposeMapOption(namesOf(owner), (names) => running.withOwnerLock(owner, work(names)))
-      )
-
-    /** Fails for an id without a name. */
-    const requireNames = <A, E>(owner: UserId, work: (names: Names) => Effect.Effect<A, E>) =>
-      Effect.flatMap(
-        withNames(owner, work),
-        Effect.mapError(() => new InstanceStartFailed({ owner, reason: `the owner's id names no ${platform.unit}` }))
-      )
-
-    /** No effect for an id without a name. */
-    const ignoreUnnamed = (owner: UserId, work: (names: Names) => Effect.Effect<unknown, Error>) =>
-      Effect.asVoid(Effect.mapError(withNames(owner, work), toHostUnavailable))
-
-    const start = Effect.fn("InstanceDriver.start")((spec: InstanceSpec) =>
-      requireNames(spec.owner, (names) => platform.start(spec, names))
-    )
-    const update = <E>(
-      spec: InstanceSpec,
-      { fresh }: { readonly fresh: boolean },
-      accept: (instance: RunningInstance) => Effect.Effect<void, E>
-    ) =>
-      Effect.withSpan(
-        requireNames(spec.owner, (names) => platform.update(spec, names, { fresh, accept })),
-        "InstanceDriver.update"
-      )
-    const stop = Effect.fn("InstanceDriver.stop")((owner: UserId) => ignoreUnnamed(owner, platform.end))
-    const remove = Effect.fn("InstanceDriver.remove")((owner: UserId) =>
-      ignoreUnnamed(owner, (names) =>
-        Effect.gen(function* () {
-          yield* platform.end(names)
-          yield* platform.removeAll(names)
-          yield* tryFileOperation(`removing ${names.directory}`, () =>
-            rm(names.directory, { recursive: true, force: true, maxRetries: 3 })
-          )
-        })
-      )
-    )
-    const removeOtherAgents = Effect.fn("InstanceDriver.removeOtherAgents")(
-      (owner: UserId, kept: ReadonlyArray<AgentId>) =>
-        ignoreUnnamed(owner, (names) => platform.removeOtherAgents(names, kept))
+  const withNames = <A, E>(owner: UserId, work: (names: Names) => Effect.Effect<A, E>) =>
+    Effect.zipRight(
+      Effect.annotateCurrentSpan({ "user.id": owner }),
+      Effect.transposeMapOption(namesOf(owner), (names) => running.withOwnerLock(owner, work(names)))
     )
 
-    /** Hot path: called before every turn, so a registered instance requires no call to the platform. */
-    const inspect = Effect.fnUntraced(function* (owner: UserId) {
-      const findRegistered = () => Option.map(running.get(owner), ({ instance }) => instance)
-      const registered = findRegistered()
-      if (Option.isSome(registered)) return registered
-      const found = yield* Effect.mapError(
-        withNames(owner, (names) =>
-          Effect.suspend(() => {
-            const started = findRegistered()
-            return Option.isSome(started) ? Effect.succeed(started) : platform.find(names)
-          })
-        ),
-        toHostUnavailable
-      )
-      return Option.flatten(found)
-    }, withExportedSpan("InstanceDriver.inspect"))
+  /** Fails for an id without a name. */
+  const requireNames = <A, E>(owner: UserId, work: (names: Names) => Effect.Effect<A, E>) =>
+    Effect.flatMap(
+      withNames(owner, work),
+      Effect.mapError(() => new InstanceStartFailed({ owner, reason: `the owner's id names no ${platform.unit}` }))
+    )
 
-    const logs = Effect.fn("InstanceDriver.logs")(function* (owner: UserId, query: RuntimeLogQuery) {
-      const names = namesOf(owner)
-      if (Option.isNone(names)) return { entries: [], total: 0 }
-      return selectLogPage(yield* Effect.mapError(platform.readLog(names.value), toHostUnavailable), query)
-    })
+  /** No effect for an id without a name. */
+  const ignoreUnnamed = (owner: UserId, work: (names: Names) => Effect.Effect<unknown, Error>) =>
+    Effect.asVoid(Effect.mapError(withNames(owner, work), toHostUnavailable))
 
-    const stats = Effect.fn("InstanceDriver.stats")(function* (owner: UserId) {
-      yield* inspect(owner)
-      return yield* Effect.transposeMapOption(running.get(owner), (registered) =>
-        Effect.map(Effect.mapError(platform.readFigures(registered), toHostUnavailable), (figures) => ({
-          ...figures,
-          startedAt: registered.instance.startedAt
-        }))
-      )
-    })
-
-    yield* Effect.addFinalizer(() =>
-      Effect.suspend(() => {
-        const owners = running.list().map(({ instance }) => instance.owner)
-        return onClose === "leave"
-          ? Effect.logInfo("Instances left running").pipe(Effect.annotateLogs({ instances: owners.length }))
-          : stopAll(owners, stop)
+  const start = Effect.fn("InstanceDriver.start")((spec: InstanceSpec) =>
+    requireNames(spec.owner, (names) => platform.start(spec, names))
+  )
+  const update = <E>(
+    spec: InstanceSpec,
+    { fresh }: { readonly fresh: boolean },
+    accept: (instance: RunningInstance) => Effect.Effect<void, E>
+  ) =>
+    Effect.withSpan(
+      requireNames(spec.owner, (names) => platform.update(spec, names, { fresh, accept })),
+      "InstanceDriver.update"
+    )
+  const stop = Effect.fn("InstanceDriver.stop")((owner: UserId) => ignoreUnnamed(owner, platform.end))
+  const remove = Effect.fn("InstanceDriver.remove")((owner: UserId) =>
+    ignoreUnnamed(owner, (names) =>
+      Effect.gen(function* () {
+        yield* platform.end(names)
+        yield* platform.removeAll(names)
+        yield* tryFileOperation(`removing ${names.directory}`, () =>
+          rm(names.directory, { recursive: true, force: true, maxRetries: 3 })
+        )
       })
     )
+  )
+  const removeOtherAgents = Effect.fn("InstanceDriver.removeOtherAgents")(
+    (owner: UserId, kept: ReadonlyArray<AgentId>) =>
+      ignoreUnnamed(owner, (names) => platform.removeOtherAgents(names, kept))
+  )
 
-    return InstanceDriver.of({
-      start,
-      update,
-      stop,
-      remove,
-      removeOtherAgents,
-      listOwners: Effect.mapError(platform.listOwners, toHostUnavailable).pipe(
-        Effect.withSpan("InstanceDriver.listOwners")
+  /** Hot path: called before every turn, so a registered instance requires no call to the platform. */
+  const inspect = Effect.fnUntraced(function* (owner: UserId) {
+    const findRegistered = () => Option.map(running.get(owner), ({ instance }) => instance)
+    const registered = findRegistered()
+    if (Option.isSome(registered)) return registered
+    const found = yield* Effect.mapError(
+      withNames(owner, (names) =>
+        Effect.suspend(() => {
+          const started = findRegistered()
+          return Option.isSome(started) ? Effect.succeed(started) : platform.find(names)
+        })
       ),
-      listRunning: Effect.mapError(platform.listRunning, toHostUnavailable).pipe(
-        Effect.withSpan("InstanceDriver.listRunning")
-      ),
-      inspect,
-      logs,
-      stats,
-      exits: running.exits
-    })
+      toHostUnavailable
+    )
+    return Option.flatten(found)
+  }, withExportedSpan("InstanceDriver.inspect"))
+
+  const logs = Effect.fn("InstanceDriver.logs")(function* (owner: UserId, query: RuntimeLogQuery) {
+    const names = namesOf(owner)
+    if (Option.isNone(names)) return { entries: [], total: 0 }
+    return selectLogPage(yield* Effect.mapError(platform.readLog(names.value), toHostUnavailable), query)
   })
+
+  const stats = Effect.fn("InstanceDriver.stats")(function* (owner: UserId) {
+    yield* inspect(owner)
+    return yield* Effect.transposeMapOption(running.get(owner), (registered) =>
+      Effect.map(Effect.mapError(platform.readFigures(registered), toHostUnavailable), (figures) => ({
+        ...figures,
+        startedAt: registered.instance.startedAt
+      }))
+    )
+  })
+
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => {
+      const owners = running.list().map(({ instance }) => instance.owner)
+      return onClose === "leave"
+        ? Effect.logInfo("Instances left running").pipe(Effect.annotateLogs({ instances: owners.length }))
+        : stopAll(owners, stop)
+    })
+  )
+
+  return InstanceDriver.of({
+    start,
+    update,
+    stop,
+    remove,
+    removeOtherAgents,
+    listOwners: Effect.mapError(platform.listOwners, toHostUnavailable).pipe(
+      Effect.withSpan("InstanceDriver.listOwners")
+    ),
+    listRunning: Effect.mapError(platform.listRunning, toHostUnavailable).pipe(
+      Effect.withSpan("InstanceDriver.listRunning")
+    ),
+    inspect,
+    logs,
+    stats,
+    exits: running.exits
+  })
+})

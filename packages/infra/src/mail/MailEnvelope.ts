@@ -25,9 +25,8 @@ const makeMailEnvelope = (mail: Mail, sender: MailSender, now: DateTime.Utc) => 
 export type MailEnvelope = ReturnType<typeof makeMailEnvelope>
 
 /** Validates a mail and returns it as nodemailer options. */
-export const prepareMail = (mail: Mail, sender: MailSender) =>
-  Effect.gen(function* () {
-    yield* Effect.annotateCurrentSpan({ "mail.id": mail.id })
-    yield* validateMail(mail)
-    return makeMailEnvelope(mail, sender, yield* DateTime.now)
-  })
+export const prepareMail = Effect.fnUntraced(function* (mail: Mail, sender: MailSender) {
+  yield* Effect.annotateCurrentSpan({ "mail.id": mail.id })
+  yield* validateMail(mail)
+  return makeMailEnvelope(mail, sender, yield* DateTime.now)
+})

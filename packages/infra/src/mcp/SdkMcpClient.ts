@@ -45,71 +45,70 @@ const toWebHeaders = ({ headers }: IncomingMessage) =>
   )
 
 /** Implements `fetch` with the guarded client. Follows no redirects, and opens no streams outside of a call. */
-const makeFetch = (
+const makeFetch = Effect.fnUntraced(function* (
   open: OutboundClient["Type"]["open"],
   server: McpServer,
   abandoned: Deferred.Deferred<never, McpCallFailed>
-) =>
-  Effect.gen(function* () {
-    const scope = yield* Effect.scope
-    const run = Runtime.runPromise(yield* Effect.runtime<never>())
-    const secrets = Object.entries(server.headers).map(([name, value]) => [name, Redacted.value(value)] as const)
-    let left = maximumMcpBytes
-    let messages = 0
+) {
+  const scope = yield* Effect.scope
+  const run = Runtime.runPromise(yield* Effect.runtime<never>())
+  const secrets = Object.entries(server.headers).map(([name, value]) => [name, Redacted.value(value)] as const)
+  let left = maximumMcpBytes
+  let messages = 0
 
-    const limited = (response: IncomingMessage) =>
-      NodeStream.fromReadable<McpCallFailed, Uint8Array>(
-        () => response,
-        () => failed("Its answer broke off.")
-      ).pipe(
-        Stream.mapEffect((bytes) => {
-          left -= bytes.length
-          return left >= 0
-            ? Effect.succeed(bytes)
-            : Effect.zipRight(Deferred.fail(abandoned, tooLong), Effect.fail(tooLong))
-        })
-      )
-
-    const fetch: FetchLike = async (url, init = {}) => {
-      const method = init.method === "DELETE" ? "DELETE" : "POST"
-      if (init.method === "GET") return new Response(null, { status: 405 })
-      if (method === "POST" && ++messages > maximumMessages) {
-        await run(Deferred.fail(abandoned, tooManyRequests))
-        throw tooManyRequests
-      }
-      const headers = new Headers(init.headers)
-      headers.set("accept-encoding", "identity")
-      for (const [name, value] of secrets) headers.set(name, value)
-      const exchange = open({
-        method,
-        url: new URL(url),
-        headers: Object.fromEntries(headers),
-        ...(typeof init.body === "string" ? { body: init.body } : {})
-      }).pipe(
-        Effect.mapError((error) =>
-          error._tag === "AddressNotAllowed"
-            ? failed("Its host is not on the public internet, so it cannot be reached.")
-            : failed("It could not be reached.")
-        ),
-        Effect.filterOrFail(
-          ({ statusCode = 0 }) => statusCode < 300 || statusCode >= 400,
-          ({ statusCode }) => failed(`It answered with the redirect ${statusCode}, which is not followed.`)
-        ),
-        Scope.extend(scope),
-        Effect.either
-      )
-      const opened = await run(exchange, init.signal ? { signal: init.signal } : {})
-      if (Either.isLeft(opened)) throw opened.left
-      const response = opened.right
-      const status = response.statusCode ?? 500
-      const hasBody = status !== 204 && status !== 304
-      return new Response(hasBody ? Stream.toReadableStream(limited(response)) : null, {
-        status,
-        headers: toWebHeaders(response)
+  const limited = (response: IncomingMessage) =>
+    NodeStream.fromReadable<McpCallFailed, Uint8Array>(
+      () => response,
+      () => failed("Its answer broke off.")
+    ).pipe(
+      Stream.mapEffect((bytes) => {
+        left -= bytes.length
+        return left >= 0
+          ? Effect.succeed(bytes)
+          : Effect.zipRight(Deferred.fail(abandoned, tooLong), Effect.fail(tooLong))
       })
+    )
+
+  const fetch: FetchLike = async (url, init = {}) => {
+    const method = init.method === "DELETE" ? "DELETE" : "POST"
+    if (init.method === "GET") return new Response(null, { status: 405 })
+    if (method === "POST" && ++messages > maximumMessages) {
+      await run(Deferred.fail(abandoned, tooManyRequests))
+      throw tooManyRequests
     }
-    return fetch
-  })
+    const headers = new Headers(init.headers)
+    headers.set("accept-encoding", "identity")
+    for (const [name, value] of secrets) headers.set(name, value)
+    const exchange = open({
+      method,
+      url: new URL(url),
+      headers: Object.fromEntries(headers),
+      ...(typeof init.body === "string" ? { body: init.body } : {})
+    }).pipe(
+      Effect.mapError((error) =>
+        error._tag === "AddressNotAllowed"
+          ? failed("Its host is not on the public internet, so it cannot be reached.")
+          : failed("It could not be reached.")
+      ),
+      Effect.filterOrFail(
+        ({ statusCode = 0 }) => statusCode < 300 || statusCode >= 400,
+        ({ statusCode }) => failed(`It answered with the redirect ${statusCode}, which is not followed.`)
+      ),
+      Scope.extend(scope),
+      Effect.either
+    )
+    const opened = await run(exchange, init.signal ? { signal: init.signal } : {})
+    if (Either.isLeft(opened)) throw opened.left
+    const response = opened.right
+    const status = response.statusCode ?? 500
+    const hasBody = status !== 204 && status !== 304
+    return new Response(hasBody ? Stream.toReadableStream(limited(response)) : null, {
+      status,
+      headers: toWebHeaders(response)
+    })
+  }
+  return fetch
+})
 
 /** Returns a reason without secrets and without the body of an error response. */
 const toFailure =

@@ -73,23 +73,22 @@ export const makeOAuth2Provider = ({
   configuration[customFetch] = fetch
   if (tokenUrl.protocol === "http:") allowHttp(configuration)
 
-  const getJson = <A, I>(
+  const getJson = Effect.fnUntraced(function* <A, I>(
     schema: Schema.Schema<A, I>,
     url: URL,
     token: Redacted.Redacted
-  ): Effect.Effect<A, OAuthProviderUnavailable | OAuthResponseRejected> =>
-    Effect.gen(function* () {
-      const response = yield* Effect.tryPromise({
-        try: () => fetch(url, { headers: { ...headers, authorization: `Bearer ${Redacted.value(token)}` } }),
-        catch: toOAuthFailure
-      })
-      if (!response.ok) return yield* new OAuthResponseRejected({ reason: `HTTP ${response.status}` })
-      const body = yield* Effect.tryPromise({ try: () => response.text(), catch: toOAuthFailure })
-      return yield* Effect.mapError(
-        Schema.decodeUnknown(Schema.parseJson(schema))(body),
-        () => new OAuthResponseRejected({ reason: "malformed response" })
-      )
+  ): Effect.fn.Return<A, OAuthProviderUnavailable | OAuthResponseRejected> {
+    const response = yield* Effect.tryPromise({
+      try: () => fetch(url, { headers: { ...headers, authorization: `Bearer ${Redacted.value(token)}` } }),
+      catch: toOAuthFailure
     })
+    if (!response.ok) return yield* new OAuthResponseRejected({ reason: `HTTP ${response.status}` })
+    const body = yield* Effect.tryPromise({ try: () => response.text(), catch: toOAuthFailure })
+    return yield* Effect.mapError(
+      Schema.decodeUnknown(Schema.parseJson(schema))(body),
+      () => new OAuthResponseRejected({ reason: "malformed response" })
+    )
+  })
 
   return {
     authorizationUrl: Effect.fn("OAuth2Provider.authorizationUrl")(function* ({ codeVerifier, state }: OAuthSecrets) {

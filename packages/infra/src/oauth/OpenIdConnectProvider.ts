@@ -55,100 +55,99 @@ const toIdentity = (claims: typeof Claims.Type, issuer: string): VerifiedIdentit
 }
 
 /** OpenID Connect provider with discovery. Validates ID tokens including their signatures. */
-export const makeOpenIdConnectProvider = ({
+export const makeOpenIdConnectProvider = Effect.fnUntraced(function* ({
   clientAuthentication,
   clientId,
   clientSecret,
   issuer,
   redirectUri,
   timeout = Duration.seconds(5)
-}: OpenIdConnectProviderOptions): Effect.Effect<OAuthProvider> =>
-  Effect.gen(function* () {
-    const fetch = makeProviderFetch(timeout)
-    const isLocal = issuer.protocol === "http:"
+}: OpenIdConnectProviderOptions): Effect.fn.Return<OAuthProvider> {
+  const fetch = makeProviderFetch(timeout)
+  const isLocal = issuer.protocol === "http:"
 
-    const discover = async () => {
-      const discovered = await discovery(issuer, clientId, undefined, undefined, {
-        [customFetch]: fetch,
-        ...(isLocal ? { execute: [allowHttp] } : {})
-      })
-      const configuration = new Configuration(
-        discovered.serverMetadata(),
-        clientId,
-        { redirect_uris: [redirectUri.href] },
-        makeClientAuthentication(clientAuthentication, clientSecret)
-      )
-      configuration[customFetch] = fetch
-      if (isLocal) allowHttp(configuration)
-      enableNonRepudiationChecks(configuration)
-      return configuration
-    }
-
-    const metadata = yield* Cache.makeWith({
-      capacity: 1,
-      lookup: () => Effect.tryPromise({ try: discover, catch: toProviderUnavailable }),
-      timeToLive: Exit.match({ onFailure: () => Duration.zero, onSuccess: () => discoveryLifetime })
+  const discover = async () => {
+    const discovered = await discovery(issuer, clientId, undefined, undefined, {
+      [customFetch]: fetch,
+      ...(isLocal ? { execute: [allowHttp] } : {})
     })
-    // Uninterruptible, since other callers wait for the same lookup.
-    const configured = metadata.get("issuer").pipe(
-      Effect.tapError(() => metadata.invalidate("issuer")),
-      Effect.uninterruptible
+    const configuration = new Configuration(
+      discovered.serverMetadata(),
+      clientId,
+      { redirect_uris: [redirectUri.href] },
+      makeClientAuthentication(clientAuthentication, clientSecret)
     )
+    configuration[customFetch] = fetch
+    if (isLocal) allowHttp(configuration)
+    enableNonRepudiationChecks(configuration)
+    return configuration
+  }
 
-    const authorizationUrl = Effect.fn("OpenIdConnectProvider.authorizationUrl")(function* ({
-      codeVerifier,
-      nonce,
-      state
-    }: OAuthSecrets) {
-      const configuration = yield* configured
-      const challenge = yield* Effect.promise(() => calculatePKCECodeChallenge(Redacted.value(codeVerifier)))
-      const url = yield* Effect.try({
-        try: () =>
-          buildAuthorizationUrl(configuration, {
-            response_type: "code",
-            redirect_uri: redirectUri.href,
-            scope: "openid email profile",
-            state: Redacted.value(state),
-            nonce: Redacted.value(nonce),
-            code_challenge: challenge,
-            code_challenge_method: "S256"
-          }),
-        catch: toProviderUnavailable
-      })
-      return isSecureUrl(url) ? url : yield* new OAuthProviderUnavailable({ reason: "insecure authorization endpoint" })
-    })
-
-    const identify = Effect.fn("OpenIdConnectProvider.identify")(function* (
-      query: Redacted.Redacted<URLSearchParams>,
-      { codeVerifier, nonce, state }: OAuthSecrets
-    ) {
-      const configuration = yield* configured
-      const tokens = yield* Effect.tryPromise({
-        try: () =>
-          authorizationCodeGrant(configuration, readCallback(redirectUri, query), {
-            expectedState: Redacted.value(state),
-            expectedNonce: Redacted.value(nonce),
-            pkceCodeVerifier: Redacted.value(codeVerifier),
-            idTokenExpected: true
-          }),
-        catch: toOAuthFailure
-      })
-      const claims = tokens.claims()
-      if (claims === undefined) return yield* new OAuthResponseRejected({ reason: "no ID token" })
-      // Some providers return the email in the ID token, others only in the userinfo response.
-      const profile =
-        claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
-          ? yield* Effect.tryPromise({
-              try: () => fetchUserInfo(configuration, tokens.access_token, claims.sub),
-              catch: toOAuthFailure
-            })
-          : claims
-      const decoded = yield* Effect.mapError(
-        decodeClaims({ ...profile, name: claims["name"] ?? profile["name"] }),
-        () => new OAuthResponseRejected({ reason: "malformed claims" })
-      )
-      return toIdentity(decoded, configuration.serverMetadata().issuer)
-    })
-
-    return { authorizationUrl, identify }
+  const metadata = yield* Cache.makeWith({
+    capacity: 1,
+    lookup: () => Effect.tryPromise({ try: discover, catch: toProviderUnavailable }),
+    timeToLive: Exit.match({ onFailure: () => Duration.zero, onSuccess: () => discoveryLifetime })
   })
+  // Uninterruptible, since other callers wait for the same lookup.
+  const configured = metadata.get("issuer").pipe(
+    Effect.tapError(() => metadata.invalidate("issuer")),
+    Effect.uninterruptible
+  )
+
+  const authorizationUrl = Effect.fn("OpenIdConnectProvider.authorizationUrl")(function* ({
+    codeVerifier,
+    nonce,
+    state
+  }: OAuthSecrets) {
+    const configuration = yield* configured
+    const challenge = yield* Effect.promise(() => calculatePKCECodeChallenge(Redacted.value(codeVerifier)))
+    const url = yield* Effect.try({
+      try: () =>
+        buildAuthorizationUrl(configuration, {
+          response_type: "code",
+          redirect_uri: redirectUri.href,
+          scope: "openid email profile",
+          state: Redacted.value(state),
+          nonce: Redacted.value(nonce),
+          code_challenge: challenge,
+          code_challenge_method: "S256"
+        }),
+      catch: toProviderUnavailable
+    })
+    return isSecureUrl(url) ? url : yield* new OAuthProviderUnavailable({ reason: "insecure authorization endpoint" })
+  })
+
+  const identify = Effect.fn("OpenIdConnectProvider.identify")(function* (
+    query: Redacted.Redacted<URLSearchParams>,
+    { codeVerifier, nonce, state }: OAuthSecrets
+  ) {
+    const configuration = yield* configured
+    const tokens = yield* Effect.tryPromise({
+      try: () =>
+        authorizationCodeGrant(configuration, readCallback(redirectUri, query), {
+          expectedState: Redacted.value(state),
+          expectedNonce: Redacted.value(nonce),
+          pkceCodeVerifier: Redacted.value(codeVerifier),
+          idTokenExpected: true
+        }),
+      catch: toOAuthFailure
+    })
+    const claims = tokens.claims()
+    if (claims === undefined) return yield* new OAuthResponseRejected({ reason: "no ID token" })
+    // Some providers return the email in the ID token, others only in the userinfo response.
+    const profile =
+      claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
+        ? yield* Effect.tryPromise({
+            try: () => fetchUserInfo(configuration, tokens.access_token, claims.sub),
+            catch: toOAuthFailure
+          })
+        : claims
+    const decoded = yield* Effect.mapError(
+      decodeClaims({ ...profile, name: claims["name"] ?? profile["name"] }),
+      () => new OAuthResponseRejected({ reason: "malformed claims" })
+    )
+    return toIdentity(decoded, configuration.serverMetadata().issuer)
+  })
+
+  return { authorizationUrl, identify }
+})

@@ -27,55 +27,54 @@ interface DedicatedConnection {
  * Opens a dedicated connection to the pool's database for session state: LISTEN and session locks. A pooler in
  * transaction mode breaks both.
  */
-export const openDedicatedConnection = (
+export const openDedicatedConnection = Effect.fnUntraced(function* (
   purpose: string
-): Effect.Effect<DedicatedConnection, DatabaseConnectionLost, PgClient | Scope.Scope> =>
-  Effect.gen(function* () {
-    const { config } = yield* PgClient
-    const failed = (cause: unknown) => new DatabaseConnectionLost({ purpose, cause })
-    const lost = yield* Deferred.make<never, DatabaseConnectionLost>()
-    const end = (cause: unknown) => Deferred.unsafeDone(lost, Effect.fail(failed(cause)))
-    const socket = new Socket()
-    const client = yield* Effect.acquireRelease(
-      Effect.tryPromise({
-        try: async () => {
-          const client = new Client({
-            connectionString: config.url === undefined ? undefined : Redacted.value(config.url),
-            application_name: `${config.applicationName ?? "berth"} ${purpose}`,
-            connectionTimeoutMillis: 5000,
-            keepAlive: true,
-            stream: () => socket
-          })
-          client.on("error", end)
-          client.on("end", () => end("ended"))
-          await client.connect()
-          return client
-        },
-        catch: failed
+): Effect.fn.Return<DedicatedConnection, DatabaseConnectionLost, PgClient | Scope.Scope> {
+  const { config } = yield* PgClient
+  const failed = (cause: unknown) => new DatabaseConnectionLost({ purpose, cause })
+  const lost = yield* Deferred.make<never, DatabaseConnectionLost>()
+  const end = (cause: unknown) => Deferred.unsafeDone(lost, Effect.fail(failed(cause)))
+  const socket = new Socket()
+  const client = yield* Effect.acquireRelease(
+    Effect.tryPromise({
+      try: async () => {
+        const client = new Client({
+          connectionString: config.url === undefined ? undefined : Redacted.value(config.url),
+          application_name: `${config.applicationName ?? "berth"} ${purpose}`,
+          connectionTimeoutMillis: 5000,
+          keepAlive: true,
+          stream: () => socket
+        })
+        client.on("error", end)
+        client.on("end", () => end("ended"))
+        await client.connect()
+        return client
+      },
+      catch: failed
+    }),
+    (client) =>
+      Effect.promise(() => client.end()).pipe(
+        Effect.interruptible,
+        Effect.timeoutOption("1 second"),
+        Effect.ensuring(Effect.sync(() => socket.destroy()))
+      )
+  )
+  const turn = yield* Effect.makeSemaphore(1)
+  return {
+    client,
+    lost: Deferred.await(lost),
+    isLost: Deferred.isDone(lost),
+    abort: (cause) =>
+      Effect.sync(() => {
+        end(cause)
+        socket.destroy()
       }),
-      (client) =>
-        Effect.promise(() => client.end()).pipe(
-          Effect.interruptible,
-          Effect.timeoutOption("1 second"),
-          Effect.ensuring(Effect.sync(() => socket.destroy()))
+    query: (text, values = []) =>
+      turn.withPermits(1)(
+        Effect.map(
+          Effect.tryPromise({ try: () => client.query<object>(text, [...values]), catch: failed }),
+          (result) => result.rows
         )
-    )
-    const turn = yield* Effect.makeSemaphore(1)
-    return {
-      client,
-      lost: Deferred.await(lost),
-      isLost: Deferred.isDone(lost),
-      abort: (cause) =>
-        Effect.sync(() => {
-          end(cause)
-          socket.destroy()
-        }),
-      query: (text, values = []) =>
-        turn.withPermits(1)(
-          Effect.map(
-            Effect.tryPromise({ try: () => client.query<object>(text, [...values]), catch: failed }),
-            (result) => result.rows
-          )
-        )
-    }
-  })
+      )
+  }
+})

@@ -20,26 +20,28 @@ interface HeldLease {
 }
 
 /** Leases on rows with `claim_id` and `lease_until`. `key`: the primary key; `completed`: null until the work is complete. */
-export const makeLeaseTable = (table: string, columns: { readonly key: string; readonly completed: string }) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient
-    const wakeups = yield* LeaseWakeups
-    /** Expiry of a lease that begins now, by the database's clock, since clocks of hosts differ. */
-    const leased = sql`now() + make_interval(secs => ${Duration.toSeconds(leaseDuration)})`
-    /** Condition of every write under a lease: the claim is the latest and the work is not complete. */
-    const isHeld = ({ claimId, key }: HeldLease) =>
-      sql`${sql(columns.key)} = ${key} and claim_id = ${claimId} and ${sql(columns.completed)} is null`
-    const name = (key: string) => `${table} ${key}`
+export const makeLeaseTable = Effect.fnUntraced(function* (
+  table: string,
+  columns: { readonly key: string; readonly completed: string }
+) {
+  const sql = yield* SqlClient
+  const wakeups = yield* LeaseWakeups
+  /** Expiry of a lease that begins now, by the database's clock, since clocks of hosts differ. */
+  const leased = sql`now() + make_interval(secs => ${Duration.toSeconds(leaseDuration)})`
+  /** Condition of every write under a lease: the claim is the latest and the work is not complete. */
+  const isHeld = ({ claimId, key }: HeldLease) =>
+    sql`${sql(columns.key)} = ${key} and claim_id = ${claimId} and ${sql(columns.completed)} is null`
+  const name = (key: string) => `${table} ${key}`
 
-    return {
-      leased,
-      isHeld,
-      /** Extends the lease; false if the claim is lost. */
-      renew: (lease: HeldLease) =>
-        affectsRow(sql`update ${sql(table)} set lease_until = ${leased} where ${isHeld(lease)}`),
-      /** Runs the statement that completes or releases a lease, then wakes its waiters. False if it changed no row. */
-      end: (lease: HeldLease, statement: Statement<unknown>) =>
-        Effect.zipLeft(affectsRow(statement), execute(sql`select pg_notify(${channel}, ${name(lease.key)})`)),
-      subscribe: (key: string): LeaseSubscription => wakeups.subscribe(name(key), pollInterval)
-    }
-  })
+  return {
+    leased,
+    isHeld,
+    /** Extends the lease; false if the claim is lost. */
+    renew: (lease: HeldLease) =>
+      affectsRow(sql`update ${sql(table)} set lease_until = ${leased} where ${isHeld(lease)}`),
+    /** Runs the statement that completes or releases a lease, then wakes its waiters. False if it changed no row. */
+    end: (lease: HeldLease, statement: Statement<unknown>) =>
+      Effect.zipLeft(affectsRow(statement), execute(sql`select pg_notify(${channel}, ${name(lease.key)})`)),
+    subscribe: (key: string): LeaseSubscription => wakeups.subscribe(name(key), pollInterval)
+  }
+})

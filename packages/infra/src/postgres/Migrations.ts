@@ -89,16 +89,15 @@ const requireUsable = Effect.gen(function* () {
   if (isOutdated) return yield* new SchemaOutdated({ database })
 })
 
-const applyMigration = (migration: Migration) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient
-    yield* sql.unsafe(migration.sql)
-    yield* sql`insert into schema_migrations ${sql.insert({
-      id: migration.id,
-      file: migration.file,
-      sha256: sha256Of(migration)
-    })}`
-  })
+const applyMigration = Effect.fnUntraced(function* (migration: Migration) {
+  const sql = yield* SqlClient
+  yield* sql.unsafe(migration.sql)
+  yield* sql`insert into schema_migrations ${sql.insert({
+    id: migration.id,
+    file: migration.file,
+    sha256: sha256Of(migration)
+  })}`
+})
 
 /** Updates the schema in one transaction. Safe in concurrent processes: an advisory lock serializes them. */
 export const migrate: Effect.Effect<void, DatabaseRefused | SqlError, SqlClient> = Effect.gen(function* () {

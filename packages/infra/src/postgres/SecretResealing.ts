@@ -35,57 +35,56 @@ export const countSealedValues = Effect.gen(function* () {
 /**
  * Reseals the values of a column that were sealed by another key; returns the number of values that cannot be opened.
  */
-const resealColumn = (column: SealedColumn, keyId: string) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient
-    const box = yield* SecretBox
-    const value = sql.literal(column.value)
-    const [before = "", after = ""] = column.assignment.split("%")
+const resealColumn = Effect.fnUntraced(function* (column: SealedColumn, keyId: string) {
+  const sql = yield* SqlClient
+  const box = yield* SecretBox
+  const value = sql.literal(column.value)
+  const [before = "", after = ""] = column.assignment.split("%")
 
-    const readBatch = (from: string) =>
-      sql`
-        select ctid::text as place, ${sql.literal(column.id)} as id, ${sql.literal(column.context)} as context,
-          ${value} as sealed
-        from ${sql(column.table)}
-        where ${value} is not null and split_part(${value}, '.', 2) <> ${keyId} and ${sql.literal(column.id)} > ${from}
-        order by 2 limit ${batchSize}`.pipe(decodeRows(SealedRow))
+  const readBatch = (from: string) =>
+    sql`
+      select ctid::text as place, ${sql.literal(column.id)} as id, ${sql.literal(column.context)} as context,
+        ${value} as sealed
+      from ${sql(column.table)}
+      where ${value} is not null and split_part(${value}, '.', 2) <> ${keyId} and ${sql.literal(column.id)} > ${from}
+      order by 2 limit ${batchSize}`.pipe(decodeRows(SealedRow))
 
-    /** Compare-and-set: a value replaced concurrently is kept. */
-    const reseal = ({ context, place, sealed }: typeof SealedRow.Type) =>
-      Effect.gen(function* () {
-        const next = yield* box.seal(yield* box.open(sealed, context), context)
-        yield* countAffectedRows(sql`
-          update ${sql(column.table)} set ${sql.literal(before)}${next}${sql.literal(after)}
-          where ctid = ${place}::tid and ${value} = ${sealed}`)
-        return 0
-      }).pipe(
-        Effect.catchTag("SecretUndecryptable", ({ reason }) =>
-          Effect.as(
-            Effect.logError("Sealed value does not open").pipe(
-              Effect.annotateLogs({ column: column.name, context, reason })
-            ),
-            1
-          )
+  /** Compare-and-set: a value replaced concurrently is kept. */
+  const reseal = ({ context, place, sealed }: typeof SealedRow.Type) =>
+    Effect.gen(function* () {
+      const next = yield* box.seal(yield* box.open(sealed, context), context)
+      yield* countAffectedRows(sql`
+        update ${sql(column.table)} set ${sql.literal(before)}${next}${sql.literal(after)}
+        where ctid = ${place}::tid and ${value} = ${sealed}`)
+      return 0
+    }).pipe(
+      Effect.catchTag("SecretUndecryptable", ({ reason }) =>
+        Effect.as(
+          Effect.logError("Sealed value does not open").pipe(
+            Effect.annotateLogs({ column: column.name, context, reason })
+          ),
+          1
         )
       )
-
-    return yield* Effect.iterate(
-      { from: "", unreadable: 0, isDone: false },
-      {
-        while: ({ isDone }) => !isDone,
-        body: ({ from, unreadable }) =>
-          Effect.gen(function* () {
-            const rows = yield* readBatch(from)
-            const faults = yield* Effect.forEach(rows, reseal)
-            return {
-              from: rows.at(-1)?.id ?? from,
-              unreadable: faults.reduce((sum, fault) => sum + fault, unreadable),
-              isDone: rows.length < batchSize
-            }
-          })
-      }
     )
-  })
+
+  return yield* Effect.iterate(
+    { from: "", unreadable: 0, isDone: false },
+    {
+      while: ({ isDone }) => !isDone,
+      body: ({ from, unreadable }) =>
+        Effect.gen(function* () {
+          const rows = yield* readBatch(from)
+          const faults = yield* Effect.forEach(rows, reseal)
+          return {
+            from: rows.at(-1)?.id ?? from,
+            unreadable: faults.reduce((sum, fault) => sum + fault, unreadable),
+            isDone: rows.length < batchSize
+          }
+        })
+    }
+  )
+})
 
 /**
  * Reseals all values with the current key, whose id is `keyId`. Resumable: each value is one statement, and values of

@@ -29,22 +29,21 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
   settings: BullmqSettings
 ): Effect.Effect<typeof JobQueue.Service, QueueUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
-    const open = (name: QueueName) =>
-      Effect.gen(function* () {
-        const logStoreError = yield* makeStoreErrorLog("Queue store failed", { queue: name })
-        const queue = yield* Effect.acquireRelease(
-          // The event stream has no readers, so a short one keeps the store small.
-          Effect.sync(() => store.queue(name, { streams: { events: { maxLen: 100 } } }).on("error", logStoreError)),
-          (queue) =>
-            Effect.tryPromise(() => queue.close()).pipe(
-              Effect.interruptible,
-              Effect.timeout("5 seconds"),
-              Effect.catchAll((error) => Effect.logWarning("Queue not closed", error))
-            )
-        )
-        yield* callStore("connect", () => queue.waitUntilReady())
-        return queue
-      })
+    const open = Effect.fnUntraced(function* (name: QueueName) {
+      const logStoreError = yield* makeStoreErrorLog("Queue store failed", { queue: name })
+      const queue = yield* Effect.acquireRelease(
+        // The event stream has no readers, so a short one keeps the store small.
+        Effect.sync(() => store.queue(name, { streams: { events: { maxLen: 100 } } }).on("error", logStoreError)),
+        (queue) =>
+          Effect.tryPromise(() => queue.close()).pipe(
+            Effect.interruptible,
+            Effect.timeout("5 seconds"),
+            Effect.catchAll((error) => Effect.logWarning("Queue not closed", error))
+          )
+      )
+      yield* callStore("connect", () => queue.waitUntilReady())
+      return queue
+    })
     const queues = {
       tasks: yield* open("tasks"),
       provision: yield* open("provision"),

@@ -127,8 +127,8 @@ const Now = Schema.Tuple(Schema.Struct({ now: Schema.Number }))
  * Locks of jobs expire by the clocks of workers: a clock that is ahead by half of a lock's duration takes the jobs of
  * live workers.
  */
-const compareClocks = (connection: PostgresConnection) =>
-  Effect.gen(function* () {
+const compareClocks = Effect.fnUntraced(
+  function* (connection: PostgresConnection) {
     const before = yield* Clock.currentTimeMillis
     const { rows } = yield* callStore("read the clock", () =>
       connection.pool.query("select (extract(epoch from clock_timestamp()) * 1000)::float8 as now")
@@ -139,10 +139,10 @@ const compareClocks = (connection: PostgresConnection) =>
       yield* Effect.logError("Clock differs from that of the database, synchronize both").pipe(
         Effect.annotateLogs({ aheadSeconds: Math.round(seconds) })
       )
-  }).pipe(
-    Effect.catchAll((error) => Effect.logWarning("Clock not compared", error)),
-    Effect.withTracerEnabled(false)
-  )
+  },
+  Effect.catchAll((error) => Effect.logWarning("Clock not compared", error)),
+  Effect.withTracerEnabled(false)
+)
 
 /** Migrates the schema; safe in concurrent processes. */
 const migrate = ({ schema, url }: PostgresJobQueueOptions) =>

@@ -93,12 +93,12 @@ const createTable = <E>(pool: pg.Pool, create: () => Effect.Effect<void, E>) =>
   )
 
 /** Deletes expired rows, since PostgreSQL has no expiry. */
-const clearExpired = (pool: pg.Pool) =>
-  Effect.gen(function* () {
+const clearExpired = Effect.fnUntraced(
+  function* (pool: pg.Pool) {
     const now = yield* Clock.currentTimeMillis
     yield* Effect.tryPromise(() => pool.query(`delete from ${schema}.${table} where expire < $1`, [now]))
-  }).pipe(
-    Effect.catchAllCause((cause) => Effect.logWarning("Expired rate limit windows could not be deleted", cause)),
-    Effect.repeat(clearing),
-    Effect.forkScoped
-  )
+  },
+  Effect.catchAllCause((cause) => Effect.logWarning("Expired rate limit windows could not be deleted", cause)),
+  Effect.repeat(clearing),
+  Effect.forkScoped
+)

@@ -33,30 +33,29 @@ export const layer = (options: RedisRateLimiterOptions): Layer.Layer<RateLimiter
     })
   )
 
-const openRedis = (url: Redacted.Redacted) =>
-  Effect.gen(function* () {
-    const logError = yield* makeStoreErrorLog("Rate limit store error", {})
-    const redis = yield* Effect.acquireRelease(
-      Effect.sync(() =>
-        new Redis(Redacted.value(url), {
-          lazyConnect: true,
-          connectTimeout: 5000,
-          // Requests fail fast while Redis is down.
-          commandTimeout: 2000,
-          maxRetriesPerRequest: 1,
-          retryStrategy: (times) => Math.min(times * 100, 2000)
-        }).on("error", logError)
-      ),
-      (redis) => Effect.sync(() => redis.disconnect())
-    )
-    yield* Effect.tryPromise({
-      try: () => redis.connect(),
-      catch: (cause) => new RateLimitStoreUnavailable({ cause })
-    }).pipe(
-      Effect.timeoutFail({
-        duration: "10 seconds",
-        onTimeout: () => new RateLimitStoreUnavailable({ cause: "no connection within 10 seconds" })
-      })
-    )
-    return redis
-  })
+const openRedis = Effect.fnUntraced(function* (url: Redacted.Redacted) {
+  const logError = yield* makeStoreErrorLog("Rate limit store error", {})
+  const redis = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      new Redis(Redacted.value(url), {
+        lazyConnect: true,
+        connectTimeout: 5000,
+        // Requests fail fast while Redis is down.
+        commandTimeout: 2000,
+        maxRetriesPerRequest: 1,
+        retryStrategy: (times) => Math.min(times * 100, 2000)
+      }).on("error", logError)
+    ),
+    (redis) => Effect.sync(() => redis.disconnect())
+  )
+  yield* Effect.tryPromise({
+    try: () => redis.connect(),
+    catch: (cause) => new RateLimitStoreUnavailable({ cause })
+  }).pipe(
+    Effect.timeoutFail({
+      duration: "10 seconds",
+      onTimeout: () => new RateLimitStoreUnavailable({ cause: "no connection within 10 seconds" })
+    })
+  )
+  return redis
+})

@@ -44,80 +44,75 @@ const withinStoreTimeout = <A>(answer: Promise<A>): Promise<A> => {
 }
 
 /** RateLimiter with one limiter of the library per limit. */
-export const makeRateLimiter = (
+export const makeRateLimiter = Effect.fnUntraced(function* (
   limiters: Record<LimitName, RateLimiterStoreAbstract>
-): Effect.Effect<typeof RateLimiter.Service> =>
-  Effect.gen(function* () {
-    const errorLogs = yield* Effect.all(
-      Record.map(limiters, (_, limit) =>
-        makeStoreErrorLog("Rate limit store unavailable", { limit, admitted: isCountedWithoutStore(limit) })
-      )
+): Effect.fn.Return<typeof RateLimiter.Service> {
+  const errorLogs = yield* Effect.all(
+    Record.map(limiters, (_, limit) =>
+      makeStoreErrorLog("Rate limit store unavailable", { limit, admitted: isCountedWithoutStore(limit) })
     )
+  )
 
-    /** The library rejects with the window's state if it is exhausted, and with another value if the store fails. */
-    const run = <A>(operation: () => Promise<A>) =>
-      Effect.tryPromise({
-        try: operation,
-        catch: (rejected) =>
-          rejected instanceof RateLimiterRes ? rejected : new RateLimitStoreUnavailable({ cause: rejected })
-      })
+  /** The library rejects with the window's state if it is exhausted, and with another value if the store fails. */
+  const run = <A>(operation: () => Promise<A>) =>
+    Effect.tryPromise({
+      try: operation,
+      catch: (rejected) =>
+        rejected instanceof RateLimiterRes ? rejected : new RateLimitStoreUnavailable({ cause: rejected })
+    })
 
-    const report = (limit: LimitName, { cause }: RateLimitStoreUnavailable) =>
-      Effect.sync(() => errorLogs[limit](cause instanceof Error ? cause : new Error(String(cause))))
+  const report = (limit: LimitName, { cause }: RateLimitStoreUnavailable) =>
+    Effect.sync(() => errorLogs[limit](cause instanceof Error ? cause : new Error(String(cause))))
 
-    const clock = yield* Effect.clock
-    const deferredCounts = Record.map(limiters, (limiter, limit) =>
-      isCountedLater(limit)
-        ? new DeferredCounts({
-            count: limiter.points,
-            now: () => clock.unsafeCurrentTimeMillis(),
-            defer: (write) => setTimeout(write, writeDelayMs).unref(),
-            consume: (stored, takes) => withinStoreTimeout(limiter.consume(stored, takes)),
-            windowAlone: isCountedWithoutStore(limit) ? Duration.seconds(limiter.duration) : undefined,
-            onStoreFailure: (cause) => errorLogs[limit](cause instanceof Error ? cause : new Error(String(cause)))
-          })
-        : undefined
-    )
-
-    const takeAtStore = Effect.fn("RateLimiter.take")(function* (limit: LimitName, stored: string) {
-      yield* Effect.annotateCurrentSpan({ limit })
-      const deferred = deferredCounts[limit]
-      yield* run(async () => {
-        await (deferred === undefined ? withinStoreTimeout(limiters[limit].consume(stored)) : deferred.take(stored))
-      }).pipe(
-        Effect.catchAll((rejected) => {
-          if (rejected instanceof RateLimiterRes)
-            return new RateLimitExceeded({ limit, retryAfter: Duration.millis(Math.max(1, rejected.msBeforeNext)) })
-          // 503 instead of 429, since the client exceeded nothing.
-          const outcome = isCountedWithoutStore(limit)
-            ? Effect.void
-            : Effect.die(
-                new DependencyUnavailable({ dependency: "the rate limit store", retryAfter: outageRetryAfter })
-              )
-          return Effect.zipRight(report(limit, rejected), outcome)
+  const clock = yield* Effect.clock
+  const deferredCounts = Record.map(limiters, (limiter, limit) =>
+    isCountedLater(limit)
+      ? new DeferredCounts({
+          count: limiter.points,
+          now: () => clock.unsafeCurrentTimeMillis(),
+          defer: (write) => setTimeout(write, writeDelayMs).unref(),
+          consume: (stored, takes) => withinStoreTimeout(limiter.consume(stored, takes)),
+          windowAlone: isCountedWithoutStore(limit) ? Duration.seconds(limiter.duration) : undefined,
+          onStoreFailure: (cause) => errorLogs[limit](cause instanceof Error ? cause : new Error(String(cause)))
         })
-      )
-    })
+      : undefined
+  )
 
-    const take = (limit: LimitName, key: string) =>
-      Effect.suspend(() => {
-        const stored = hashLimitKey(key)
-        return deferredCounts[limit]?.admit(stored) === true ? Effect.void : takeAtStore(limit, stored)
+  const takeAtStore = Effect.fn("RateLimiter.take")(function* (limit: LimitName, stored: string) {
+    yield* Effect.annotateCurrentSpan({ limit })
+    const deferred = deferredCounts[limit]
+    yield* run(async () => {
+      await (deferred === undefined ? withinStoreTimeout(limiters[limit].consume(stored)) : deferred.take(stored))
+    }).pipe(
+      Effect.catchAll((rejected) => {
+        if (rejected instanceof RateLimiterRes)
+          return new RateLimitExceeded({ limit, retryAfter: Duration.millis(Math.max(1, rejected.msBeforeNext)) })
+        // 503 instead of 429, since the client exceeded nothing.
+        const outcome = isCountedWithoutStore(limit)
+          ? Effect.void
+          : Effect.die(new DependencyUnavailable({ dependency: "the rate limit store", retryAfter: outageRetryAfter }))
+        return Effect.zipRight(report(limit, rejected), outcome)
       })
+    )
+  })
 
-    const refund = Effect.fn("RateLimiter.refund")(function* (limit: LimitName, key: string) {
-      yield* Effect.annotateCurrentSpan({ limit })
-      const limiter = limiters[limit]
+  const take = (limit: LimitName, key: string) =>
+    Effect.suspend(() => {
       const stored = hashLimitKey(key)
-      deferredCounts[limit]?.forget(stored)
-      yield* run(async () => {
-        // The window may have ended since `take`; the next window starts at zero.
-        const { consumedPoints } = await withinStoreTimeout(limiter.reward(stored))
-        if (consumedPoints < 0) await withinStoreTimeout(limiter.penalty(stored, -consumedPoints))
-      }).pipe(
-        Effect.catchAll((rejected) => (rejected instanceof RateLimiterRes ? Effect.void : report(limit, rejected)))
-      )
+      return deferredCounts[limit]?.admit(stored) === true ? Effect.void : takeAtStore(limit, stored)
     })
 
-    return RateLimiter.of({ take, refund })
+  const refund = Effect.fn("RateLimiter.refund")(function* (limit: LimitName, key: string) {
+    yield* Effect.annotateCurrentSpan({ limit })
+    const limiter = limiters[limit]
+    const stored = hashLimitKey(key)
+    deferredCounts[limit]?.forget(stored)
+    yield* run(async () => {
+      // The window may have ended since `take`; the next window starts at zero.
+      const { consumedPoints } = await withinStoreTimeout(limiter.reward(stored))
+      if (consumedPoints < 0) await withinStoreTimeout(limiter.penalty(stored, -consumedPoints))
+    }).pipe(Effect.catchAll((rejected) => (rejected instanceof RateLimiterRes ? Effect.void : report(limit, rejected))))
   })
+
+  return RateLimiter.of({ take, refund })
+})

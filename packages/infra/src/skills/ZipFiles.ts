@@ -51,19 +51,20 @@ const readEntry = (zip: ZipFile) =>
   })
 
 /** Returns the files of an archive. Rejects links, encrypted entries, and names outside of the archive's root. */
-export const readZip = (content: Uint8Array): Effect.Effect<ReadonlyArray<SkillFile>, SkillInvalid> =>
-  Effect.gen(function* () {
-    const zip = yield* open(content)
-    if (zip.entryCount > maximumEntries) return yield* fail(`it has ${zip.entryCount} entries`)
-    const files: Array<SkillFile> = []
-    let remaining: number = skillLimits.bytes
-    for (let entry = yield* readEntry(zip); entry !== null; entry = yield* readEntry(zip)) {
-      if (isLink(entry)) return yield* fail(`${entry.fileName} is a link`)
-      if (entry.isEncrypted()) return yield* fail(`${entry.fileName} is encrypted`)
-      if (entry.fileName.endsWith("/")) continue
-      const file = yield* readContent(zip, entry, remaining)
-      remaining -= file.length
-      files.push({ path: entry.fileName, content: file })
-    }
-    return files
-  })
+export const readZip = Effect.fnUntraced(function* (
+  content: Uint8Array
+): Effect.fn.Return<ReadonlyArray<SkillFile>, SkillInvalid> {
+  const zip = yield* open(content)
+  if (zip.entryCount > maximumEntries) return yield* fail(`it has ${zip.entryCount} entries`)
+  const files: Array<SkillFile> = []
+  let remaining: number = skillLimits.bytes
+  for (let entry = yield* readEntry(zip); entry !== null; entry = yield* readEntry(zip)) {
+    if (isLink(entry)) return yield* fail(`${entry.fileName} is a link`)
+    if (entry.isEncrypted()) return yield* fail(`${entry.fileName} is encrypted`)
+    if (entry.fileName.endsWith("/")) continue
+    const file = yield* readContent(zip, entry, remaining)
+    remaining -= file.length
+    files.push({ path: entry.fileName, content: file })
+  }
+  return files
+})

@@ -23,17 +23,16 @@ export const makeStripeCharges = (call: StripeCall): StripeCharges => {
         )
     ).pipe(orWhereMissing(Option.none<FoundCharge>()))
 
-  const findSavedMethod = (customerId: CustomerId) =>
-    Effect.gen(function* () {
-      const customer = yield* call((stripe) => stripe.customers.retrieve(customerId))
-      if (customer.deleted === true) return Option.none<string>()
-      const chosen = readId(customer.invoice_settings.default_payment_method)
-      if (chosen !== null) return Option.some(chosen)
-      const { data } = yield* call((stripe) =>
-        stripe.customers.listPaymentMethods(customerId, { type: "card", limit: 1 })
-      )
-      return Option.map(Option.fromNullable(data[0]), ({ id }) => id)
-    }).pipe(orWhereMissing(Option.none<string>()))
+  const findSavedMethod = Effect.fnUntraced(function* (customerId: CustomerId) {
+    const customer = yield* call((stripe) => stripe.customers.retrieve(customerId))
+    if (customer.deleted === true) return Option.none<string>()
+    const chosen = readId(customer.invoice_settings.default_payment_method)
+    if (chosen !== null) return Option.some(chosen)
+    const { data } = yield* call((stripe) =>
+      stripe.customers.listPaymentMethods(customerId, { type: "card", limit: 1 })
+    )
+    return Option.map(Option.fromNullable(data[0]), ({ id }) => id)
+  }, orWhereMissing(Option.none<string>()))
 
   return {
     hasSavedCard: Effect.fn("CardProcessor.hasSavedCard")(

@@ -94,16 +94,15 @@ export const make = Effect.gen(function* () {
   const executed = ({ reverts, transfers }: Transaction) =>
     ChainTransaction.Mined({ succeeded: !reverts, transfers: reverts ? [] : transfers })
 
-  const take = (raw: string) =>
-    Effect.gen(function* () {
-      const hash = hashOf(raw)
-      if ((yield* Ref.get(known)).has(hash)) return "taken" as const
-      const transaction = yield* Effect.option(decoded(raw))
-      if (Option.isNone(transaction) || transaction.value.isUnfunded) return "refused" as const
-      const state = (yield* isMining) ? executed(transaction.value) : ChainTransaction.Pending()
-      yield* Ref.update(known, (all) => new Map([...all, [hash, state]]))
-      return "taken" as const
-    })
+  const take = Effect.fnUntraced(function* (raw: string) {
+    const hash = hashOf(raw)
+    if ((yield* Ref.get(known)).has(hash)) return "taken" as const
+    const transaction = yield* Effect.option(decoded(raw))
+    if (Option.isNone(transaction) || transaction.value.isUnfunded) return "refused" as const
+    const state = (yield* isMining) ? executed(transaction.value) : ChainTransaction.Pending()
+    yield* Ref.update(known, (all) => new Map([...all, [hash, state]]))
+    return "taken" as const
+  })
 
   const { handle, run } = yield* makeTestPort<PaymentChainCall, PaymentChain["Type"]>({
     decode: (raw) =>
@@ -148,25 +147,27 @@ export const make = Effect.gen(function* () {
     chainId: 1337,
     token,
     otherToken: `0x20c0${"00".repeat(17)}01`,
-    sign: (transfers: ReadonlyArray<TransferRequest>, overrides: TransactionOverrides = {}) =>
-      Effect.gen(function* () {
-        const text = yield* Schema.encode(Transaction)({
-          payer: yield* Ref.updateAndGet(payers, (count) => count + 1),
-          chainId: overrides.chainId ?? 1337,
-          transfers: transfers.map((transfer) => ({
-            token: transfer.token ?? token,
-            to: transfer.to.toLowerCase(),
-            amount: transfer.amount,
-            memo: transfer.memo
-          })),
-          validAfter: overrides.validAfter,
-          validBefore: overrides.validBefore,
-          isUnfunded: overrides.isUnfunded ?? false,
-          reverts: overrides.reverts ?? false,
-          needsFeePayer: overrides.needsFeePayer ?? false
-        })
-        return mark + Buffer.from(text).toString("hex")
-      }).pipe(Effect.orDie)
+    sign: Effect.fnUntraced(function* (
+      transfers: ReadonlyArray<TransferRequest>,
+      overrides: TransactionOverrides = {}
+    ) {
+      const text = yield* Schema.encode(Transaction)({
+        payer: yield* Ref.updateAndGet(payers, (count) => count + 1),
+        chainId: overrides.chainId ?? 1337,
+        transfers: transfers.map((transfer) => ({
+          token: transfer.token ?? token,
+          to: transfer.to.toLowerCase(),
+          amount: transfer.amount,
+          memo: transfer.memo
+        })),
+        validAfter: overrides.validAfter,
+        validBefore: overrides.validBefore,
+        isUnfunded: overrides.isUnfunded ?? false,
+        reverts: overrides.reverts ?? false,
+        needsFeePayer: overrides.needsFeePayer ?? false
+      })
+      return mark + Buffer.from(text).toString("hex")
+    }, Effect.orDie)
   }
 
   return {
@@ -177,16 +178,15 @@ export const make = Effect.gen(function* () {
     broadcastTransactions: Ref.get(sent),
     setAvailable: (up: boolean) => Ref.set(isUp, up),
     /** False keeps new transactions pending; true mines pending and new ones. */
-    setMining: (mining: boolean) =>
-      Effect.gen(function* () {
-        yield* Ref.set(isMining, mining)
-        if (!mining) return
-        for (const raw of yield* Ref.get(sent)) {
-          const transaction = yield* Effect.option(decoded(raw))
-          if (Option.isSome(transaction) && (yield* Ref.get(known)).get(hashOf(raw))?._tag === "Pending")
-            yield* Ref.update(known, (all) => new Map([...all, [hashOf(raw), executed(transaction.value)]]))
-        }
-      }),
+    setMining: Effect.fnUntraced(function* (mining: boolean) {
+      yield* Ref.set(isMining, mining)
+      if (!mining) return
+      for (const raw of yield* Ref.get(sent)) {
+        const transaction = yield* Effect.option(decoded(raw))
+        if (Option.isSome(transaction) && (yield* Ref.get(known)).get(hashOf(raw))?._tag === "Pending")
+          yield* Ref.update(known, (all) => new Map([...all, [hashOf(raw), executed(transaction.value)]]))
+      }
+    }),
     /** Whether responses of successful broadcasts are lost. */
     setDropsResponses: (loses: boolean) => Ref.set(losesAnswers, loses)
   }

@@ -74,25 +74,27 @@ const readBody = (response: IncomingMessage) =>
 export const layer = Layer.effect(
   WebPages,
   Effect.map(OutboundClient, ({ open }) => {
-    const follow = (url: URL, left: number): Effect.Effect<WebPage, PageNotReadable, Scope.Scope> =>
-      Effect.gen(function* () {
-        const scope = yield* Effect.flatMap(Effect.scope, (parent) => Scope.fork(parent, ExecutionStrategy.sequential))
-        const response = yield* open({ method: "GET", url, headers }).pipe(
-          Effect.mapError(toNotReadable),
-          Scope.extend(scope)
-        )
-        const { "content-type": contentType = "text/plain", location } = response.headers
-        const status = response.statusCode ?? 0
-        if (redirects.has(status) && location !== undefined) {
-          if (left === 0) return yield* notReadable(`The page redirects more than ${maximumPageRedirects} times.`)
-          yield* Scope.close(scope, Exit.void)
-          return yield* follow(yield* Either.mapLeft(parsePageAddress(location, url), notReadable), left - 1)
-        }
-        if (status < 200 || status >= 300) return yield* notReadable(`The page answered with status ${status}.`)
-        if (findTextKind(contentType) === null)
-          return yield* notReadable("That is not text but a file of another kind, which cannot be read.")
-        return { url, contentType, body: readBody(response) }
-      })
+    const follow = Effect.fnUntraced(function* (
+      url: URL,
+      left: number
+    ): Effect.fn.Return<WebPage, PageNotReadable, Scope.Scope> {
+      const scope = yield* Effect.flatMap(Effect.scope, (parent) => Scope.fork(parent, ExecutionStrategy.sequential))
+      const response = yield* open({ method: "GET", url, headers }).pipe(
+        Effect.mapError(toNotReadable),
+        Scope.extend(scope)
+      )
+      const { "content-type": contentType = "text/plain", location } = response.headers
+      const status = response.statusCode ?? 0
+      if (redirects.has(status) && location !== undefined) {
+        if (left === 0) return yield* notReadable(`The page redirects more than ${maximumPageRedirects} times.`)
+        yield* Scope.close(scope, Exit.void)
+        return yield* follow(yield* Either.mapLeft(parsePageAddress(location, url), notReadable), left - 1)
+      }
+      if (status < 200 || status >= 300) return yield* notReadable(`The page answered with status ${status}.`)
+      if (findTextKind(contentType) === null)
+        return yield* notReadable("That is not text but a file of another kind, which cannot be read.")
+      return { url, contentType, body: readBody(response) }
+    })
 
     return WebPages.of({
       open: Effect.fn("WebPages.open")(function* (address) {

@@ -56,14 +56,13 @@ const requireSameOrigin = (clientDataJson: string) =>
   )
 
 /** Attestation is not requested. Certificates could cause the library to request URLs chosen by the client. */
-const requireNoCertificates = (attestationObject: string) =>
-  Effect.gen(function* () {
-    const bytes = yield* decodeBytes(attestationObject)
-    const decoded = yield* check(async () => decodeAttestationObject(new Uint8Array(bytes)))
-    const format = decoded.get("fmt")
-    if (format !== "none" && (format !== "packed" || decoded.get("attStmt").get("x5c") !== undefined))
-      return yield* invalid("attestation with certificates")
-  })
+const requireNoCertificates = Effect.fnUntraced(function* (attestationObject: string) {
+  const bytes = yield* decodeBytes(attestationObject)
+  const decoded = yield* check(async () => decodeAttestationObject(new Uint8Array(bytes)))
+  const format = decoded.get("fmt")
+  if (format !== "none" && (format !== "packed" || decoded.get("attStmt").get("x5c") !== undefined))
+    return yield* invalid("attestation with certificates")
+})
 
 export const layer = ({ appUrl }: { readonly appUrl: URL }): Layer.Layer<WebAuthn> => {
   const expected = (message: string) => ({

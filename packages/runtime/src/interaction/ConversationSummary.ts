@@ -43,25 +43,29 @@ const nextLines = (messages: ReadonlyArray<TurnMessage>, tokens: number): Readon
   return lines
 }
 
-const collect = (calls: ModelClient["Type"], agent: RuntimeAgent, turn: Turn, messages: ReadonlyArray<ChatMessage>) =>
-  Effect.gen(function* () {
-    const events = yield* calls.answer({
-      agentId: agent.id,
-      messageId: turn.messageId,
-      conversation: { id: turn.sessionId, agentName: agent.name },
-      model: agent.model,
-      messages,
-      tools: [],
-      temperature: null,
-      maxTokens: maximumSummaryTokens(agent.contextWindow)
-    })
-    let text = ""
-    yield* forEachBatch(events, (values) => {
-      for (const event of values) if (event.type === "delta") text += event.text
-      return undefined
-    })
-    return text
-  }).pipe(Effect.scoped)
+const collect = Effect.fnUntraced(function* (
+  calls: ModelClient["Type"],
+  agent: RuntimeAgent,
+  turn: Turn,
+  messages: ReadonlyArray<ChatMessage>
+) {
+  const events = yield* calls.answer({
+    agentId: agent.id,
+    messageId: turn.messageId,
+    conversation: { id: turn.sessionId, agentName: agent.name },
+    model: agent.model,
+    messages,
+    tools: [],
+    temperature: null,
+    maxTokens: maximumSummaryTokens(agent.contextWindow)
+  })
+  let text = ""
+  yield* forEachBatch(events, (values) => {
+    for (const event of values) if (event.type === "delta") text += event.text
+    return undefined
+  })
+  return text
+}, Effect.scoped)
 
 /**
  * Merges the oldest messages into a new summary. If a later call fails, keeps the result of the earlier ones; none if

@@ -49,20 +49,24 @@ const selectMessagesToCompact = (
 }
 
 /** Returns the turn with a history that fits, and the events to publish about the compaction. */
-const compact = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<AgentTool>, now: DateTime.Utc) =>
-  Effect.gen(function* () {
-    const old = selectMessagesToCompact(agent, turn, tools, now)
-    if (old.length === 0) return { turn, events: [] }
-    const made = yield* summarizeConversation(agent, turn, old)
-    if (Option.isNone(made)) return { turn, events: [] }
-    const { messageCount, summary } = made.value
-    const upToSeq = turn.history[messageCount - 1]?.seq ?? 0
-    yield* Effect.logInfo("Conversation summarized").pipe(
-      Effect.annotateLogs({ messages: messageCount, tokens: estimateTokens(summary) })
-    )
-    const compacted: TurnEvent = { type: "compacted", summary, upToSeq }
-    return { turn: { ...turn, summary, history: turn.history.slice(messageCount) }, events: [compacted] }
-  })
+const compact = Effect.fnUntraced(function* (
+  agent: RuntimeAgent,
+  turn: Turn,
+  tools: ReadonlyArray<AgentTool>,
+  now: DateTime.Utc
+) {
+  const old = selectMessagesToCompact(agent, turn, tools, now)
+  if (old.length === 0) return { turn, events: [] }
+  const made = yield* summarizeConversation(agent, turn, old)
+  if (Option.isNone(made)) return { turn, events: [] }
+  const { messageCount, summary } = made.value
+  const upToSeq = turn.history[messageCount - 1]?.seq ?? 0
+  yield* Effect.logInfo("Conversation summarized").pipe(
+    Effect.annotateLogs({ messages: messageCount, tokens: estimateTokens(summary) })
+  )
+  const compacted: TurnEvent = { type: "compacted", summary, upToSeq }
+  return { turn: { ...turn, summary, history: turn.history.slice(messageCount) }, events: [compacted] }
+})
 
 type TurnAnswer<E> = ChunkSource<TurnEvent, E>
 
@@ -125,34 +129,37 @@ const answerPrompt = (
   })
 
 /** Runs one of the agent's tools; its failure fails the turn. */
-const invoke = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<AgentTool>, call: ToolInvocation) =>
-  Effect.gen(function* () {
-    const tool = tools.find(({ spec }) => spec.name === call.tool)
-    if (tool === undefined) return yield* new ToolFailed({ reason: `The agent has no tool ${call.tool}.` })
-    const reply = yield* tool.run(JSON.stringify(call.arguments), { ...agent, messageId: turn.messageId }).pipe(
-      Effect.timeoutFail({
-        duration: tool.timeout,
-        onTimeout: () => new ToolFailed({ reason: `The tool did not answer within ${Duration.format(tool.timeout)}.` })
-      })
-    )
-    return { type: "done", reply: sanitizeToolResult(reply), model: agent.model } satisfies TurnEvent
-  })
+const invoke = Effect.fnUntraced(function* (
+  agent: RuntimeAgent,
+  turn: Turn,
+  tools: ReadonlyArray<AgentTool>,
+  call: ToolInvocation
+) {
+  const tool = tools.find(({ spec }) => spec.name === call.tool)
+  if (tool === undefined) return yield* new ToolFailed({ reason: `The agent has no tool ${call.tool}.` })
+  const reply = yield* tool.run(JSON.stringify(call.arguments), { ...agent, messageId: turn.messageId }).pipe(
+    Effect.timeoutFail({
+      duration: tool.timeout,
+      onTimeout: () => new ToolFailed({ reason: `The tool did not answer within ${Duration.format(tool.timeout)}.` })
+    })
+  )
+  return { type: "done", reply: sanitizeToolResult(reply), model: agent.model } satisfies TurnEvent
+})
 
 /** Answers a turn: runs its invocation, or compacts its history to the model's context window, then answers in rounds of the agent's tools. */
-export const answerTurn = (
+export const answerTurn = Effect.fnUntraced(function* (
   configured: RuntimeAgent,
   turn: Turn
-): Effect.Effect<TurnAnswer<ModelCallFailed>, ToolFailed, ModelClient | Toolbox | McpBackend | Scope.Scope> =>
-  Effect.gen(function* () {
-    const now = yield* DateTime.now
-    const models = yield* ModelClient
-    const agent = turn.fromOwner ? configured : withoutOwnerTools(configured)
-    const uploaded = agent.skills.flatMap(makeSkillTools)
-    const local = [...selectTools(agent, yield* Toolbox), ...uploaded]
-    if (turn.invocation !== undefined)
-      return makeSingleChunkSource<TurnEvent>([yield* invoke(agent, turn, local, turn.invocation)])
-    const tools = [...local, ...(yield* listMcpTools({ ...agent, messageId: turn.messageId }, local))]
-    const compacted = yield* compact(agent, turn, tools, now)
-    const prompt = makeTurnPrompt(agent, compacted.turn, now)
-    return prependChunk(compacted.events, yield* answerPrompt(models, agent, turn, prompt, tools))
-  })
+): Effect.fn.Return<TurnAnswer<ModelCallFailed>, ToolFailed, ModelClient | Toolbox | McpBackend | Scope.Scope> {
+  const now = yield* DateTime.now
+  const models = yield* ModelClient
+  const agent = turn.fromOwner ? configured : withoutOwnerTools(configured)
+  const uploaded = agent.skills.flatMap(makeSkillTools)
+  const local = [...selectTools(agent, yield* Toolbox), ...uploaded]
+  if (turn.invocation !== undefined)
+    return makeSingleChunkSource<TurnEvent>([yield* invoke(agent, turn, local, turn.invocation)])
+  const tools = [...local, ...(yield* listMcpTools({ ...agent, messageId: turn.messageId }, local))]
+  const compacted = yield* compact(agent, turn, tools, now)
+  const prompt = makeTurnPrompt(agent, compacted.turn, now)
+  return prependChunk(compacted.events, yield* answerPrompt(models, agent, turn, prompt, tools))
+})

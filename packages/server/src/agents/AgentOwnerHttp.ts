@@ -12,12 +12,11 @@ export const layer = Layer.effect(
     const credentials = yield* RequestCredentials
     const agents = yield* Agents
     return AgentOwner.of({
-      session: () =>
-        Effect.gen(function* () {
-          const { user } = yield* credentials.require
-          const { params } = yield* HttpRouter.RouteContext
-          return { user, agent: yield* agents.find(user.id, AgentId.make(params["id"] ?? "")) }
-        })
+      session: Effect.fnUntraced(function* () {
+        const { user } = yield* credentials.require
+        const { params } = yield* HttpRouter.RouteContext
+        return { user, agent: yield* agents.find(user.id, AgentId.make(params["id"] ?? "")) }
+      })
     })
   })
 )

@@ -20,26 +20,32 @@ import { makeChatAnswer, makeChatFrames } from "./ChatAnswers.ts"
 const encodeFailure = Schema.encodeSync(ProviderFailedBody)
 
 /** Answers POST /api/ai/chat. */
-const answerChat = (ai: AiLayer) => (payload: typeof ChatPayload.Type) =>
-  Effect.gen(function* () {
-    const request = {
-      ...makeChatRequest(payload),
-      unknownModel: "refuse" as const,
-      caller: { userId: null, agentId: null }
-    }
-    if (payload.stream === true) {
-      // The request's scope ends with the response, or when the client disconnects.
-      const { opening, read } = yield* ai.open(request)
-      const frames = catchReader(makeChatFrames(opening, read), (failure) =>
-        Effect.map(withTraceId(encodeFailure(failure)), chatEventFrames.error)
-      )
-      return respondFrames(Effect.succeed(frames), makeOpeningHeaders(opening))
-    }
-    const completion = yield* ai.complete(request)
-    const now = yield* DateTime.now
-    const shown: typeof ChatAnswer.Encoded = { ...makeChatAnswer(completion, now), timestamp: DateTime.formatIso(now) }
-    return HttpServerResponse.unsafeJson(shown, { headers: makeAnswerHeaders(completion) })
-  }).pipe(Effect.tapErrorTag("ProviderFailed", addRetryAfter))
+const answerChat = (ai: AiLayer) =>
+  Effect.fnUntraced(
+    function* (payload: typeof ChatPayload.Type) {
+      const request = {
+        ...makeChatRequest(payload),
+        unknownModel: "refuse" as const,
+        caller: { userId: null, agentId: null }
+      }
+      if (payload.stream === true) {
+        // The request's scope ends with the response, or when the client disconnects.
+        const { opening, read } = yield* ai.open(request)
+        const frames = catchReader(makeChatFrames(opening, read), (failure) =>
+          Effect.map(withTraceId(encodeFailure(failure)), chatEventFrames.error)
+        )
+        return respondFrames(Effect.succeed(frames), makeOpeningHeaders(opening))
+      }
+      const completion = yield* ai.complete(request)
+      const now = yield* DateTime.now
+      const shown: typeof ChatAnswer.Encoded = {
+        ...makeChatAnswer(completion, now),
+        timestamp: DateTime.formatIso(now)
+      }
+      return HttpServerResponse.unsafeJson(shown, { headers: makeAnswerHeaders(completion) })
+    },
+    Effect.tapErrorTag("ProviderFailed", addRetryAfter)
+  )
 
 export const layer = group(BackendApi, "ai", (handlers) =>
   Effect.gen(function* () {

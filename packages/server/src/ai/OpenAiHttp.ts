@@ -28,22 +28,23 @@ export const listModel = ({ id }: Pick<Model, "id">, created = 0) => ({
 })
 
 /** Answers POST /v1/chat/completions. */
-const answerCompletion = (ai: AiLayer) => (payload: OpenAiCompletionPayload) =>
-  Effect.gen(function* () {
-    const request = yield* readCompletion(payload)
-    const created = yield* currentSeconds
-    if (payload.stream === true) {
-      // The request's scope ends with the response, or when the client disconnects.
-      const { opening, read } = yield* ai.open(request)
-      const withUsage = payload.stream_options?.include_usage === true
-      const frames = makeOpenAiFrames({ id: opening.id, model: opening.model, created, withUsage })
-      const body = makeCompletionFrames(read, frames, ProviderFailedBody)
-      return respondFrames(Effect.succeed(body), makeOpeningHeaders(opening))
-    }
-    const answer = yield* ai.complete(request)
-    const completion: OpenAiCompletion = makeCompletion(answer, created)
-    return HttpServerResponse.unsafeJson(completion, { headers: makeAnswerHeaders(answer) })
-  }).pipe(
+const answerCompletion = (ai: AiLayer) =>
+  Effect.fnUntraced(
+    function* (payload: OpenAiCompletionPayload) {
+      const request = yield* readCompletion(payload)
+      const created = yield* currentSeconds
+      if (payload.stream === true) {
+        // The request's scope ends with the response, or when the client disconnects.
+        const { opening, read } = yield* ai.open(request)
+        const withUsage = payload.stream_options?.include_usage === true
+        const frames = makeOpenAiFrames({ id: opening.id, model: opening.model, created, withUsage })
+        const body = makeCompletionFrames(read, frames, ProviderFailedBody)
+        return respondFrames(Effect.succeed(body), makeOpeningHeaders(opening))
+      }
+      const answer = yield* ai.complete(request)
+      const completion: OpenAiCompletion = makeCompletion(answer, created)
+      return HttpServerResponse.unsafeJson(completion, { headers: makeAnswerHeaders(answer) })
+    },
     Effect.tapErrorTag("ProviderFailed", addRetryAfter),
     // The payload's schema requires a message.
     Effect.catchTag("MessagesMissing", Effect.die)

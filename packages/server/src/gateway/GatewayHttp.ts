@@ -67,8 +67,8 @@ const makeAnswer = Effect.gen(function* () {
     )
   }
 
-  const answer = (request: Request) =>
-    Effect.gen(function* () {
+  const answer = Effect.fnUntraced(
+    function* (request: Request) {
       const user = Option.map(yield* credentials.find, (principal) => principal.user)
       yield* useService(Caller, ({ address }) =>
         limiter.take(
@@ -98,7 +98,9 @@ const makeAnswer = Effect.gen(function* () {
       yield* annotateSpan({ "gateway.plugin": plugin, "gateway.payment": payment.method })
       const call = yield* readCall(request, plugin, yield* content)
       return yield* respondOnce(request, payer, call)
-    }).pipe(Effect.catchAll((failure) => Effect.succeed(toGatewayErrorResponse(failure, appUrl))))
+    },
+    Effect.catchAll((failure) => Effect.succeed(toGatewayErrorResponse(failure, appUrl)))
+  )
 
   return answer
 })

@@ -28,24 +28,23 @@ const toModelEvents = ({ events }: OpenedGatewayCall): ChunkReader<ModelEvent, P
   )
 
 /** Responds with a generate-text call, paid by card, in one of OpenAI's protocols. */
-export const respondCompletion = (
+export const respondCompletion = Effect.fnUntraced(function* (
   opened: OpenedGatewayCall,
   isStreamed: boolean,
   created: number,
   format: CompletionFormat
-) =>
-  Effect.gen(function* () {
-    const opening = yield* Effect.orDie(opened.opening)
-    if (isStreamed)
-      return yield* respondCompletionFrames(
-        format,
-        { id: opening.id, model: opening.model, created },
-        (frames) => Effect.succeed(makeCompletionFrames(toModelEvents(opened), frames, PluginFailedBody)),
-        makeOpeningHeaders(opening)
-      )
-    const { completion, message } = yield* collectResult(opened.events)
-    const answer = { ...opening, ...(yield* Effect.orDie(Option.fromNullable(completion))), text: message }
-    return HttpServerResponse.unsafeJson(yield* format.makeBody(makeCompletion(answer, created)), {
-      headers: makeAnswerHeaders(answer)
-    })
+) {
+  const opening = yield* Effect.orDie(opened.opening)
+  if (isStreamed)
+    return yield* respondCompletionFrames(
+      format,
+      { id: opening.id, model: opening.model, created },
+      (frames) => Effect.succeed(makeCompletionFrames(toModelEvents(opened), frames, PluginFailedBody)),
+      makeOpeningHeaders(opening)
+    )
+  const { completion, message } = yield* collectResult(opened.events)
+  const answer = { ...opening, ...(yield* Effect.orDie(Option.fromNullable(completion))), text: message }
+  return HttpServerResponse.unsafeJson(yield* format.makeBody(makeCompletion(answer, created)), {
+    headers: makeAnswerHeaders(answer)
   })
+})

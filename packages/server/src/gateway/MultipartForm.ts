@@ -64,28 +64,27 @@ const parse = (boundary: string, body: Uint8Array): Promise<FormData> => {
 /**
  * Parses a form in memory, without temporary files. `contentType` contains the boundary.
  */
-export const readMultipartForm = (
+export const readMultipartForm = Effect.fnUntraced(function* (
   contentType: string,
   body: Uint8Array
-): Effect.Effect<MultipartForm, BodyMalformed | BodyTooLarge> =>
-  Effect.gen(function* () {
-    if (body.length > maximumFormBytes) return yield* new BodyTooLarge({ limit: maximumFormBytes })
-    const boundary = boundaryOf(contentType)
-    if (boundary === null) return yield* formMalformed
-    if (hasTooMany(body, boundary)) return yield* malformed("has too many parts")
-    const form = yield* Effect.tryPromise({ try: () => parse(boundary, body), catch: () => formMalformed })
-    const fields = new Map<string, string>()
-    const files = new Map<string, FormFile>()
-    for (const [name, value] of form) {
-      if (fields.has(name) || files.has(name)) return yield* malformed("has a field more than once")
-      if (typeof value === "string") {
-        if (value.length > maximumFieldLength) return yield* malformed("has a field that is too long")
-        fields.set(name, value)
-        continue
-      }
-      if (value.size > maximumAudioBytes) return yield* new BodyTooLarge({ limit: maximumAudioBytes })
-      const bytes = new Uint8Array(yield* Effect.promise(() => value.arrayBuffer()))
-      files.set(name, { filename: value.name, bytes })
+): Effect.fn.Return<MultipartForm, BodyMalformed | BodyTooLarge> {
+  if (body.length > maximumFormBytes) return yield* new BodyTooLarge({ limit: maximumFormBytes })
+  const boundary = boundaryOf(contentType)
+  if (boundary === null) return yield* formMalformed
+  if (hasTooMany(body, boundary)) return yield* malformed("has too many parts")
+  const form = yield* Effect.tryPromise({ try: () => parse(boundary, body), catch: () => formMalformed })
+  const fields = new Map<string, string>()
+  const files = new Map<string, FormFile>()
+  for (const [name, value] of form) {
+    if (fields.has(name) || files.has(name)) return yield* malformed("has a field more than once")
+    if (typeof value === "string") {
+      if (value.length > maximumFieldLength) return yield* malformed("has a field that is too long")
+      fields.set(name, value)
+      continue
     }
-    return { fields, files }
-  })
+    if (value.size > maximumAudioBytes) return yield* new BodyTooLarge({ limit: maximumAudioBytes })
+    const bytes = new Uint8Array(yield* Effect.promise(() => value.arrayBuffer()))
+    files.set(name, { filename: value.name, bytes })
+  }
+  return { fields, files }
+})

@@ -42,31 +42,30 @@ export const makeOpenAiCalls = Effect.gen(function* () {
   }
 
   /** Answers by the named agent, else by the model. `read` returns the request in both protocols. */
-  const answer = <E extends ParameterUnsupported | ResponseNotFound>(
+  const answer = Effect.fnUntraced(function* <E extends ParameterUnsupported | ResponseNotFound>(
     model: string,
     conversation: ChatSessionId | undefined,
     read: (
       user: User,
       isAgent: boolean
     ) => Effect.Effect<{ readonly completion: OpenAiCompletionPayload; readonly format: CompletionFormat }, E>
-  ) =>
-    Effect.gen(function* () {
-      const agentId = parseAgentModel(model)
-      const isAgent = Option.isSome(agentId)
-      const { user } = yield* isAgent ? principalWithScope("chat") : Principal
-      const created = yield* currentSeconds
-      const limited = isAgent ? Either.right(undefined) : yield* Effect.either(limiter.take("gateway", user.id))
-      // Before the request is read, which can load stored responses.
-      if (Either.isLeft(limited)) return refuse(limited.left)
-      const { completion, format } = yield* read(user, isAgent)
-      if (isAgent) return yield* completeByAgent(user, agentId.value, conversation, completion, created, format)
-      return yield* Effect.gen(function* () {
-        const { messages, options } = yield* readCompletion(completion)
-        const isStreamed = completion.stream === true
-        const input = { plugin: "generate-text", request: { messages, model, options } } as const
-        return yield* respondCompletion(yield* call(user, input, isStreamed), isStreamed, created, format)
-      }).pipe(Effect.catchAll((failure) => Effect.succeed(refuse(failure, model))))
-    })
+  ) {
+    const agentId = parseAgentModel(model)
+    const isAgent = Option.isSome(agentId)
+    const { user } = yield* isAgent ? principalWithScope("chat") : Principal
+    const created = yield* currentSeconds
+    const limited = isAgent ? Either.right(undefined) : yield* Effect.either(limiter.take("gateway", user.id))
+    // Before the request is read, which can load stored responses.
+    if (Either.isLeft(limited)) return refuse(limited.left)
+    const { completion, format } = yield* read(user, isAgent)
+    if (isAgent) return yield* completeByAgent(user, agentId.value, conversation, completion, created, format)
+    return yield* Effect.gen(function* () {
+      const { messages, options } = yield* readCompletion(completion)
+      const isStreamed = completion.stream === true
+      const input = { plugin: "generate-text", request: { messages, model, options } } as const
+      return yield* respondCompletion(yield* call(user, input, isStreamed), isStreamed, created, format)
+    }).pipe(Effect.catchAll((failure) => Effect.succeed(refuse(failure, model))))
+  })
 
   return { call, refuse, answer }
 })

@@ -31,48 +31,45 @@ const readTts = decoded(TtsFields)
 const readStt = decoded(SttFields)
 const readSttForm = decoded(SttFormFields)
 
-const readSpoken = (value: unknown) =>
-  Effect.gen(function* () {
-    const fields = yield* readTts(value)
-    const { format, model, response_format, speed, voice } = fields
-    return {
-      text: readSpeechText(fields),
-      voice,
-      format: format ?? response_format,
-      speed,
-      model
-    } satisfies RequestedText
-  })
+const readSpoken = Effect.fnUntraced(function* (value: unknown) {
+  const fields = yield* readTts(value)
+  const { format, model, response_format, speed, voice } = fields
+  return {
+    text: readSpeechText(fields),
+    voice,
+    format: format ?? response_format,
+    speed,
+    model
+  } satisfies RequestedText
+})
 
 /** Returns a recording with its detected format. `field` names it in errors. */
-const recordingOf = (
+const recordingOf = Effect.fnUntraced(function* (
   field: string,
   audio: Uint8Array,
   filename: string | undefined,
   { language, model, prompt }: SttFormFields
-): Effect.Effect<RequestedRecording, BodyTooLarge | PluginInputInvalid> =>
-  Effect.gen(function* () {
-    if (audio.length > maximumAudioBytes) return yield* new BodyTooLarge({ limit: maximumAudioBytes })
-    const kind = yield* Effect.mapError(validateRecording({ audio, language, prompt }), (invalid) =>
-      invalid.field === "audio" ? new PluginInputInvalid({ field, reason: invalid.reason }) : invalid
-    )
-    return {
-      audio,
-      contentType: kind.contentType,
-      filename: makeAudioFilename(filename, kind),
-      language,
-      prompt,
-      model
-    }
-  })
+): Effect.fn.Return<RequestedRecording, BodyTooLarge | PluginInputInvalid> {
+  if (audio.length > maximumAudioBytes) return yield* new BodyTooLarge({ limit: maximumAudioBytes })
+  const kind = yield* Effect.mapError(validateRecording({ audio, language, prompt }), (invalid) =>
+    invalid.field === "audio" ? new PluginInputInvalid({ field, reason: invalid.reason }) : invalid
+  )
+  return {
+    audio,
+    contentType: kind.contentType,
+    filename: makeAudioFilename(filename, kind),
+    language,
+    prompt,
+    model
+  }
+})
 
-const readRecordingForm = ({ fields, files }: MultipartForm) =>
-  Effect.gen(function* () {
-    const options = yield* readSttForm(Object.fromEntries([...fields].filter(([, value]) => value !== "")))
-    const file = files.get("file")
-    if (file === undefined) return yield* new PluginInputInvalid({ field: "file", reason: "must be a file" })
-    return yield* recordingOf("file", file.bytes, file.filename, options)
-  })
+const readRecordingForm = Effect.fnUntraced(function* ({ fields, files }: MultipartForm) {
+  const options = yield* readSttForm(Object.fromEntries([...fields].filter(([, value]) => value !== "")))
+  const file = files.get("file")
+  if (file === undefined) return yield* new PluginInputInvalid({ field: "file", reason: "must be a file" })
+  return yield* recordingOf("file", file.bytes, file.filename, options)
+})
 
 const readRecordingJson = (value: unknown) =>
   Effect.flatMap(readStt(value), (fields) => recordingOf("audio", fields.audio, fields.filename, fields))

@@ -26,13 +26,15 @@ export const makeDefectHandler = Effect.gen(function* () {
   const cookie = yield* SessionCookie
 
   /** Whether the session of a request ended during the request. */
-  const hasLostItsSession = (request: HttpServerRequest.HttpServerRequest, { user }: CallerContext) =>
-    Effect.gen(function* () {
+  const hasLostItsSession = Effect.fnUntraced(
+    function* (request: HttpServerRequest.HttpServerRequest, { user }: CallerContext) {
       const token = cookie.read(request)
       return (
         Option.isSome(yield* user) && Option.isSome(token) && Option.isNone(yield* sessions.authenticate(token.value))
       )
-    }).pipe(Effect.catchAllCause((cause) => Effect.as(Effect.logWarning("Session check failed", cause), false)))
+    },
+    Effect.catchAllCause((cause) => Effect.as(Effect.logWarning("Session check failed", cause), false))
+  )
 
   const answerFault = (request: HttpServerRequest.HttpServerRequest, caller: CallerContext, defect: unknown) =>
     Effect.if(hasLostItsSession(request, caller), {

@@ -23,16 +23,18 @@ export const documentationRoutes = [
 ]
 
 /** Makes the reference of a contract; four megabytes. */
-const makeReference = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
-  api: HttpApi.HttpApi<Id, Groups, E, R>
-) =>
-  Effect.gen(function* () {
-    const router = yield* HttpLayerRouter.make
-    const HttpApiScalar = yield* Effect.promise(() => import("@effect/platform/HttpApiScalar"))
-    const reference = HttpApiScalar.layerHttpLayerRouter({ api, path: "/docs", scalar: { withDefaultFonts: false } })
-    yield* Effect.scoped(Layer.build(Layer.provide(reference, Layer.succeed(HttpLayerRouter.HttpRouter, router))))
-    return yield* makeCompressedDocument(yield* Effect.orDie(router.asHttpEffect()))
-  })
+const makeReference = Effect.fnUntraced(function* <
+  Id extends string,
+  Groups extends HttpApiGroup.HttpApiGroup.Any,
+  E,
+  R
+>(api: HttpApi.HttpApi<Id, Groups, E, R>) {
+  const router = yield* HttpLayerRouter.make
+  const HttpApiScalar = yield* Effect.promise(() => import("@effect/platform/HttpApiScalar"))
+  const reference = HttpApiScalar.layerHttpLayerRouter({ api, path: "/docs", scalar: { withDefaultFonts: false } })
+  yield* Effect.scoped(Layer.build(Layer.provide(reference, Layer.succeed(HttpLayerRouter.HttpRouter, router))))
+  return yield* makeCompressedDocument(yield* Effect.orDie(router.asHttpEffect()))
+})
 
 /** Serves `/docs`, built by the first request. The routes of the contract serve `/openapi.json`. */
 export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(

@@ -191,36 +191,35 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
       return key === undefined || !idempotentRoutes.has(name) ? app : applyKey(request, key, name, app)
     }
 
-    const applyKey = <E, R>(
+    const applyKey = Effect.fnUntraced(function* <E, R>(
       request: HttpServerRequest.HttpServerRequest,
       key: string,
       name: string,
       app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
-    ) =>
-      Effect.gen(function* () {
-        // The same principal as at the endpoint.
-        const authenticated = Option.flatten(
-          yield* Effect.option(credentials.of(request, bearerRoutes.has(name) ? "access-token" : "session"))
-        )
-        const user = Option.map(authenticated, (found) => found.user)
-        const principal = Option.getOrNull(Option.map(user, ({ id }) => id)) ?? (yield* findAnonymous(name))
-        // The endpoint responds 401 or 403.
-        if (principal === null) return yield* app
-        if ((yield* RequiredScope) === "admin" && !Option.exists(user, administrators.includes)) return yield* app
-        const bytes = Buffer.from(yield* Effect.orDie(request.arrayBuffer)).toString("latin1")
-        const body = withoutBoundary(request.headers["content-type"] ?? "", bytes)
-        const access = Option.match(authenticated, { onNone: () => "", onSome: describeAccess })
-        const conversation = request.headers[conversationHeader]
-        // A URL has no space.
-        const target = conversation === undefined ? request.url : `${request.url} ${conversation}`
-        const requestHash = hashSecret(digests, Redacted.make(`${access}${target}\n${body}`))
-        return yield* runOnce(
-          { principal, route: name, key },
-          requestHash,
-          (store) => Effect.provideService(app, StreamStore, Option.some(store)),
-          { isStreamed: yield* wantsStream(request, name) }
-        )
-      })
+    ) {
+      // The same principal as at the endpoint.
+      const authenticated = Option.flatten(
+        yield* Effect.option(credentials.of(request, bearerRoutes.has(name) ? "access-token" : "session"))
+      )
+      const user = Option.map(authenticated, (found) => found.user)
+      const principal = Option.getOrNull(Option.map(user, ({ id }) => id)) ?? (yield* findAnonymous(name))
+      // The endpoint responds 401 or 403.
+      if (principal === null) return yield* app
+      if ((yield* RequiredScope) === "admin" && !Option.exists(user, administrators.includes)) return yield* app
+      const bytes = Buffer.from(yield* Effect.orDie(request.arrayBuffer)).toString("latin1")
+      const body = withoutBoundary(request.headers["content-type"] ?? "", bytes)
+      const access = Option.match(authenticated, { onNone: () => "", onSome: describeAccess })
+      const conversation = request.headers[conversationHeader]
+      // A URL has no space.
+      const target = conversation === undefined ? request.url : `${request.url} ${conversation}`
+      const requestHash = hashSecret(digests, Redacted.make(`${access}${target}\n${body}`))
+      return yield* runOnce(
+        { principal, route: name, key },
+        requestHash,
+        (store) => Effect.provideService(app, StreamStore, Option.some(store)),
+        { isStreamed: yield* wantsStream(request, name) }
+      )
+    })
 
     return { apply, runOnce }
   })

@@ -47,59 +47,60 @@ const bytesOf = ({ body, headers, status }: HttpServerResponse.HttpServerRespons
  * Responds to malformed bytes, large or slow headers, CONNECT and unsupported `Expect`; Node's own responses have no
  * body.
  */
-export const handleParserErrors = (server: Server): Effect.Effect<void, never, IdGenerator> =>
-  Effect.gen(function* () {
-    const runtime = yield* Effect.runtime<IdGenerator>()
+export const handleParserErrors = Effect.fnUntraced(function* (
+  server: Server
+): Effect.fn.Return<void, never, IdGenerator> {
+  const runtime = yield* Effect.runtime<IdGenerator>()
 
-    const refuse = (
-      refusal: HttpServerResponse.HttpServerResponse,
-      reason: string,
-      send: (response: HttpServerResponse.HttpServerResponse) => void
-    ) => {
-      Runtime.runFork(runtime)(
-        Effect.gen(function* () {
-          const requestId = yield* (yield* IdGenerator).next("req")
-          const date = new Date(yield* Clock.currentTimeMillis).toUTCString()
-          const { traceId } = yield* Effect.orDie(Effect.currentSpan)
-          const response = wrapErrorBody(refusal, {}, Option.some(traceId))
-          yield* Effect.logInfo("Request").pipe(Effect.annotateLogs({ status: response.status, reason, requestId }))
-          send({ ...response, headers: { ...response.headers, ...securityHeaders, date, "x-request-id": requestId } })
-        }).pipe(Effect.withSpan("http.server refused", { kind: "server", root: true }))
-      )
-    }
-
-    const sendTo = (socket: Duplex) => (response: HttpServerResponse.HttpServerResponse) => {
-      if (socket.writable) endSocket(socket, bytesOf(response))
-      else socket.destroy()
-    }
-
-    const refuseInTurn = (refusal: HttpServerResponse.HttpServerResponse, reason: string, socket: Duplex) =>
-      runBehind(newestExchange(socket)?.response, socket, () => refuse(refusal, reason, sendTo(socket)))
-
-    server.on("clientError", (error: Error, socket: Duplex) => {
-      socket.on("error", () => socket.destroy())
-      const code = codeOf(error)
-      const open = newestExchange(socket)
-      const isAnswered = open === undefined || open.response.writableFinished
-      // The error is in an incomplete request that has a response; a second response would answer the client's next
-      // request.
-      const hasResponse = () => open !== undefined && !open.request.complete && open.response.headersSent
-      const answer = () =>
-        refuse(toParserErrorResponse(code), code ?? "unknown", (response) =>
-          hasResponse() ? endSocket(socket) : sendTo(socket)(response)
-        )
-      if (code === "ECONNRESET" || !socket.writable) socket.destroy()
-      else if (hasResponse()) endSocket(socket)
-      else if (isAnswered) answer()
-      // A complete request is answered first, since the error follows it.
-      else if (open.request.complete) open.response.once("finish", answer)
-      else answer()
-    })
-    server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
-      socket.on("error", () => socket.destroy())
-      refuseInTurn(toParserErrorResponse(undefined), "CONNECT", socket)
-    })
-    server.on("checkExpectation", ({ socket }: IncomingMessage) =>
-      refuseInTurn(makeErrorResponse(ExpectationFailedBody, new ExpectationFailed()), "Expect", socket)
+  const refuse = (
+    refusal: HttpServerResponse.HttpServerResponse,
+    reason: string,
+    send: (response: HttpServerResponse.HttpServerResponse) => void
+  ) => {
+    Runtime.runFork(runtime)(
+      Effect.gen(function* () {
+        const requestId = yield* (yield* IdGenerator).next("req")
+        const date = new Date(yield* Clock.currentTimeMillis).toUTCString()
+        const { traceId } = yield* Effect.orDie(Effect.currentSpan)
+        const response = wrapErrorBody(refusal, {}, Option.some(traceId))
+        yield* Effect.logInfo("Request").pipe(Effect.annotateLogs({ status: response.status, reason, requestId }))
+        send({ ...response, headers: { ...response.headers, ...securityHeaders, date, "x-request-id": requestId } })
+      }).pipe(Effect.withSpan("http.server refused", { kind: "server", root: true }))
     )
+  }
+
+  const sendTo = (socket: Duplex) => (response: HttpServerResponse.HttpServerResponse) => {
+    if (socket.writable) endSocket(socket, bytesOf(response))
+    else socket.destroy()
+  }
+
+  const refuseInTurn = (refusal: HttpServerResponse.HttpServerResponse, reason: string, socket: Duplex) =>
+    runBehind(newestExchange(socket)?.response, socket, () => refuse(refusal, reason, sendTo(socket)))
+
+  server.on("clientError", (error: Error, socket: Duplex) => {
+    socket.on("error", () => socket.destroy())
+    const code = codeOf(error)
+    const open = newestExchange(socket)
+    const isAnswered = open === undefined || open.response.writableFinished
+    // The error is in an incomplete request that has a response; a second response would answer the client's next
+    // request.
+    const hasResponse = () => open !== undefined && !open.request.complete && open.response.headersSent
+    const answer = () =>
+      refuse(toParserErrorResponse(code), code ?? "unknown", (response) =>
+        hasResponse() ? endSocket(socket) : sendTo(socket)(response)
+      )
+    if (code === "ECONNRESET" || !socket.writable) socket.destroy()
+    else if (hasResponse()) endSocket(socket)
+    else if (isAnswered) answer()
+    // A complete request is answered first, since the error follows it.
+    else if (open.request.complete) open.response.once("finish", answer)
+    else answer()
   })
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
+    socket.on("error", () => socket.destroy())
+    refuseInTurn(toParserErrorResponse(undefined), "CONNECT", socket)
+  })
+  server.on("checkExpectation", ({ socket }: IncomingMessage) =>
+    refuseInTurn(makeErrorResponse(ExpectationFailedBody, new ExpectationFailed()), "Expect", socket)
+  )
+})

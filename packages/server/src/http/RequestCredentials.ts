@@ -70,14 +70,13 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
         onSome: (token) => Effect.map(sessions.authenticate(token), Option.map(bySession))
       })
 
-    const checkApiKey = (token: Redacted.Redacted) =>
-      Effect.gen(function* () {
-        const { key, user } = yield* apiKeys.authenticate(token, yield* RequiredScope)
-        yield* Effect.annotateCurrentSpan("berth.api_key.id", key.id)
-        // Each request has a separate fiber, so its later log lines contain the key.
-        yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("apiKeyId", key.id))
-        return { user, proof: { by: "api-key", id: key.id, scopes: key.scopes } } satisfies Authenticated
-      })
+    const checkApiKey = Effect.fnUntraced(function* (token: Redacted.Redacted) {
+      const { key, user } = yield* apiKeys.authenticate(token, yield* RequiredScope)
+      yield* Effect.annotateCurrentSpan("berth.api_key.id", key.id)
+      // Each request has a separate fiber, so its later log lines contain the key.
+      yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("apiKeyId", key.id))
+      return { user, proof: { by: "api-key", id: key.id, scopes: key.scopes } } satisfies Authenticated
+    })
 
     const checkBearer = (
       token: Redacted.Redacted,
@@ -95,24 +94,23 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
      * At an instance's subdomain: its gateway token, its cookie, or an API key or session of its owner. Credentials of
      * other users fail like unknown ones, so that responses do not reveal whether the instance exists.
      */
-    const atInstance = (
+    const atInstance = Effect.fnUntraced(function* (
       request: Request,
       subdomain: string
-    ): Effect.Effect<Option.Option<Authenticated>, AuthenticationRequired | ScopeMissing> =>
-      Effect.gen(function* () {
-        const token = readBearerToken(request)
-        if (Option.isSome(token) && classifyBearerToken(token.value) !== "api-key")
-          return Option.some(yield* Effect.flatMap(atInstances.findByToken(token.value, subdomain), orInvalid))
-        const byCookie = Option.isSome(token) ? Option.none() : yield* atInstances.findByCookie(request, subdomain)
-        if (Option.isSome(byCookie)) return Option.some(bySession(byCookie.value))
-        const found = yield* Option.match(token, {
-          onNone: () => readCookie(request),
-          onSome: (key) => Effect.asSome(checkApiKey(key))
-        })
-        if (Option.isSome(found) && !(yield* atInstances.isOwner(found.value.user, subdomain)))
-          return yield* new AuthenticationRequired()
-        return found
+    ): Effect.fn.Return<Option.Option<Authenticated>, AuthenticationRequired | ScopeMissing> {
+      const token = readBearerToken(request)
+      if (Option.isSome(token) && classifyBearerToken(token.value) !== "api-key")
+        return Option.some(yield* Effect.flatMap(atInstances.findByToken(token.value, subdomain), orInvalid))
+      const byCookie = Option.isSome(token) ? Option.none() : yield* atInstances.findByCookie(request, subdomain)
+      if (Option.isSome(byCookie)) return Option.some(bySession(byCookie.value))
+      const found = yield* Option.match(token, {
+        onNone: () => readCookie(request),
+        onSome: (key) => Effect.asSome(checkApiKey(key))
       })
+      if (Option.isSome(found) && !(yield* atInstances.isOwner(found.value.user, subdomain)))
+        return yield* new AuthenticationRequired()
+      return found
+    })
 
     /**
      * Routes accept either the cookie and session bearer tokens, or access tokens only; both accept API keys by scope.

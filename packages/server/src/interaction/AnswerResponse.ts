@@ -58,41 +58,39 @@ const readResumed = ({ events, opening }: ResumedAnswer): StreamedAnswer => ({
 })
 
 /** Resumes the answer at `position`; without one, sends the message and streams its answer. */
-export const respondStreamedChat = <E = never>(
+export const respondStreamedChat = Effect.fnUntraced(function* <E = never>(
   { conversations, resumed }: { readonly conversations: Conversations; readonly resumed: ResumedAnswers },
   user: User,
   position: Option.Option<AnswerPosition>,
   toSend: OutgoingMessage<E>,
   format: AnswerFormat
-) =>
-  Effect.gen(function* () {
-    if (Option.isSome(position))
-      return yield* respondAnswer(readResumed(yield* resumed.resumeForRequest(user.id, position.value)), format)
-    const { events, opening } = yield* conversations.send(user, toSend, { isResumable: true })
-    return yield* respondAnswer({ opening, events: Effect.succeed(events) }, format)
-  })
+) {
+  if (Option.isSome(position))
+    return yield* respondAnswer(readResumed(yield* resumed.resumeForRequest(user.id, position.value)), format)
+  const { events, opening } = yield* conversations.send(user, toSend, { isResumable: true })
+  return yield* respondAnswer({ opening, events: Effect.succeed(events) }, format)
+})
 
 /** GET of an answer's events: from the beginning or after `Last-Event-ID`; 204 after the end. */
-export const respondAnswerEvents = (
+export const respondAnswerEvents = Effect.fnUntraced(function* (
   resumed: ResumedAnswers,
   user: User,
   messageId: MessageId,
   request: HttpServerRequest.HttpServerRequest
-) =>
-  Effect.gen(function* () {
-    // Ownership of the message (404) precedes the header's validity (400).
-    const position = Either.filterOrLeft(
-      yield* Effect.either(readLastEventId(request)),
-      Option.match({ onNone: () => true, onSome: (found) => found.messageId === messageId }),
-      () => new LastEventIdInvalid()
-    )
-    const after = Either.match(position, {
-      onLeft: () => 0,
-      onRight: Option.match({ onNone: () => 0, onSome: (found) => found.after })
-    })
-    const answer = yield* resumed.resumeForRequest(user.id, { messageId, after })
-    yield* position
-    return answer.opening.isOver
-      ? HttpServerResponse.empty({ status: 204 })
-      : yield* respondAnswer(readResumed(answer), agentAnswerFormat)
+) {
+  // Ownership of the message (404) precedes the header's validity (400).
+  const position = Either.filterOrLeft(
+    yield* Effect.either(readLastEventId(request)),
+    Option.match({ onNone: () => true, onSome: (found) => found.messageId === messageId }),
+    () => new LastEventIdInvalid()
+  )
+  const after = Either.match(position, {
+    onLeft: () => 0,
+    onRight: Option.match({ onNone: () => 0, onSome: (found) => found.after })
   })
+  const answer = yield* resumed.resumeForRequest(user.id, { messageId, after })
+  yield* position
+  return answer.opening.isOver
+    ? HttpServerResponse.empty({ status: 204 })
+    : yield* respondAnswer(readResumed(answer), agentAnswerFormat)
+})

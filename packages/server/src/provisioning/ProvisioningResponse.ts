@@ -34,44 +34,43 @@ const fingerprint = ({ apiKey, platformAToken, platformBToken, platformCBotToken
 }
 
 /** Answers a provisioning request on either listener, once per `Idempotency-Key` of a client address. */
-export const makeProvisioningResponder = (listener: "web" | "backend") =>
-  Effect.gen(function* () {
-    const provisioning = yield* ChannelProvisioning
-    const idempotency = yield* IdempotencyMiddleware
-    const digests = yield* Digests
-    const { agentsDomain, appUrl } = yield* WebSettings
+export const makeProvisioningResponder = Effect.fnUntraced(function* (listener: "web" | "backend") {
+  const provisioning = yield* ChannelProvisioning
+  const idempotency = yield* IdempotencyMiddleware
+  const digests = yield* Digests
+  const { agentsDomain, appUrl } = yield* WebSettings
 
-    return (
-      body: Body,
-      key: string | undefined,
-      encode: (provisioned: ProvisionedChannelAgent & { readonly success: true; readonly url: string }) => unknown,
-      // A program of the operator without a client has no network.
-      { hasNetwork = true } = {}
-    ): Effect.Effect<HttpServerResponse.HttpServerResponse, ProvisioningFailure, Scope.Scope> =>
-      Effect.gen(function* () {
-        const caller = yield* Caller
-        yield* addResponseHeaders(makeWarningHeaders(makeRemovedFieldsWarning(body)))
-        const respond = Effect.gen(function* () {
-          const provisioned = yield* provisioning
-            .provision(body)
-            .pipe(
-              Effect.provideService(Caller, hasNetwork ? caller : { ...caller, address: Option.none() }),
-              Effect.tapErrorTag("UnclaimedLimitReached", addRetryAfter)
-            )
-          const url = makeInstanceUrl(provisioned.subdomain, agentsDomain, appUrl)
-          return HttpServerResponse.unsafeJson(encode({ ...provisioned, success: true, url }), {
-            headers: {
-              ...privately,
-              ...Option.match(provisioned.claimCode, {
-                onNone: () => ({}),
-                onSome: (code) => ({ [claimCodeHeader]: Redacted.value(code) })
-              })
-            }
-          })
+  return (
+    body: Body,
+    key: string | undefined,
+    encode: (provisioned: ProvisionedChannelAgent & { readonly success: true; readonly url: string }) => unknown,
+    // A program of the operator without a client has no network.
+    { hasNetwork = true } = {}
+  ): Effect.Effect<HttpServerResponse.HttpServerResponse, ProvisioningFailure, Scope.Scope> =>
+    Effect.gen(function* () {
+      const caller = yield* Caller
+      yield* addResponseHeaders(makeWarningHeaders(makeRemovedFieldsWarning(body)))
+      const respond = Effect.gen(function* () {
+        const provisioned = yield* provisioning
+          .provision(body)
+          .pipe(
+            Effect.provideService(Caller, hasNetwork ? caller : { ...caller, address: Option.none() }),
+            Effect.tapErrorTag("UnclaimedLimitReached", addRetryAfter)
+          )
+        const url = makeInstanceUrl(provisioned.subdomain, agentsDomain, appUrl)
+        return HttpServerResponse.unsafeJson(encode({ ...provisioned, success: true, url }), {
+          headers: {
+            ...privately,
+            ...Option.match(provisioned.claimCode, {
+              onNone: () => ({}),
+              onSome: (code) => ({ [claimCodeHeader]: Redacted.value(code) })
+            })
+          }
         })
-        if (key === undefined) return yield* respond
-        const named = { principal: yield* currentAddressKey, route: `POST /api/provision ${listener}`, key }
-        const requestHash = hashSecret(digests, Redacted.make(fingerprint(body)))
-        return yield* idempotency.runOnce(named, requestHash, (store) => Effect.tap(respond, store))
       })
-  })
+      if (key === undefined) return yield* respond
+      const named = { principal: yield* currentAddressKey, route: `POST /api/provision ${listener}`, key }
+      const requestHash = hashSecret(digests, Redacted.make(fingerprint(body)))
+      return yield* idempotency.runOnce(named, requestHash, (store) => Effect.tap(respond, store))
+    })
+})

@@ -43,29 +43,30 @@ const tryTake = (file: string) =>
   })
 
 /** Several processes may find the same stale lock, so a lock taken concurrently is restored. */
-const breakStale = (file: string) =>
-  Effect.gen(function* () {
-    const aside = `${file}.stale.${process.pid}`
-    yield* Effect.promise(() =>
-      rename(file, aside).catch((cause: unknown) => {
-        if (!isMissing(cause)) throw cause
-      })
-    )
-    const moved = yield* readHolder(aside)
-    if (Option.isSome(moved) && isHeld(moved.value)) yield* Effect.promise(() => link(aside, file))
-    yield* Effect.promise(() => rm(aside, { force: true }))
-  })
+const breakStale = Effect.fnUntraced(function* (file: string) {
+  const aside = `${file}.stale.${process.pid}`
+  yield* Effect.promise(() =>
+    rename(file, aside).catch((cause: unknown) => {
+      if (!isMissing(cause)) throw cause
+    })
+  )
+  const moved = yield* readHolder(aside)
+  if (Option.isSome(moved) && isHeld(moved.value)) yield* Effect.promise(() => link(aside, file))
+  yield* Effect.promise(() => rm(aside, { force: true }))
+})
 
-const attempt = (file: string, directory: string): Effect.Effect<void, DataDirectoryLocked> =>
-  Effect.gen(function* () {
-    if (yield* tryTake(file)) return
-    const holder = yield* readHolder(file)
-    if (Option.isSome(holder) && isHeld(holder.value)) {
-      return yield* new DataDirectoryLocked({ directory, pid: holder.value.pid })
-    }
-    yield* breakStale(file)
-    yield* attempt(file, directory)
-  })
+const attempt = Effect.fnUntraced(function* (
+  file: string,
+  directory: string
+): Effect.fn.Return<void, DataDirectoryLocked> {
+  if (yield* tryTake(file)) return
+  const holder = yield* readHolder(file)
+  if (Option.isSome(holder) && isHeld(holder.value)) {
+    return yield* new DataDirectoryLocked({ directory, pid: holder.value.pid })
+  }
+  yield* breakStale(file)
+  yield* attempt(file, directory)
+})
 
 /** Locks the data directory for this process until the scope closes. */
 export const acquireLockFile = (

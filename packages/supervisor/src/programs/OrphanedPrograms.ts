@@ -25,19 +25,18 @@ const gone = (started: StartedProgram) => Effect.sync(() => !isStillRunning(star
 /** Time for orphaned programs to end themselves before they are killed. */
 const exitTimeout = Duration.seconds(10)
 
-const end = (started: StartedProgram) =>
-  Effect.gen(function* () {
-    if (!isStillRunning(started)) return
-    yield* Effect.logInfo(`Waiting for the ${started.name} of an earlier start (process ${started.pid}) to end`)
-    const ended = yield* gone(started).pipe(
-      Effect.repeat({ until: (it) => it, schedule: Schedule.spaced("50 millis") }),
-      Effect.timeoutOption(exitTimeout)
-    )
-    if (Option.isNone(ended)) {
-      yield* signal(started, "SIGKILL")
-      yield* gone(started).pipe(Effect.repeat({ until: (it) => it, schedule: Schedule.spaced("50 millis") }))
-    }
-  })
+const end = Effect.fnUntraced(function* (started: StartedProgram) {
+  if (!isStillRunning(started)) return
+  yield* Effect.logInfo(`Waiting for the ${started.name} of an earlier start (process ${started.pid}) to end`)
+  const ended = yield* gone(started).pipe(
+    Effect.repeat({ until: (it) => it, schedule: Schedule.spaced("50 millis") }),
+    Effect.timeoutOption(exitTimeout)
+  )
+  if (Option.isNone(ended)) {
+    yield* signal(started, "SIGKILL")
+    yield* gone(started).pipe(Effect.repeat({ until: (it) => it, schedule: Schedule.spaced("50 millis") }))
+  }
+})
 
 /** Ends the programs of a killed supervisor, which occupy the ports and process jobs. */
 export const endOrphanedPrograms = (file: string): Effect.Effect<void> =>
@@ -49,17 +48,14 @@ export const endOrphanedPrograms = (file: string): Effect.Effect<void> =>
   )
 
 /** Returns a function that records each started program. */
-export const makeProgramRecorder = (file: string) =>
-  Effect.gen(function* () {
-    const record = yield* Ref.make<ReadonlyArray<StartedProgram>>([])
-    const serial = yield* Effect.makeSemaphore(1)
-    const write = (list: ReadonlyArray<StartedProgram>) =>
-      Effect.flatMap(Schema.encode(ProgramRecord)(list), (text) =>
-        Effect.promise(() => writeFileAtomically(file, text))
-      )
-    return (name: string, pid: number): Effect.Effect<void> =>
-      Ref.updateAndGet(record, (list) => [
-        ...list.filter((started) => started.name !== name),
-        { name, pid, startTime: readStartTime(pid) }
-      ]).pipe(Effect.flatMap(write), Effect.orDie, serial.withPermits(1))
-  })
+export const makeProgramRecorder = Effect.fnUntraced(function* (file: string) {
+  const record = yield* Ref.make<ReadonlyArray<StartedProgram>>([])
+  const serial = yield* Effect.makeSemaphore(1)
+  const write = (list: ReadonlyArray<StartedProgram>) =>
+    Effect.flatMap(Schema.encode(ProgramRecord)(list), (text) => Effect.promise(() => writeFileAtomically(file, text)))
+  return (name: string, pid: number): Effect.Effect<void> =>
+    Ref.updateAndGet(record, (list) => [
+      ...list.filter((started) => started.name !== name),
+      { name, pid, startTime: readStartTime(pid) }
+    ]).pipe(Effect.flatMap(write), Effect.orDie, serial.withPermits(1))
+})

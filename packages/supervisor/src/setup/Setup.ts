@@ -74,52 +74,52 @@ const findProblem = (values: Values, name: string) =>
     onSuccess: () => Option.none()
   })
 
-const askFor = (
+const askFor = Effect.fnUntraced(function* (
   ask: (question: string) => Effect.Effect<string, SetupAborted>,
   { fallback = "", name, text }: SetupQuestion,
   values: Values
-): Effect.Effect<string, SetupAborted> =>
-  Effect.gen(function* () {
-    const answer = (yield* ask(`${text}\n${name}: `)).trim() || fallback
-    const problem = yield* findProblem({ ...values, [name]: answer }, name)
-    if (Option.isNone(problem)) return answer
-    yield* Console.log(`  ${problem.value}`)
-    return yield* askFor(ask, { fallback, name, text }, values)
-  })
+): Effect.fn.Return<string, SetupAborted> {
+  const answer = (yield* ask(`${text}\n${name}: `)).trim() || fallback
+  const problem = yield* findProblem({ ...values, [name]: answer }, name)
+  if (Option.isNone(problem)) return answer
+  yield* Console.log(`  ${problem.value}`)
+  return yield* askFor(ask, { fallback, name, text }, values)
+})
 
-const modelQuestion = (ask: (question: string) => Effect.Effect<string, SetupAborted>, values: Values) =>
-  Effect.gen(function* () {
-    const vendors = modelKeys.map((name) => name.replace("_API_KEY", "").toLowerCase())
-    const question = `Model provider: ${vendors.join(", ")} (empty: none)\nprovider: `
-    const vendor = yield* Effect.repeat(ask(question), {
-      until: (answer) => ["", ...vendors].includes(answer.trim().toLowerCase())
-    })
-    const name = `${vendor.trim().toUpperCase()}_API_KEY`
-    return vendor.trim() === "" ? {} : { [name]: yield* askFor(ask, { name, text: "Its API key" }, values) }
+const modelQuestion = Effect.fnUntraced(function* (
+  ask: (question: string) => Effect.Effect<string, SetupAborted>,
+  values: Values
+) {
+  const vendors = modelKeys.map((name) => name.replace("_API_KEY", "").toLowerCase())
+  const question = `Model provider: ${vendors.join(", ")} (empty: none)\nprovider: `
+  const vendor = yield* Effect.repeat(ask(question), {
+    until: (answer) => ["", ...vendors].includes(answer.trim().toLowerCase())
   })
+  const name = `${vendor.trim().toUpperCase()}_API_KEY`
+  return vendor.trim() === "" ? {} : { [name]: yield* askFor(ask, { name, text: "Its API key" }, values) }
+})
 
 /** Collects values for settings missing in `.env`: flags, then the environment, then answers. */
-const collect = ({ ask, environment, flags }: SetupOptions, existing: Values) =>
-  Effect.gen(function* () {
-    let values: Values = { BERTH_ENV: "production", ...flags, ...existing }
-    for (const name of [...modelKeys, ...setupQuestions.map((question) => question.name), ...Object.keys(generators)])
-      if (!hasValue(values, name) && hasValue(environment, name))
-        values = { ...values, [name]: (environment[name] ?? "").trim() }
-    for (const question of setupQuestions) {
-      const { after, fallback, name } = question
-      if (hasValue(values, name) || (after !== undefined && !hasValue(values, after))) continue
-      const answer = Option.isSome(ask) ? yield* askFor(ask.value, question, values) : fallback
-      if (answer !== undefined && answer !== "") values = { ...values, [name]: answer }
-    }
-    if (Option.isSome(ask) && !modelKeys.some((name) => hasValue(values, name)))
-      values = { ...values, ...(yield* modelQuestion(ask.value, values)) }
-    // Set here, since the settings require this confirmation for child processes.
-    if (values["AGENT_RUNTIME"] === "process" && !hasValue(values, "ALLOW_PROCESS_RUNTIME"))
-      values = { ...values, ALLOW_PROCESS_RUNTIME: "yes" }
-    for (const [name, generate] of Object.entries(generators))
-      if (!hasValue(values, name)) values = { ...values, [name]: generate() }
-    return values
-  })
+const collect = Effect.fnUntraced(function* ({ ask, environment, flags }: SetupOptions, existing: Values) {
+  let values: Values = { BERTH_ENV: "production", ...flags, ...existing }
+  for (const name of [...modelKeys, ...setupQuestions.map((question) => question.name), ...Object.keys(generators)])
+    if (!hasValue(values, name) && hasValue(environment, name))
+      values = { ...values, [name]: (environment[name] ?? "").trim() }
+  for (const question of setupQuestions) {
+    const { after, fallback, name } = question
+    if (hasValue(values, name) || (after !== undefined && !hasValue(values, after))) continue
+    const answer = Option.isSome(ask) ? yield* askFor(ask.value, question, values) : fallback
+    if (answer !== undefined && answer !== "") values = { ...values, [name]: answer }
+  }
+  if (Option.isSome(ask) && !modelKeys.some((name) => hasValue(values, name)))
+    values = { ...values, ...(yield* modelQuestion(ask.value, values)) }
+  // Set here, since the settings require this confirmation for child processes.
+  if (values["AGENT_RUNTIME"] === "process" && !hasValue(values, "ALLOW_PROCESS_RUNTIME"))
+    values = { ...values, ALLOW_PROCESS_RUNTIME: "yes" }
+  for (const [name, generate] of Object.entries(generators))
+    if (!hasValue(values, name)) values = { ...values, [name]: generate() }
+  return values
+})
 
 /** Describes the consequences of the choices. */
 const describeChoices = (values: Values): ReadonlyArray<string> =>

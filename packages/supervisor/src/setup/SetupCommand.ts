@@ -52,12 +52,12 @@ const openTerminal = Effect.gen(function* () {
  * `npm run setup`: prompts on a terminal, otherwise reads flags and the environment. Exit code 1 if nothing was
  * written.
  */
-export const setupCommand = (args: ReadonlyArray<string>, programs: string) =>
-  Effect.gen(function* () {
+export const setupCommand = Effect.fnUntraced(
+  function* (args: ReadonlyArray<string>, programs: string) {
     const flags = yield* readFlags(args)
     const ask = process.stdin.isTTY ? Option.some(yield* openTerminal) : Option.none()
     yield* setUp({ directory: process.cwd(), flags, environment: process.env, ask, programs })
-  }).pipe(
-    Effect.scoped,
-    Effect.tapError((error) => Effect.sync(() => process.stderr.write(`${describeSetupFailure(error)}\n`)))
-  )
+  },
+  Effect.scoped,
+  Effect.tapError((error) => Effect.sync(() => process.stderr.write(`${describeSetupFailure(error)}\n`)))
+)

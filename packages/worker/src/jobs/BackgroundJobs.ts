@@ -53,21 +53,20 @@ const make = ({ handOver = defaultHandOver }: BackgroundJobOptions) =>
       return Effect.logWarning("Job failed in the background", exit.cause)
     }
 
-    const begin = <E, R>(jobId: string, work: Effect.Effect<void, E, R>) =>
-      Effect.gen(function* () {
-        let isHandedOver = false
-        const fiber = yield* limitRun(work).pipe(
-          Effect.onExit((exit) => (isHandedOver ? endInBackground(jobId, exit) : Effect.void)),
-          Effect.ensuring(Effect.sync(() => works.delete(jobId))),
-          Effect.forkIn(scope)
-        )
-        works.set(jobId, fiber)
-        const exit = yield* Effect.timeoutOption(Fiber.await(fiber), handOver)
-        // Work interrupted by a drain does not count as an attempt.
-        if (Option.isSome(exit) && !Exit.isInterrupted(exit.value)) return yield* exit.value
-        isHandedOver = true
-        return yield* postponed
-      })
+    const begin = Effect.fnUntraced(function* <E, R>(jobId: string, work: Effect.Effect<void, E, R>) {
+      let isHandedOver = false
+      const fiber = yield* limitRun(work).pipe(
+        Effect.onExit((exit) => (isHandedOver ? endInBackground(jobId, exit) : Effect.void)),
+        Effect.ensuring(Effect.sync(() => works.delete(jobId))),
+        Effect.forkIn(scope)
+      )
+      works.set(jobId, fiber)
+      const exit = yield* Effect.timeoutOption(Fiber.await(fiber), handOver)
+      // Work interrupted by a drain does not count as an attempt.
+      if (Option.isSome(exit) && !Exit.isInterrupted(exit.value)) return yield* exit.value
+      isHandedOver = true
+      return yield* postponed
+    })
 
     return BackgroundJobs.of({
       run: (jobId, work) =>

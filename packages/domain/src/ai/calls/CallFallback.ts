@@ -100,68 +100,67 @@ const summarizeFailures = (
  * Calls the planned models until one sends its first text. After that, a failure ends the answer without fallback. Run
  * uninterruptibly: every wait is restored, and the caller closes the answer.
  */
-export const callUntilAnswered = (
+export const callUntilAnswered = Effect.fnUntraced(function* (
   plan: Iterable<PlannedCall>,
   request: CallsRequest,
   { breakers, providers, ...context }: CallsContext
-): Effect.Effect<AnsweredCall, ProviderFailed> =>
-  Effect.gen(function* () {
-    const attempts: Array<CallAttempt> = []
-    const failures: Array<PlannedCall & { readonly failure: ProviderFailed }> = []
-    const note = (call: PlannedCall, outcome: CallAttempt["outcome"], tries: number) =>
-      attempts.push({ model: call.model.id, provider: call.provider, outcome, tries })
+): Effect.fn.Return<AnsweredCall, ProviderFailed> {
+  const attempts: Array<CallAttempt> = []
+  const failures: Array<PlannedCall & { readonly failure: ProviderFailed }> = []
+  const note = (call: PlannedCall, outcome: CallAttempt["outcome"], tries: number) =>
+    attempts.push({ model: call.model.id, provider: call.provider, outcome, tries })
 
-    let ownKey = false
-    for (const call of plan) {
-      ownKey ||= call.keyId !== undefined
-      const provider = providers.get(call.provider)
-      if (provider === undefined) continue
-      const input = { ...withAnswerLimit(request, call), provider, call }
-      const attempt = yield* retryCall(tryOnce(input, context), {
-        breakers,
-        call,
-        clock: context.clock,
-        deadline: request.deadline,
-        policy: context.settings.retry,
-        restore: context.restore
-      })
-      if (Option.isNone(attempt)) {
-        note(call, "skipped", 0)
-        continue
-      }
-      const { result, tries } = attempt.value
-      if (Either.isRight(result)) {
-        note(call, "answered", tries)
-        const answer = result.right
-        return {
-          ...answer,
-          attempts,
-          next: Effect.catchAll(answer.next, (broken) => {
-            const failure = call.keyId === undefined ? broken : markOwnKeyFailure(broken)
-            answer.span?.attribute("error.type", failure.kind)
-            countCall(call, failure.kind)
-            breakers.recordFailure(call, failure, context.clock.unsafeCurrentTimeMillis())
-            return Effect.zipRight(logFailure("Model answer broke off", call, failure, context), Effect.fail(failure))
-          }),
-          close: (exit) => Effect.flatMap(answer.meter.finish, () => answer.close(exit))
-        }
-      }
-      const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)
-      note(call, failure.kind, tries)
-      failures.push({ ...call, failure })
-      yield* logFailure("Model did not answer", call, failure, context)
-      // A fallback would hide the rejected key from its owner.
-      if (failure.ownKey === true && failure.kind === "unauthorized") return yield* failure
+  let ownKey = false
+  for (const call of plan) {
+    ownKey ||= call.keyId !== undefined
+    const provider = providers.get(call.provider)
+    if (provider === undefined) continue
+    const input = { ...withAnswerLimit(request, call), provider, call }
+    const attempt = yield* retryCall(tryOnce(input, context), {
+      breakers,
+      call,
+      clock: context.clock,
+      deadline: request.deadline,
+      policy: context.settings.retry,
+      restore: context.restore
+    })
+    if (Option.isNone(attempt)) {
+      note(call, "skipped", 0)
+      continue
     }
-    const skipped = attempts[0]
-    return yield* Effect.fail(
-      summarizeFailures(failures) ??
-        new ProviderFailed({
-          provider: skipped?.provider ?? "openrouter",
-          kind: "overloaded",
-          reason: "circuit breaker is open",
-          ownKey,
-          retryAfter: context.settings.breaker.cooldown
-        })
-    )
-  })
+    const { result, tries } = attempt.value
+    if (Either.isRight(result)) {
+      note(call, "answered", tries)
+      const answer = result.right
+      return {
+        ...answer,
+        attempts,
+        next: Effect.catchAll(answer.next, (broken) => {
+          const failure = call.keyId === undefined ? broken : markOwnKeyFailure(broken)
+          answer.span?.attribute("error.type", failure.kind)
+          countCall(call, failure.kind)
+          breakers.recordFailure(call, failure, context.clock.unsafeCurrentTimeMillis())
+          return Effect.zipRight(logFailure("Model answer broke off", call, failure, context), Effect.fail(failure))
+        }),
+        close: (exit) => Effect.flatMap(answer.meter.finish, () => answer.close(exit))
+      }
+    }
+    const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)
+    note(call, failure.kind, tries)
+    failures.push({ ...call, failure })
+    yield* logFailure("Model did not answer", call, failure, context)
+    // A fallback would hide the rejected key from its owner.
+    if (failure.ownKey === true && failure.kind === "unauthorized") return yield* failure
+  }
+  const skipped = attempts[0]
+  return yield* Effect.fail(
+    summarizeFailures(failures) ??
+      new ProviderFailed({
+        provider: skipped?.provider ?? "openrouter",
+        kind: "overloaded",
+        reason: "circuit breaker is open",
+        ownKey,
+        retryAfter: context.settings.breaker.cooldown
+      })
+  )
+})

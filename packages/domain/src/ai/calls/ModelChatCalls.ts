@@ -95,22 +95,21 @@ export const makeModelChat = ({
     const providers = new Map(configured.map((provider) => [provider.name, provider] as const))
     const configuredNames = new Set(providers.keys())
 
-    const withOwnKeys = (plan: ReadonlyArray<PlannedCall>, keys: ModelKeys) =>
-      Effect.gen(function* () {
-        const keyIds = new Map<ProviderName, string>()
-        const own = new Map<ProviderName, ModelProvider>()
-        for (const name of ownableProviders) {
-          const key = keys[name]
-          if (key === undefined || plan.every(({ provider }) => provider !== name)) continue
-          const { keyId, provider } = yield* withKey(name, key)
-          keyIds.set(name, keyId)
-          own.set(name, provider)
-        }
-        return {
-          plan: plan.map((call): PlannedCall => ({ ...call, keyId: keyIds.get(call.provider) })),
-          providers: own
-        }
-      })
+    const withOwnKeys = Effect.fnUntraced(function* (plan: ReadonlyArray<PlannedCall>, keys: ModelKeys) {
+      const keyIds = new Map<ProviderName, string>()
+      const own = new Map<ProviderName, ModelProvider>()
+      for (const name of ownableProviders) {
+        const key = keys[name]
+        if (key === undefined || plan.every(({ provider }) => provider !== name)) continue
+        const { keyId, provider } = yield* withKey(name, key)
+        keyIds.set(name, keyId)
+        own.set(name, provider)
+      }
+      return {
+        plan: plan.map((call): PlannedCall => ({ ...call, keyId: keyIds.get(call.provider) })),
+        providers: own
+      }
+    })
 
     const limitFallbacks = (models: ReadonlyArray<Model>, request: ChatRequest) => {
       const { fallbackCostLimitUsd: limit, options } = request

@@ -164,66 +164,65 @@ export const streamFromOpened = <A, E, E2, R>(
 ): Stream.Stream<A, E | E2, Exclude<R, Scope.Scope>> => Stream.unwrapScoped(Effect.map(opened, streamFromSource))
 
 /** Converts a stream to a source: one fiber pulls a chunk only while a reader waits. Closing the scope ends it. */
-export const makeChunkSource = <A, E>(
+export const makeChunkSource = Effect.fnUntraced(function* <A, E>(
   stream: Stream.Stream<A, E>
-): Effect.Effect<ChunkSource<A, E>, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const pull = yield* Stream.toPull(stream)
-    const isAwaited = yield* Effect.makeLatch(false)
-    let buffered: ChunkBatch<A, E> | null = null
-    let defect: Cause.Cause<never> | null = null
-    let notify = () => {}
+): Effect.fn.Return<ChunkSource<A, E>, never, Scope.Scope> {
+  const pull = yield* Stream.toPull(stream)
+  const isAwaited = yield* Effect.makeLatch(false)
+  let buffered: ChunkBatch<A, E> | null = null
+  let defect: Cause.Cause<never> | null = null
+  let notify = () => {}
 
-    const buffer = (batch: ChunkBatch<A, E>) => {
-      buffered = batch
-      isAwaited.unsafeClose()
-      notify()
-    }
-    const pullNext = Effect.match(pull, {
-      onSuccess: (chunk) => buffer({ values: Chunk.toReadonlyArray(chunk), isDone: false }),
-      onFailure: (failure) => buffer({ values: [], isDone: true, failure: Option.getOrUndefined(failure) })
-    })
-    yield* Effect.forever(Effect.zipRight(isAwaited.await, pullNext)).pipe(
-      Effect.catchAllCause((cause) =>
-        Effect.sync(() => {
-          defect = cause
-          notify()
-        })
-      ),
-      Effect.onInterrupt(() =>
-        Effect.sync(() => {
-          defect ??= Cause.interrupt(FiberId.none)
-          notify()
-        })
-      ),
-      Effect.interruptible,
-      Effect.forkScoped
-    )
-
-    const arrived = Effect.suspend(() => (defect === null ? Effect.void : Effect.failCause(defect)))
-    return {
-      poll: () => {
-        const batch = buffered
-        buffered = batch?.isDone === true ? { ...batch, values: [] } : null
-        return batch
-      },
-      awaitMore: Effect.suspend(() =>
-        buffered !== null || defect !== null
-          ? arrived
-          : Effect.async<void>((resume) => {
-              notify = () => {
-                notify = () => {}
-                resume(arrived)
-              }
-              isAwaited.unsafeOpen()
-              return Effect.sync(() => {
-                notify = () => {}
-              })
-            })
-      ),
-      wake: () => notify()
-    }
+  const buffer = (batch: ChunkBatch<A, E>) => {
+    buffered = batch
+    isAwaited.unsafeClose()
+    notify()
+  }
+  const pullNext = Effect.match(pull, {
+    onSuccess: (chunk) => buffer({ values: Chunk.toReadonlyArray(chunk), isDone: false }),
+    onFailure: (failure) => buffer({ values: [], isDone: true, failure: Option.getOrUndefined(failure) })
   })
+  yield* Effect.forever(Effect.zipRight(isAwaited.await, pullNext)).pipe(
+    Effect.catchAllCause((cause) =>
+      Effect.sync(() => {
+        defect = cause
+        notify()
+      })
+    ),
+    Effect.onInterrupt(() =>
+      Effect.sync(() => {
+        defect ??= Cause.interrupt(FiberId.none)
+        notify()
+      })
+    ),
+    Effect.interruptible,
+    Effect.forkScoped
+  )
+
+  const arrived = Effect.suspend(() => (defect === null ? Effect.void : Effect.failCause(defect)))
+  return {
+    poll: () => {
+      const batch = buffered
+      buffered = batch?.isDone === true ? { ...batch, values: [] } : null
+      return batch
+    },
+    awaitMore: Effect.suspend(() =>
+      buffered !== null || defect !== null
+        ? arrived
+        : Effect.async<void>((resume) => {
+            notify = () => {
+              notify = () => {}
+              resume(arrived)
+            }
+            isAwaited.unsafeOpen()
+            return Effect.sync(() => {
+              notify = () => {}
+            })
+          })
+    ),
+    wake: () => notify()
+  }
+})
 
 /** Opens a stream as a source. */
 export const openChunkSource = <A, E>(stream: Stream.Stream<A, E>): Effect.Effect<OpenedSource<A, E>> =>

@@ -53,53 +53,50 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
       )
 
     /** Subscriptions of all customers of the user. */
-    const listRunning = (user: User) =>
-      Effect.gen(function* () {
-        const cardCustomers = yield* customers.listByUser(user.id)
-        const running = yield* Effect.forEach(cardCustomers, ({ customerId }) =>
-          Effect.map(processor.listSubscriptions(customerId), (subscriptions) =>
-            subscriptions.map((subscription) => ({ ...subscription, customerId }))
-          )
+    const listRunning = Effect.fnUntraced(function* (user: User) {
+      const cardCustomers = yield* customers.listByUser(user.id)
+      const running = yield* Effect.forEach(cardCustomers, ({ customerId }) =>
+        Effect.map(processor.listSubscriptions(customerId), (subscriptions) =>
+          subscriptions.map((subscription) => ({ ...subscription, customerId }))
         )
-        return running.flat()
-      })
+      )
+      return running.flat()
+    })
 
     /** Expires older checkouts of the item, so that the user can pay only one of two open pages. */
-    const expireOlder = (user: User, purchase: Purchase, attemptId: string) =>
-      Effect.gen(function* () {
-        const cardCustomers = yield* customers.listByUser(user.id)
-        const expire = (exceptKey: string | null) =>
-          Effect.forEach(
-            cardCustomers,
-            ({ customerId }) => processor.expireCheckouts({ customerId, kind: purchase.kind, exceptKey }),
-            {
-              discard: true
-            }
-          )
-        yield* expire(attemptId)
-        if (decidePurchase(purchase, yield* listRunning(user))._tag === "Buy") return
-        yield* expire(null)
-        return yield* new CardProcessorUnavailable({ reason: "an earlier checkout was completed meanwhile" })
-      })
+    const expireOlder = Effect.fnUntraced(function* (user: User, purchase: Purchase, attemptId: string) {
+      const cardCustomers = yield* customers.listByUser(user.id)
+      const expire = (exceptKey: string | null) =>
+        Effect.forEach(
+          cardCustomers,
+          ({ customerId }) => processor.expireCheckouts({ customerId, kind: purchase.kind, exceptKey }),
+          {
+            discard: true
+          }
+        )
+      yield* expire(attemptId)
+      if (decidePurchase(purchase, yield* listRunning(user))._tag === "Buy") return
+      yield* expire(null)
+      return yield* new CardProcessorUnavailable({ reason: "an earlier checkout was completed meanwhile" })
+    })
 
-    const createFor = (customerId: CustomerId, user: User, purchase: Purchase) =>
-      Effect.gen(function* () {
-        const window = purchase.kind === "credits" ? Duration.zero : repeatWindow
-        // The operation includes the customer, so that an idempotency key never refers to two customers.
-        const { id } = yield* begin(user, `checkout:${customerId}:${makePurchaseKey(purchase)}`, window)
-        return yield* processor
-          .createCheckout({
-            purchase,
-            userId: user.id,
-            customerId,
-            ...returnUrls[purchase.kind],
-            idempotencyKey: id
-          })
-          .pipe(
-            Effect.tapErrorTag("CardCustomerMissing", () => attempts.settle(id, "refused")),
-            Effect.tap(() => (purchase.kind === "credits" ? Effect.void : expireOlder(user, purchase, id)))
-          )
-      })
+    const createFor = Effect.fnUntraced(function* (customerId: CustomerId, user: User, purchase: Purchase) {
+      const window = purchase.kind === "credits" ? Duration.zero : repeatWindow
+      // The operation includes the customer, so that an idempotency key never refers to two customers.
+      const { id } = yield* begin(user, `checkout:${customerId}:${makePurchaseKey(purchase)}`, window)
+      return yield* processor
+        .createCheckout({
+          purchase,
+          userId: user.id,
+          customerId,
+          ...returnUrls[purchase.kind],
+          idempotencyKey: id
+        })
+        .pipe(
+          Effect.tapErrorTag("CardCustomerMissing", () => attempts.settle(id, "refused")),
+          Effect.tap(() => (purchase.kind === "credits" ? Effect.void : expireOlder(user, purchase, id)))
+        )
+    })
 
     /** Creates a checkout; replaces a customer that is absent at the processor, once. */
     const create = Effect.fn("Checkouts.create")(function* (user: User, purchase: Purchase) {

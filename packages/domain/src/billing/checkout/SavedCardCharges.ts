@@ -57,24 +57,22 @@ export class SavedCardCharges extends Effect.Service<SavedCardCharges>()("@berth
         })
       )
 
-    const findPayer = (user: User) =>
-      Effect.gen(function* () {
-        for (const { customerId } of yield* customers.listByUser(user.id))
-          if (yield* processor.hasSavedCard(customerId)) return Option.some(customerId)
-        return Option.none<CustomerId>()
-      })
+    const findPayer = Effect.fnUntraced(function* (user: User) {
+      for (const { customerId } of yield* customers.listByUser(user.id))
+        if (yield* processor.hasSavedCard(customerId)) return Option.some(customerId)
+      return Option.none<CustomerId>()
+    })
 
     /**
      * A repeated attempt is looked up before it is charged, since the processor keeps idempotency keys for a day only.
      */
-    const chargeOnce = (user: User, { id, isNew }: PurchaseAttempt, charge: SavedCharge) =>
-      Effect.gen(function* () {
-        const found = isNew
-          ? Option.none<FoundCharge>()
-          : yield* processor.findCharge({ customerId: charge.customerId, idempotencyKey: id })
-        if (Option.isSome(found)) return found.value
-        return yield* processor.chargeSavedCard({ ...charge, userId: user.id, idempotencyKey: id })
-      })
+    const chargeOnce = Effect.fnUntraced(function* (user: User, { id, isNew }: PurchaseAttempt, charge: SavedCharge) {
+      const found = isNew
+        ? Option.none<FoundCharge>()
+        : yield* processor.findCharge({ customerId: charge.customerId, idempotencyKey: id })
+      if (Option.isSome(found)) return found.value
+      return yield* processor.chargeSavedCard({ ...charge, userId: user.id, idempotencyKey: id })
+    })
 
     /** False without a chargeable card. Succeeds after the credits are booked. */
     const charge = Effect.fn("SavedCardCharges.charge")(function* (user: User, purchase: PricedCredits) {

@@ -48,15 +48,14 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
         Option.firstSomeOf
       )
 
-    const findMatch = (fact: CardFact) =>
-      Effect.gen(function* () {
-        const named = yield* findNamed(fact.userIds)
-        const addressed = Option.isSome(fact.email) ? yield* users.findByEmail(fact.email.value) : Option.none<User>()
-        return {
-          byId: Option.map(named, ({ id }) => id),
-          byEmail: Option.map(Option.filter(addressed, ownsAddress), ({ id }) => id)
-        } satisfies CardUserMatch
-      })
+    const findMatch = Effect.fnUntraced(function* (fact: CardFact) {
+      const named = yield* findNamed(fact.userIds)
+      const addressed = Option.isSome(fact.email) ? yield* users.findByEmail(fact.email.value) : Option.none<User>()
+      return {
+        byId: Option.map(named, ({ id }) => id),
+        byEmail: Option.map(Option.filter(addressed, ownsAddress), ({ id }) => id)
+      } satisfies CardUserMatch
+    })
 
     /** Whether the fact refers to deleted accounts only. */
     const isForDeletedUser = (fact: CardFact, match: CardUserMatch) =>
@@ -87,35 +86,33 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
     const retry = (ids: ReadonlyArray<string>) =>
       Effect.forEach(ids, (eventId) => outbox.append(ApplyCardEventJob, { eventId }), { discard: true })
 
-    const applyFact = (id: string, fact: CardFact) =>
-      Effect.gen(function* () {
-        const records = yield* events.readRecordsForUpdate(fact)
-        const match = yield* findMatch(fact)
-        if (yield* isForDeletedUser(fact, match)) return yield* events.markIgnored(id)
-        const applied = applyCardFact(records, fact, match)
-        if (Option.isNone(applied)) {
-          yield* Effect.logWarning("Card event waits for its customer")
-          return yield* events.markUnmatched(id, { payer: fact.payer, email: fact.email })
-        }
-        const { booking, userId } = applied.value
-        const locked = yield* lockUsers([...new Set([...applied.value.users, userId])])
-        yield* events.saveApplied(applied.value)
-        if (Option.isSome(booking)) yield* book(booking.value)
-        yield* bookMonth(fact, userId)
-        if (Option.isSome(fact.failedAttempt)) yield* attempts.settle(fact.failedAttempt.value, "refused")
-        if (applied.value.subscriptions.length > 0) yield* Effect.forEach(locked, changes.apply, { discard: true })
-        if (fact.isUnclear) yield* Effect.logError("Card payment has no known purchase")
-        yield* events.markApplied(id, userId, fact.isUnclear ? "unclear" : "applied")
-        yield* Effect.flatMap(events.listUnmatchedByPayer(applied.value.nowKnown), retry)
-      })
+    const applyFact = Effect.fnUntraced(function* (id: string, fact: CardFact) {
+      const records = yield* events.readRecordsForUpdate(fact)
+      const match = yield* findMatch(fact)
+      if (yield* isForDeletedUser(fact, match)) return yield* events.markIgnored(id)
+      const applied = applyCardFact(records, fact, match)
+      if (Option.isNone(applied)) {
+        yield* Effect.logWarning("Card event waits for its customer")
+        return yield* events.markUnmatched(id, { payer: fact.payer, email: fact.email })
+      }
+      const { booking, userId } = applied.value
+      const locked = yield* lockUsers([...new Set([...applied.value.users, userId])])
+      yield* events.saveApplied(applied.value)
+      if (Option.isSome(booking)) yield* book(booking.value)
+      yield* bookMonth(fact, userId)
+      if (Option.isSome(fact.failedAttempt)) yield* attempts.settle(fact.failedAttempt.value, "refused")
+      if (applied.value.subscriptions.length > 0) yield* Effect.forEach(locked, changes.apply, { discard: true })
+      if (fact.isUnclear) yield* Effect.logError("Card payment has no known purchase")
+      yield* events.markApplied(id, userId, fact.isUnclear ? "unclear" : "applied")
+      yield* Effect.flatMap(events.listUnmatchedByPayer(applied.value.nowKnown), retry)
+    })
 
     /** A reversal applies to the purchase of its payment, even if that is booked later. */
-    const reverse = (id: string, reversal: Reversal) =>
-      Effect.gen(function* () {
-        const outcome = yield* purchases.reverse(reversal)
-        yield* Effect.logInfo("Card payment reversed").pipe(Effect.annotateLogs({ outcome }))
-        yield* events.markApplied(id, null, "applied")
-      })
+    const reverse = Effect.fnUntraced(function* (id: string, reversal: Reversal) {
+      const outcome = yield* purchases.reverse(reversal)
+      yield* Effect.logInfo("Card payment reversed").pipe(Effect.annotateLogs({ outcome }))
+      yield* events.markApplied(id, null, "applied")
+    })
 
     /** Applies an event. Idempotent. */
     const apply = Effect.fn("CardEventEffects.apply")(function* (id: string) {

@@ -33,28 +33,26 @@ export class PlanChanges extends Effect.Service<PlanChanges>()("@berth/PlanChang
      * A subscription found to belong to another user is canceled for this user. A plan set by an administrator outlasts
      * canceled subscriptions.
      */
-    const findCurrent = (user: User, recorded: ReadonlyArray<RecordedSubscription>) =>
-      Effect.gen(function* () {
-        const effective = findEffectiveSubscription(recorded)
-        if (Option.isSome(effective)) {
-          const { plan, status } = effective.value
-          if (status === "canceled" && Option.exists(yield* manual.find(user.id), isManualPlan)) return Option.none()
-          return Option.some({ subscription: { userId: user.id, plan, status }, terms: toTerms(effective.value) })
-        }
-        const [subscription, terms] = [yield* subscriptions.find(user.id), yield* subscriptions.findTerms(user.id)]
-        return Option.map(Option.all({ subscription, terms }), (known) => ({
-          ...known,
-          subscription: { ...known.subscription, status: "canceled" as const }
-        }))
-      })
+    const findCurrent = Effect.fnUntraced(function* (user: User, recorded: ReadonlyArray<RecordedSubscription>) {
+      const effective = findEffectiveSubscription(recorded)
+      if (Option.isSome(effective)) {
+        const { plan, status } = effective.value
+        if (status === "canceled" && Option.exists(yield* manual.find(user.id), isManualPlan)) return Option.none()
+        return Option.some({ subscription: { userId: user.id, plan, status }, terms: toTerms(effective.value) })
+      }
+      const [subscription, terms] = [yield* subscriptions.find(user.id), yield* subscriptions.findTerms(user.id)]
+      return Option.map(Option.all({ subscription, terms }), (known) => ({
+        ...known,
+        subscription: { ...known.subscription, status: "canceled" as const }
+      }))
+    })
 
-    const applyStorage = (user: User, recorded: ReadonlyArray<RecordedSubscription>) =>
-      Effect.gen(function* () {
-        const tier = hasStorageUpgrade(recorded) ? "upgraded" : "included"
-        if ((yield* storage.find(user.id)) === tier) return
-        yield* storage.set(user.id, tier)
-        yield* enforcement.entitlementsChanged(user.id)
-      })
+    const applyStorage = Effect.fnUntraced(function* (user: User, recorded: ReadonlyArray<RecordedSubscription>) {
+      const tier = hasStorageUpgrade(recorded) ? "upgraded" : "included"
+      if ((yield* storage.find(user.id)) === tier) return
+      yield* storage.set(user.id, tier)
+      yield* enforcement.entitlementsChanged(user.id)
+    })
 
     /** Joins the running transaction, which wrote the user's card subscriptions. */
     const apply = Effect.fn("PlanChanges.apply")(function* (user: User) {

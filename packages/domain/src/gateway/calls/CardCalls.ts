@@ -79,71 +79,70 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
     }
 
     /** A run that settles before its `done`, at the latest when the scope closes. */
-    const openStream = (call: CardCall, id: ReservationId) =>
-      Effect.gen(function* () {
-        const { input, isStreamed, user } = call
-        const recordCharge = yield* useService(RequestCharge, Effect.succeed)
-        const spentUsd = Ref.unsafeMake(0)
-        // Hot path: plain variables, since an answer has hundreds of deltas, forwarded by a single fiber.
-        const output = makeTokenCounter()
-        let hasOutput = false
-        let model: string | undefined = undefined
-        let isFailed = false
-        let isSettled = false
+    const openStream = Effect.fnUntraced(function* (call: CardCall, id: ReservationId) {
+      const { input, isStreamed, user } = call
+      const recordCharge = yield* useService(RequestCharge, Effect.succeed)
+      const spentUsd = Ref.unsafeMake(0)
+      // Hot path: plain variables, since an answer has hundreds of deltas, forwarded by a single fiber.
+      const output = makeTokenCounter()
+      let hasOutput = false
+      let model: string | undefined = undefined
+      let isFailed = false
+      let isSettled = false
 
-        // Added before the run is opened, so that it executes after the run has ended with its final cost.
-        const finish = Effect.suspend(() => {
-          if (isSettled) return Effect.void
-          const isDelivered = isStreamed && hasOutput
-          return Effect.flatMap(Ref.get(spentUsd), (spent) =>
-            settleOpenEnd(call, id, spent, output.count(), isFailed && !isDelivered, model)
-          )
-        })
-        // `Effect.addFinalizer` captures the fiber's state, which costs more than the finalizer.
-        yield* useService(Scope.Scope, (scope) => Scope.addFinalizer(scope, finish))
-
-        if (isStreamed)
-          yield* ledger.meter(
-            id,
-            Effect.map(Ref.get(spentUsd), (spent) =>
-              !hasOutput || isSettled ? noUnits : countOpenUnits(call, spent, output.count())
-            )
-          )
-
-        const settleAt = (event: ModelDelta | PluginResult | undefined) =>
-          event?.type === "done"
-            ? Effect.map(
-                Effect.zipRight(
-                  recordCharge,
-                  settle(call, id, countUsedUnits(call, event), event.answeredBy?.model ?? model)
-                ),
-                () => {
-                  isSettled = true
-                }
-              )
-            : Effect.void
-        const noteFailure = (cause: Cause.Cause<unknown>) =>
-          Effect.sync(() => {
-            isFailed = isFailed || !Cause.isInterruptedOnly(cause)
-          })
-        const funding = { reservation: Option.some(id), spentUsd }
-        const run = yield* Effect.tapErrorCause(plugins.open(input, Option.some(user), funding), noteFailure)
-        model = Option.getOrUndefined(run.opening)?.model
-        return {
-          opening: run.opening,
-          events: run.events.pipe(
-            Effect.tap((events) => {
-              for (const event of events ?? [])
-                if (event.type === "delta") {
-                  hasOutput = true
-                  output.add(event.text)
-                }
-              return settleAt(events?.at(-1))
-            }),
-            Effect.tapErrorCause(noteFailure)
-          )
-        } satisfies OpenedRun<PluginError>
+      // Added before the run is opened, so that it executes after the run has ended with its final cost.
+      const finish = Effect.suspend(() => {
+        if (isSettled) return Effect.void
+        const isDelivered = isStreamed && hasOutput
+        return Effect.flatMap(Ref.get(spentUsd), (spent) =>
+          settleOpenEnd(call, id, spent, output.count(), isFailed && !isDelivered, model)
+        )
       })
+      // `Effect.addFinalizer` captures the fiber's state, which costs more than the finalizer.
+      yield* useService(Scope.Scope, (scope) => Scope.addFinalizer(scope, finish))
+
+      if (isStreamed)
+        yield* ledger.meter(
+          id,
+          Effect.map(Ref.get(spentUsd), (spent) =>
+            !hasOutput || isSettled ? noUnits : countOpenUnits(call, spent, output.count())
+          )
+        )
+
+      const settleAt = (event: ModelDelta | PluginResult | undefined) =>
+        event?.type === "done"
+          ? Effect.map(
+              Effect.zipRight(
+                recordCharge,
+                settle(call, id, countUsedUnits(call, event), event.answeredBy?.model ?? model)
+              ),
+              () => {
+                isSettled = true
+              }
+            )
+          : Effect.void
+      const noteFailure = (cause: Cause.Cause<unknown>) =>
+        Effect.sync(() => {
+          isFailed = isFailed || !Cause.isInterruptedOnly(cause)
+        })
+      const funding = { reservation: Option.some(id), spentUsd }
+      const run = yield* Effect.tapErrorCause(plugins.open(input, Option.some(user), funding), noteFailure)
+      model = Option.getOrUndefined(run.opening)?.model
+      return {
+        opening: run.opening,
+        events: run.events.pipe(
+          Effect.tap((events) => {
+            for (const event of events ?? [])
+              if (event.type === "delta") {
+                hasOutput = true
+                output.add(event.text)
+              }
+            return settleAt(events?.at(-1))
+          }),
+          Effect.tapErrorCause(noteFailure)
+        )
+      } satisfies OpenedRun<PluginError>
+    })
 
     /**
      * Speech arrives at once, and its provider charges in any case, so the run continues after the caller disconnects.

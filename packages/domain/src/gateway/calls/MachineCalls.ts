@@ -49,12 +49,11 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
           unitLimit: convertPriceToUnits(convertTokenUnitsToUsd(amount))
         })
         yield* opened(opening)
-        const complete = ({ type, ...result }: PluginResult) =>
-          Effect.gen(function* () {
-            const answered = { ...result, answeredAt: yield* DateTime.now }
-            if (!(yield* payments.complete(claim, { ...answered, opening }))) return yield* new PaymentInProgress()
-            return { type, ...answered } satisfies CallResult
-          })
+        const complete = Effect.fnUntraced(function* ({ type, ...result }: PluginResult) {
+          const answered = { ...result, answeredAt: yield* DateTime.now }
+          if (!(yield* payments.complete(claim, { ...answered, opening }))) return yield* new PaymentInProgress()
+          return { type, ...answered } satisfies CallResult
+        })
         const answer = mapEnd(complete)(events)
         yield* collectResult(Effect.tap(answer, (read) => (read === null ? Effect.void : emit(read))))
       }).pipe(
@@ -66,27 +65,26 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
     /**
      * The service owns the run: it continues after the caller disconnects, and its answer is stored for repetitions.
      */
-    const start = (paid: PaidCall, call: MachineCall) =>
-      Effect.gen(function* () {
-        const events = yield* Mailbox.make<ModelDelta | CallResult, PaidCallError>()
-        const opening = yield* Deferred.make<Option.Option<ChatOpening>, PaidCallError>()
-        yield* runClaimed(
-          paid,
-          call,
-          (known) => Deferred.succeed(opening, known),
-          (chunk) => events.offerAll(chunk)
-        ).pipe(
-          Effect.onExit((exit) =>
-            Effect.zipRight(
-              Exit.isFailure(exit) ? Deferred.failCause(opening, exit.cause) : Effect.void,
-              events.done(exit)
-            )
-          ),
-          Effect.interruptible,
-          Effect.forkIn(scope)
-        )
-        return { opening, events }
-      })
+    const start = Effect.fnUntraced(function* (paid: PaidCall, call: MachineCall) {
+      const events = yield* Mailbox.make<ModelDelta | CallResult, PaidCallError>()
+      const opening = yield* Deferred.make<Option.Option<ChatOpening>, PaidCallError>()
+      yield* runClaimed(
+        paid,
+        call,
+        (known) => Deferred.succeed(opening, known),
+        (chunk) => events.offerAll(chunk)
+      ).pipe(
+        Effect.onExit((exit) =>
+          Effect.zipRight(
+            Exit.isFailure(exit) ? Deferred.failCause(opening, exit.cause) : Effect.void,
+            events.done(exit)
+          )
+        ),
+        Effect.interruptible,
+        Effect.forkIn(scope)
+      )
+      return { opening, events }
+    })
 
     const replay = (answer: PaidAnswer, receipt: PaymentReceipt): OpenedGatewayCall => {
       const { opening, ...result } = answer

@@ -57,41 +57,43 @@ export class PaymentSettlement extends Effect.Service<PaymentSettlement>()("@ber
         : Effect.as(verify, { transactionHash: hash, settle: Effect.void })
     }
 
-    const broadcastOnce = (raw: string, hash: string) =>
-      Effect.gen(function* () {
-        const before = yield* chain.find(hash)
-        if (before._tag === "Mined") return before
-        const verdict = yield* chain.broadcast(raw)
-        const after = yield* awaitConfirmation(hash, verdict === "taken" ? broadcastPolls : hashPolls)
-        if (after._tag !== "Mined" && verdict === "refused") return yield* rejectPayment("transaction is refused")
-        return after
-      })
+    const broadcastOnce = Effect.fnUntraced(function* (raw: string, hash: string) {
+      const before = yield* chain.find(hash)
+      if (before._tag === "Mined") return before
+      const verdict = yield* chain.broadcast(raw)
+      const after = yield* awaitConfirmation(hash, verdict === "taken" ? broadcastPolls : hashPolls)
+      if (after._tag !== "Mined" && verdict === "refused") return yield* rejectPayment("transaction is refused")
+      return after
+    })
 
     /**
      * Verified by its bytes before the claim, and claimed before the broadcast, so that a repetition after a crash
      * finds the claim.
      */
-    const prepareTransaction = (challenge: Challenge, raw: string, claimed: Option.Option<string>) =>
-      Effect.gen(function* () {
-        const signed = yield* Effect.mapError(chain.decode(raw), () => rejectPayment("unreadable transaction"))
-        if (!Option.contains(claimed, signed.hash)) {
-          const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-          const expected = { chainId: payments.chainId, now }
-          const binding = yield* orReject(verifySignedTransaction(digests, challenge, expected, signed))
-          // Bytes on the chain are public. Without a memo, only unpublished bytes authenticate the payer, or a claim of
-          // this challenge by a concurrent request.
-          if (binding === "none" && (yield* chain.find(signed.hash))._tag !== "Unknown") {
-            const claimed = yield* redemptions.findTransaction(challenge.id)
-            if (!Option.contains(claimed, signed.hash)) return yield* rejectPayment("memo is missing")
-          }
+    const prepareTransaction = Effect.fnUntraced(function* (
+      challenge: Challenge,
+      raw: string,
+      claimed: Option.Option<string>
+    ) {
+      const signed = yield* Effect.mapError(chain.decode(raw), () => rejectPayment("unreadable transaction"))
+      if (!Option.contains(claimed, signed.hash)) {
+        const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+        const expected = { chainId: payments.chainId, now }
+        const binding = yield* orReject(verifySignedTransaction(digests, challenge, expected, signed))
+        // Bytes on the chain are public. Without a memo, only unpublished bytes authenticate the payer, or a claim of
+        // this challenge by a concurrent request.
+        if (binding === "none" && (yield* chain.find(signed.hash))._tag !== "Unknown") {
+          const claimed = yield* redemptions.findTransaction(challenge.id)
+          if (!Option.contains(claimed, signed.hash)) return yield* rejectPayment("memo is missing")
         }
-        return {
-          transactionHash: signed.hash,
-          settle: Effect.flatMap(broadcastOnce(signed.raw, signed.hash), (mined) =>
-            Effect.asVoid(orReject(verifyMinedTransaction(digests, challenge, mined)))
-          )
-        }
-      })
+      }
+      return {
+        transactionHash: signed.hash,
+        settle: Effect.flatMap(broadcastOnce(signed.raw, signed.hash), (mined) =>
+          Effect.asVoid(orReject(verifyMinedTransaction(digests, challenge, mined)))
+        )
+      }
+    })
 
     /** Runs every check that is possible before the claim. `held`: the transaction to which the challenge is bound. */
     const prepare = Effect.fn("PaymentSettlement.prepare")(

@@ -71,23 +71,22 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
         )
       }
 
-      const choose = (
+      const choose = Effect.fnUntraced(function* (
         { model: requested, ownKeysOnly = false, userId }: Pick<SpeechInput, "model" | "ownKeysOnly" | "userId">,
         usualModel: SpeechModel
-      ): Effect.Effect<Called, Refused> =>
-        Effect.gen(function* () {
-          const model = yield* resolveSpeechModel(requested, usualModel)
-          const keys: ModelKeys = userId === null ? {} : yield* ownerKeys.find(userId)
-          const own = new Set<ProviderName>(speechVendors.filter((name) => keys[name] !== undefined))
-          const route = yield* selectSpeechRoute(model, {
-            own,
-            configured: configuredNames,
-            isNamed: requested !== undefined,
-            ownKeysOnly
-          })
-          const called = yield* calledWith(route.model, route.own ? keys : {})
-          return called ?? (yield* new PluginFailed({ reason: `${formatSpeechModelId(model)} cannot be used here` }))
+      ): Effect.fn.Return<Called, Refused> {
+        const model = yield* resolveSpeechModel(requested, usualModel)
+        const keys: ModelKeys = userId === null ? {} : yield* ownerKeys.find(userId)
+        const own = new Set<ProviderName>(speechVendors.filter((name) => keys[name] !== undefined))
+        const route = yield* selectSpeechRoute(model, {
+          own,
+          configured: configuredNames,
+          isNamed: requested !== undefined,
+          ownKeysOnly
         })
+        const called = yield* calledWith(route.model, route.own ? keys : {})
+        return called ?? (yield* new PluginFailed({ reason: `${formatSpeechModelId(model)} cannot be used here` }))
+      })
 
       /** Runs one attempt. Rejected input counts as a success of the provider's circuit breaker. */
       const once = <A>(call: CalledModel, attempt: Effect.Effect<A, ProviderFailed | PluginInputInvalid>) =>
@@ -108,39 +107,41 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
           )
         )
 
-      const answered = <A>({ call, model }: Called, attempt: Effect.Effect<A, ProviderFailed | PluginInputInvalid>) =>
-        Effect.gen(function* () {
-          const clock = yield* Effect.clock
-          const startedAt = clock.unsafeCurrentTimeMillis()
-          const deadline = startedAt + Duration.toMillis(settings.retryTimeout)
-          const tried = yield* Effect.uninterruptibleMask((restore) =>
-            retryCall(restore(once(call, attempt)), { breakers, call, clock, deadline, policy: retry, restore })
-          )
-          if (Option.isNone(tried)) {
-            return yield* new PluginFailed({
-              reason: `model provider ${call.provider} failed repeatedly; try again later`,
-              retryAfter: breaker.cooldown
+      const answered = Effect.fnUntraced(function* <A>(
+        { call, model }: Called,
+        attempt: Effect.Effect<A, ProviderFailed | PluginInputInvalid>
+      ) {
+        const clock = yield* Effect.clock
+        const startedAt = clock.unsafeCurrentTimeMillis()
+        const deadline = startedAt + Duration.toMillis(settings.retryTimeout)
+        const tried = yield* Effect.uninterruptibleMask((restore) =>
+          retryCall(restore(once(call, attempt)), { breakers, call, clock, deadline, policy: retry, restore })
+        )
+        if (Option.isNone(tried)) {
+          return yield* new PluginFailed({
+            reason: `model provider ${call.provider} failed repeatedly; try again later`,
+            retryAfter: breaker.cooldown
+          })
+        }
+        const { result } = tried.value
+        if (Either.isLeft(result)) {
+          const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)
+          yield* Effect.logWarning("Speech model did not answer").pipe(
+            Effect.annotateLogs({
+              model: formatSpeechModelId(model),
+              provider: call.provider,
+              kind: failure.kind,
+              reason: failure.reason,
+              ownKey: call.keyId !== undefined
             })
-          }
-          const { result } = tried.value
-          if (Either.isLeft(result)) {
-            const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)
-            yield* Effect.logWarning("Speech model did not answer").pipe(
-              Effect.annotateLogs({
-                model: formatSpeechModelId(model),
-                provider: call.provider,
-                kind: failure.kind,
-                reason: failure.reason,
-                ownKey: call.keyId !== undefined
-              })
-            )
-            return yield* toPluginFailed(failure)
-          }
-          const answer = yield* result.right
-          countCall(call, "answered")
-          measureCall(call, (yield* Clock.currentTimeMillis) - startedAt)
-          return answer
-        })
+          )
+          return yield* toPluginFailed(failure)
+        }
+        const answer = yield* result.right
+        countCall(call, "answered")
+        measureCall(call, (yield* Clock.currentTimeMillis) - startedAt)
+        return answer
+      })
 
       /** A failure to record must not fail the answer. */
       const record = ({ call, model }: Called, userId: UserId | null, costUsd: number) =>

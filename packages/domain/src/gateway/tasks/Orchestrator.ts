@@ -86,21 +86,20 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
     const settings = yield* TurnSettings
 
     /** Extends the funding to the call's upper bound as far as possible. Returns the limit of the answer. */
-    const admit = ({ reservation, unitLimit, spentUsd }: TaskFunding, quote: ModelQuote) =>
-      Effect.gen(function* () {
-        if (quote.ownKey) return quote.maxTokens
-        const usage = { ...unusedTurn, costMicros: toUsdMicros(yield* Ref.get(spentUsd)) }
-        const needed = computeCallUnits(settings, usage, quote)
-        const units = yield* Option.match(reservation, {
-          onNone: () => Effect.succeed(Units(Math.min(needed, unitLimit ?? needed))),
-          onSome: (id) => ledger.extend(id, needed)
-        })
-        const { maxTokens } = yield* Effect.mapError(
-          boundCall(settings, usage, quote, units),
-          () => new TaskFundsExhausted()
-        )
-        return maxTokens
+    const admit = Effect.fnUntraced(function* ({ reservation, unitLimit, spentUsd }: TaskFunding, quote: ModelQuote) {
+      if (quote.ownKey) return quote.maxTokens
+      const usage = { ...unusedTurn, costMicros: toUsdMicros(yield* Ref.get(spentUsd)) }
+      const needed = computeCallUnits(settings, usage, quote)
+      const units = yield* Option.match(reservation, {
+        onNone: () => Effect.succeed(Units(Math.min(needed, unitLimit ?? needed))),
+        onSome: (id) => ledger.extend(id, needed)
       })
+      const { maxTokens } = yield* Effect.mapError(
+        boundCall(settings, usage, quote, units),
+        () => new TaskFundsExhausted()
+      )
+      return maxTokens
+    })
 
     /** Runs a task with the caller's own keys if any, else with the platform's keys. */
     const run = (
@@ -135,24 +134,26 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
                 events
               )
             }
-          const callModel = (messages: ChatRequest["messages"], specs: ReadonlyArray<ToolSpec>) =>
-            Effect.gen(function* () {
-              const request: ChatRequest = {
-                messages,
-                taskType,
-                options: { tools: specs, maxTokens: orchestratorLimits.answerTokens },
-                caller: { userId, agentId: null },
-                ownKeysOnly: funding.ownKeysOnly
-              }
-              const quote = yield* models.quote(request)
-              const maxTokens = yield* admit(funding, quote)
-              const { events, opening } = yield* models.open({
-                ...request,
-                options: { ...request.options, maxTokens },
-                fallbackCostLimitUsd: quote.ownKey ? undefined : quote.costUsd
-              })
-              return yield* makeChunkSource(Stream.mapChunksEffect(streamFromReader(events), countCost(opening)))
+          const callModel = Effect.fnUntraced(function* (
+            messages: ChatRequest["messages"],
+            specs: ReadonlyArray<ToolSpec>
+          ) {
+            const request: ChatRequest = {
+              messages,
+              taskType,
+              options: { tools: specs, maxTokens: orchestratorLimits.answerTokens },
+              caller: { userId, agentId: null },
+              ownKeysOnly: funding.ownKeysOnly
+            }
+            const quote = yield* models.quote(request)
+            const maxTokens = yield* admit(funding, quote)
+            const { events, opening } = yield* models.open({
+              ...request,
+              options: { ...request.options, maxTokens },
+              fallbackCostLimitUsd: quote.ownKey ? undefined : quote.costUsd
             })
+            return yield* makeChunkSource(Stream.mapChunksEffect(streamFromReader(events), countCost(opening)))
+          })
           const makeEnd = (message: string) =>
             Effect.map(Ref.get(funding.spentUsd), (costUsd): PluginResult => ({
               type: "done",

@@ -13,26 +13,25 @@ export interface AnswerFollowers {
 export const makeAnswerFollowers = ({ read }: Pick<AnswerStreams["Type"], "read">) =>
   Effect.gen(function* () {
     const followers = yield* RcMap.make({
-      lookup: (id: MessageId) =>
-        Effect.gen(function* () {
-          const events = yield* PubSub.unbounded<Chunk.Chunk<AnswerEvent>>()
-          const start = yield* Deferred.make<number>()
-          const isOver = yield* Ref.make(false)
-          // An empty chunk ends the readers; a shutdown would drop events that they have not read.
-          const end = Effect.zipRight(Ref.set(isOver, true), PubSub.publish(events, Chunk.empty()))
-          yield* Deferred.await(start).pipe(
-            Effect.flatMap((from) =>
-              Stream.runForEachChunk(
-                followAnswer((after) => read(id, after), from),
-                (chunk) => (Chunk.isEmpty(chunk) ? Effect.void : PubSub.publish(events, chunk))
-              )
-            ),
-            Effect.ensuring(end),
-            Effect.interruptible,
-            Effect.forkScoped
-          )
-          return { events, isOver, start }
-        })
+      lookup: Effect.fnUntraced(function* (id: MessageId) {
+        const events = yield* PubSub.unbounded<Chunk.Chunk<AnswerEvent>>()
+        const start = yield* Deferred.make<number>()
+        const isOver = yield* Ref.make(false)
+        // An empty chunk ends the readers; a shutdown would drop events that they have not read.
+        const end = Effect.zipRight(Ref.set(isOver, true), PubSub.publish(events, Chunk.empty()))
+        yield* Deferred.await(start).pipe(
+          Effect.flatMap((from) =>
+            Stream.runForEachChunk(
+              followAnswer((after) => read(id, after), from),
+              (chunk) => (Chunk.isEmpty(chunk) ? Effect.void : PubSub.publish(events, chunk))
+            )
+          ),
+          Effect.ensuring(end),
+          Effect.interruptible,
+          Effect.forkScoped
+        )
+        return { events, isOver, start }
+      })
     })
 
     const follow = (id: MessageId, after: number) =>

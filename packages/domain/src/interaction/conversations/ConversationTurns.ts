@@ -75,16 +75,18 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       Effect.flatMap(DateTime.now, (now) => turns.renewLeases(held, DateTime.addDuration(now, leaseDuration)))
     )
 
+    const readContext = Effect.fnUntraced(function* (message: Message) {
+      const { history, ...recalled } = yield* memories.recallForTurn(message)
+      const prompts = yield* promptsOf(message, history, message)
+      return { ...prompts, recalled, isNext: history.every(({ state }) => state !== "pending") }
+    })
+
     /**
      * Waits for the session's earlier turns, then returns the context of this turn. The limit of pending messages is
      * below that of the history.
      */
     const awaitContext = (message: Message, ticket: TurnQueue.TurnTicket) => {
-      const read = Effect.gen(function* () {
-        const { history, ...recalled } = yield* memories.recallForTurn(message)
-        const prompts = yield* promptsOf(message, history, message)
-        return { ...prompts, recalled, isNext: history.every(({ state }) => state !== "pending") }
-      })
+      const read = readContext(message)
       const awaitNext = (polls: number): Effect.Effect<void> =>
         Effect.flatMap(Effect.zipRight(ticket.wait(polls), repository.isNext(message)), (isNext) =>
           isNext ? Effect.void : awaitNext(polls + 1)

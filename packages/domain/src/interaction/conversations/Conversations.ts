@@ -230,19 +230,18 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     })
 
     /** Waits for the end of a turn that any call began. */
-    const awaitEnd = (message: Message): Effect.Effect<TurnEnd> =>
-      Effect.gen(function* () {
-        const isEnded = Effect.map(
-          repository.findOutcome(message.id),
-          (found) => !Option.exists(found, ({ state }) => state === "pending")
-        )
-        yield* Effect.repeat(isEnded, { until: (ended) => ended, schedule: endPoll })
-        const reply = yield* repository.findReply(message)
-        if (Option.isSome(reply)) return { _tag: "Answered", reply: reply.value }
-        const outcome = Option.getOrUndefined(yield* repository.findOutcome(message.id))
-        const { callBegun = true, reason = abandonedMessageFailure } = outcome ?? {}
-        return { _tag: "Failed", reason, callBegun }
-      })
+    const awaitEnd = Effect.fnUntraced(function* (message: Message): Effect.fn.Return<TurnEnd> {
+      const isEnded = Effect.map(
+        repository.findOutcome(message.id),
+        (found) => !Option.exists(found, ({ state }) => state === "pending")
+      )
+      yield* Effect.repeat(isEnded, { until: (ended) => ended, schedule: endPoll })
+      const reply = yield* repository.findReply(message)
+      if (Option.isSome(reply)) return { _tag: "Answered", reply: reply.value }
+      const outcome = Option.getOrUndefined(yield* repository.findOutcome(message.id))
+      const { callBegun = true, reason = abandonedMessageFailure } = outcome ?? {}
+      return { _tag: "Failed", reason, callBegun }
+    })
 
     /** Returns the text and the end of an answer to a message of another request. */
     const readEnd = (message: Message): ChunkReader<AnswerEvent> => {
@@ -260,13 +259,12 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     }
 
     /** Fails if a request with the same `Idempotency-Key` has sent a message, unless that failed or is deleted. */
-    const refuseSent = (user: User, id: MessageId) =>
-      Effect.gen(function* () {
-        const sent = yield* executions.run(MessageId, Effect.succeed(id))
-        const found = sent === id ? Option.none() : yield* repository.findMessage(user.id, sent)
-        if (Option.isSome(found) && found.value.state !== "failed")
-          return yield* new MessageAlreadyAccepted({ message: found.value })
-      })
+    const refuseSent = Effect.fnUntraced(function* (user: User, id: MessageId) {
+      const sent = yield* executions.run(MessageId, Effect.succeed(id))
+      const found = sent === id ? Option.none() : yield* repository.findMessage(user.id, sent)
+      if (Option.isSome(found) && found.value.state !== "failed")
+        return yield* new MessageAlreadyAccepted({ message: found.value })
+    })
 
     /**
      * Sends a message once per `Idempotency-Key`, and returns the events of its answer. The deltas of a resumable

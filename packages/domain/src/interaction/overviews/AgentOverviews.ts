@@ -49,26 +49,25 @@ export class AgentOverviews extends Effect.Service<AgentOverviews>()("@berth/Age
           )
     })
 
-    const update = (toUpdate: ReadonlyArray<Watcher>) =>
-      Effect.gen(function* () {
-        if (toUpdate.length === 0) return
-        const dayStart = yield* readDayStart
-        const marks = yield* repository.listMarks([...new Set(toUpdate.map(({ userId }) => userId))])
-        const present = groupByOwner(marks, DateTime.formatIso(dayStart))
-        const compared = toUpdate.map((watcher) => {
-          const now = present.get(watcher.userId) ?? new Map<AgentId, string>()
-          return { watcher, now, ...compareMarks(watcher.marks ?? new Map<AgentId, string>(), now) }
-        })
-        const changed = [...new Set(compared.flatMap((comparison) => comparison.changed))]
-        const overviews = changed.length === 0 ? [] : yield* repository.list(changed, dayStart)
-        for (const { changed: changedIds, now, removed, watcher } of compared) {
-          const isFirst = watcher.marks === null
-          watcher.marks = now
-          const agents = overviews.filter(({ agentId }) => changedIds.includes(agentId))
-          // The stream may have ended concurrently.
-          if (isFirst || agents.length > 0 || removed.length > 0) watcher.changes.unsafeOffer({ agents, removed })
-        }
+    const update = Effect.fnUntraced(function* (toUpdate: ReadonlyArray<Watcher>) {
+      if (toUpdate.length === 0) return
+      const dayStart = yield* readDayStart
+      const marks = yield* repository.listMarks([...new Set(toUpdate.map(({ userId }) => userId))])
+      const present = groupByOwner(marks, DateTime.formatIso(dayStart))
+      const compared = toUpdate.map((watcher) => {
+        const now = present.get(watcher.userId) ?? new Map<AgentId, string>()
+        return { watcher, now, ...compareMarks(watcher.marks ?? new Map<AgentId, string>(), now) }
       })
+      const changed = [...new Set(compared.flatMap((comparison) => comparison.changed))]
+      const overviews = changed.length === 0 ? [] : yield* repository.list(changed, dayStart)
+      for (const { changed: changedIds, now, removed, watcher } of compared) {
+        const isFirst = watcher.marks === null
+        watcher.marks = now
+        const agents = overviews.filter(({ agentId }) => changedIds.includes(agentId))
+        // The stream may have ended concurrently.
+        if (isFirst || agents.length > 0 || removed.length > 0) watcher.changes.unsafeOffer({ agents, removed })
+      }
+    })
 
     yield* Effect.suspend(() => update([...watchers])).pipe(
       Effect.catchAllCause((cause) => Effect.logWarning("Agent overviews not read", cause)),

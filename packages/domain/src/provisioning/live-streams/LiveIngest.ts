@@ -21,13 +21,12 @@ export class LiveIngest extends Effect.Service<LiveIngest>()("@berth/LiveIngest"
     const storage = yield* Effect.cachedWithTTL(repository.listStorage, Duration.seconds(1))
 
     /** Returns the stream of the key and the file name; a wrong key is rejected before the name is validated. */
-    const authorize = (key: Redacted.Redacted, name: string) =>
-      Effect.gen(function* () {
-        const keyHash = hashSecret(digests, key)
-        const stream = yield* Effect.mapError(yield* repository.findByKeyHash(keyHash), () => new LiveStreamNotFound())
-        const fileName = yield* Effect.mapError(parseLiveFileName(name), () => new LiveFileNameInvalid())
-        return { keyHash, stream, name: fileName }
-      })
+    const authorize = Effect.fnUntraced(function* (key: Redacted.Redacted, name: string) {
+      const keyHash = hashSecret(digests, key)
+      const stream = yield* Effect.mapError(yield* repository.findByKeyHash(keyHash), () => new LiveStreamNotFound())
+      const fileName = yield* Effect.mapError(parseLiveFileName(name), () => new LiveFileNameInvalid())
+      return { keyHash, stream, name: fileName }
+    })
 
     const readPlaylist = (content: Uint8Array) =>
       content.length > liveLimits.maximumPlaylistBytes
@@ -38,24 +37,23 @@ export class LiveIngest extends Effect.Service<LiveIngest>()("@berth/LiveIngest"
             endsBroadcast: isEnded
           }))
 
-    const store = (
+    const store = Effect.fnUntraced(function* (
       keyHash: string,
       { agentId, ownerId }: LiveStream,
       received: Pick<LiveUpload, "name" | "content" | "receivedAt">
-    ) =>
-      Effect.gen(function* () {
-        const limited = { ...received, maximumBytes: computeStorageShare(yield* storage, ownerId) }
-        const complete = isPlaylistName(received.name)
-          ? { ...limited, ...(yield* readPlaylist(received.content)) }
-          : { ...limited, listed: [], endsBroadcast: false }
-        yield* transaction.run(
-          Effect.gen(function* () {
-            const { hasEnded, hasStarted } = yield* repository.store(keyHash, complete)
-            if (hasStarted) yield* log.append(agentId, "info", broadcastStarted)
-            if (hasEnded) yield* log.append(agentId, "info", broadcastEnded)
-          })
-        )
-      })
+    ) {
+      const limited = { ...received, maximumBytes: computeStorageShare(yield* storage, ownerId) }
+      const complete = isPlaylistName(received.name)
+        ? { ...limited, ...(yield* readPlaylist(received.content)) }
+        : { ...limited, listed: [], endsBroadcast: false }
+      yield* transaction.run(
+        Effect.gen(function* () {
+          const { hasEnded, hasStarted } = yield* repository.store(keyHash, complete)
+          if (hasStarted) yield* log.append(agentId, "info", broadcastStarted)
+          if (hasEnded) yield* log.append(agentId, "info", broadcastEnded)
+        })
+      )
+    })
 
     /** Stores an upload of an encoder. An incomplete body has no effect. */
     const upload = Effect.fn("LiveIngest.upload")(function* <E, R>(

@@ -32,13 +32,12 @@ export class LivePlayback extends Effect.Service<LivePlayback>()("@berth/LivePla
     )
 
     const decoder = new TextDecoder()
-    const loadFile = (id: LiveStreamId, name: LiveFileName) =>
-      Effect.gen(function* () {
-        const file = yield* repository.readFile(id, name)
-        if (Option.isNone(file) || !isPlaylistName(name)) return file
-        const text = withholdMissingTail(decoder.decode(file.value.content), yield* repository.listFileNames(id))
-        return Option.some<LiveFile>({ ...file.value, content: new TextEncoder().encode(text) })
-      })
+    const loadFile = Effect.fnUntraced(function* (id: LiveStreamId, name: LiveFileName) {
+      const file = yield* repository.readFile(id, name)
+      if (Option.isNone(file) || !isPlaylistName(name)) return file
+      const text = withholdMissingTail(decoder.decode(file.value.content), yield* repository.listFileNames(id))
+      return Option.some<LiveFile>({ ...file.value, content: new TextEncoder().encode(text) })
+    })
 
     // One query for all simultaneous viewers.
     const files = yield* Cache.makeWith({
@@ -81,25 +80,24 @@ export class LivePlayback extends Effect.Service<LivePlayback>()("@berth/LivePla
       )
 
     /** Waits until the playlist contains the segment or part. */
-    const awaitReload = (id: LiveStreamId, name: LiveFileName, target: ReloadTarget) =>
-      Effect.gen(function* () {
-        const text = decoder.decode((yield* find(id, name)).content)
-        const decision = decideReload(text, target)
-        if (decision === "reject")
-          return yield* new LiveReloadInvalid({ reason: "the segment is too far ahead of the playlist" })
-        if (decision === "respond") return
-        const atMost = Duration.min(Duration.seconds(reloadTargets * findTargetDuration(text)), longestReload)
-        yield* find(id, name).pipe(
-          Effect.repeat({
-            until: ({ content }) => decideReload(decoder.decode(content), target) !== "wait",
-            schedule: Schedule.spaced(reloadPoll)
-          }),
-          Effect.interruptible,
-          Effect.timeoutFail({ duration: atMost, onTimeout: () => new LiveReloadTimedOut() }),
-          (waiting) => Effect.zipRight(holdReload(id), waiting),
-          Effect.scoped
-        )
-      })
+    const awaitReload = Effect.fnUntraced(function* (id: LiveStreamId, name: LiveFileName, target: ReloadTarget) {
+      const text = decoder.decode((yield* find(id, name)).content)
+      const decision = decideReload(text, target)
+      if (decision === "reject")
+        return yield* new LiveReloadInvalid({ reason: "the segment is too far ahead of the playlist" })
+      if (decision === "respond") return
+      const atMost = Duration.min(Duration.seconds(reloadTargets * findTargetDuration(text)), longestReload)
+      yield* find(id, name).pipe(
+        Effect.repeat({
+          until: ({ content }) => decideReload(decoder.decode(content), target) !== "wait",
+          schedule: Schedule.spaced(reloadPoll)
+        }),
+        Effect.interruptible,
+        Effect.timeoutFail({ duration: atMost, onTimeout: () => new LiveReloadTimedOut() }),
+        (waiting) => Effect.zipRight(holdReload(id), waiting),
+        Effect.scoped
+      )
+    })
 
     /** Returns a file for a player. A playlist with a reload target is returned after it contains the target. */
     const play = Effect.fn("LivePlayback.play")(function* (

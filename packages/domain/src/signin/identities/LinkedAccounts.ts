@@ -36,17 +36,16 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
     const transaction = yield* Transaction
     const policy = yield* AccountPolicy
 
-    const create = (email: Email, name: Option.Option<string>) =>
-      Effect.gen(function* () {
-        const { id } = yield* accounts.create({ email, name })
-        yield* accounts.confirmEmail(id)
-        yield* Effect.logInfo("User created by OAuth").pipe(Effect.annotateLogs("userId", id))
-        return id
-      })
+    const create = Effect.fnUntraced(function* (email: Email, name: Option.Option<string>) {
+      const { id } = yield* accounts.create({ email, name })
+      yield* accounts.confirmEmail(id)
+      yield* Effect.logInfo("User created by OAuth").pipe(Effect.annotateLogs("userId", id))
+      return id
+    })
 
     /** Returns the account of a verified address, locked until the transaction ends; creates it if absent. */
-    const findOrCreateByEmail = (email: Email, identity: VerifiedIdentity) =>
-      Effect.gen(function* () {
+    const findOrCreateByEmail = Effect.fnUntraced(
+      function* (email: Email, identity: VerifiedIdentity) {
         const account = yield* accounts.findByEmailForUpdate(email)
         if (Option.isNone(account)) return yield* create(email, identity.name)
         // An unverified email does not prove ownership: the account is claimed, which unlinks its other identities.
@@ -55,11 +54,10 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
         else if (yield* linked.hasOtherSubject(account.value.id, identity)) return yield* new OAuthSubjectConflict()
         yield* notices.announce(account.value.id, `A sign-in at ${identity.issuer} was linked.`)
         return account.value.id
-      }).pipe(
-        // A concurrent request created the account.
-        Effect.retry({ times: 3, while: ({ _tag }) => _tag === "EmailAlreadyTaken" }),
-        Effect.catchTag("EmailAlreadyTaken", Effect.die)
-      )
+      },
+      Effect.retry({ times: 3, while: ({ _tag }) => _tag === "EmailAlreadyTaken" }),
+      Effect.catchTag("EmailAlreadyTaken", Effect.die)
+    )
 
     const findOrCreateOwner = Effect.fn("LinkedAccounts.findOrCreateOwner")(function* (identity: VerifiedIdentity) {
       return yield* transaction.run(

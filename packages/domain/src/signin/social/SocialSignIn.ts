@@ -59,38 +59,34 @@ export class SocialSignIn extends Effect.Service<SocialSignIn>()("@berth/SocialS
     })
 
     /** An unproven address is not a failure: the access is basic. */
-    const readAccessLevel = (
-      requested: Option.Option<WalletAddress>,
-      identity: SocialIdentity,
-      userId: Option.Option<UserId>
-    ) =>
-      Effect.gen(function* () {
+    const readAccessLevel = Effect.fnUntraced(
+      function* (requested: Option.Option<WalletAddress>, identity: SocialIdentity, userId: Option.Option<UserId>) {
         if (Option.isNone(requested) || !(yield* isProven(requested.value, identity, userId))) return "basic" as const
         const { hasAccess, token } = yield* gate.check(requested.value)
         if (!hasAccess)
           return yield* new TokenBalanceInsufficient({ required: token.symbol, minBalance: token.minBalance })
         return "premium" as const
-      }).pipe(Effect.catchTag("GatingNotConfigured", () => Effect.succeed("basic" as const)))
+      },
+      Effect.catchTag("GatingNotConfigured", () => Effect.succeed("basic" as const))
+    )
 
-    const create = (fid: string) =>
-      Effect.gen(function* () {
-        const user = yield* accounts.create({
-          email: (id) => Email.make(`${id}@${policy.socialEmailDomain}`),
-          name: Option.some(`fid ${fid}`)
-        })
-        yield* Effect.logInfo("User created by social identity").pipe(Effect.annotateLogs("userId", user.id))
-        return user
-        // The email contains the new id, so it is unique.
-      }).pipe(Effect.orDie)
-
-    const findOrCreateOwner = (identity: ExternalIdentity) =>
-      Effect.gen(function* () {
-        const link = yield* linked.findForUpdate(identity)
-        if (Option.isSome(link)) return yield* Effect.orDie(users.find(link.value.userId))
-        const user = yield* create(identity.subject)
-        yield* linked.link(user.id, identity)
-        return user
+    const create = Effect.fnUntraced(function* (fid: string) {
+      const user = yield* accounts.create({
+        email: (id) => Email.make(`${id}@${policy.socialEmailDomain}`),
+        name: Option.some(`fid ${fid}`)
       })
+      yield* Effect.logInfo("User created by social identity").pipe(Effect.annotateLogs("userId", user.id))
+      return user
+      // The email contains the new id, so it is unique.
+    }, Effect.orDie)
+
+    const findOrCreateOwner = Effect.fnUntraced(function* (identity: ExternalIdentity) {
+      const link = yield* linked.findForUpdate(identity)
+      if (Option.isSome(link)) return yield* Effect.orDie(users.find(link.value.userId))
+      const user = yield* create(identity.subject)
+      yield* linked.link(user.id, identity)
+      return user
+    })
 
     /** The HTTP middleware takes one from `sign-in`; success refunds it. */
     const signIn = Effect.fn("SocialSignIn.signIn")(

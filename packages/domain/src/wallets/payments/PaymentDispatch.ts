@@ -34,44 +34,45 @@ export class PaymentDispatch extends Effect.Service<PaymentDispatch>()("@berth/P
 
     const requireWallet = ({ userId }: WalletPayment) => Effect.flatMap(wallets.find(userId, "user"), Effect.orDie)
 
-    const finish = (payment: WalletPayment, status: "confirmed" | "failed", reason?: string) =>
-      Effect.gen(function* () {
-        const changed = yield* repository.changeStatus(payment, status, reason)
-        if (changed) {
-          countPayment("wallet", status === "confirmed" ? "paid" : "refused")
-          yield* Effect.logInfo("Wallet payment finished").pipe(
-            Effect.annotateLogs({ paymentId: payment.id, status, ...(reason === undefined ? {} : { reason }) })
-          )
-        }
-        return changed ? { ...payment, status, reason: reason ?? null } : payment
-      })
+    const finish = Effect.fnUntraced(function* (
+      payment: WalletPayment,
+      status: "confirmed" | "failed",
+      reason?: string
+    ) {
+      const changed = yield* repository.changeStatus(payment, status, reason)
+      if (changed) {
+        countPayment("wallet", status === "confirmed" ? "paid" : "refused")
+        yield* Effect.logInfo("Wallet payment finished").pipe(
+          Effect.annotateLogs({ paymentId: payment.id, status, ...(reason === undefined ? {} : { reason }) })
+        )
+      }
+      return changed ? { ...payment, status, reason: reason ?? null } : payment
+    })
 
-    const store = (payment: WalletPayment, signature: SignedPayment) =>
-      Effect.gen(function* () {
-        if (!(yield* repository.markSent(payment.id, signature))) return payment
-        return { ...payment, status: "sent" as const, signature }
-      })
+    const store = Effect.fnUntraced(function* (payment: WalletPayment, signature: SignedPayment) {
+      if (!(yield* repository.markSent(payment.id, signature))) return payment
+      return { ...payment, status: "sent" as const, signature }
+    })
 
     /**
      * Reads the nonces of the node and of stored payments under one lock, so that payments of a wallet have different
      * nonces.
      */
-    const signTransfer = (payment: WalletPayment, wallet: UserWallet) =>
-      Effect.gen(function* () {
-        const key = yield* wallets.openKey(wallet)
-        const { nonce, ...fees } = yield* chain.readFeesAndNonce(wallet.address)
-        if ((yield* chain.readBalance(wallet.address)) < fees.maxFeePerGas * transferGas)
-          return yield* finish(payment, "failed", "the wallet has too little ETH for the network fee")
-        return yield* transaction.run(
-          Effect.gen(function* () {
-            yield* repository.lockWallet(payment.userId)
-            const last = yield* repository.findLastNonce(payment.userId)
-            const { amount, payee } = payment
-            const next = last === null ? nonce : Math.max(nonce, last + 1)
-            return yield* store(payment, yield* signer.signTransfer(key, { payee, amount, ...fees, nonce: next }))
-          })
-        )
-      })
+    const signTransfer = Effect.fnUntraced(function* (payment: WalletPayment, wallet: UserWallet) {
+      const key = yield* wallets.openKey(wallet)
+      const { nonce, ...fees } = yield* chain.readFeesAndNonce(wallet.address)
+      if ((yield* chain.readBalance(wallet.address)) < fees.maxFeePerGas * transferGas)
+        return yield* finish(payment, "failed", "the wallet has too little ETH for the network fee")
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          yield* repository.lockWallet(payment.userId)
+          const last = yield* repository.findLastNonce(payment.userId)
+          const { amount, payee } = payment
+          const next = last === null ? nonce : Math.max(nonce, last + 1)
+          return yield* store(payment, yield* signer.signTransfer(key, { payee, amount, ...fees, nonce: next }))
+        })
+      )
+    })
 
     /** Stores the header of a paid request; the caller then sends it. */
     const authorize = Effect.fn("PaymentDispatch.authorize")(function* (payment: WalletPayment, offer: PaymentOffer) {
@@ -92,23 +93,24 @@ export class PaymentDispatch extends Effect.Service<PaymentDispatch>()("@berth/P
       })
     })
 
-    const settleTransfer = (payment: WalletPayment, { reference, signed }: SignedPayment) =>
-      Effect.gen(function* () {
-        yield* chain.broadcast(signed)
-        const status = yield* chain.findTransactionStatus(reference)
-        if (status === "succeeded") return yield* finish(payment, "confirmed")
-        return status === "reverted" ? yield* finish(payment, "failed", "the transfer was reverted") : payment
-      })
+    const settleTransfer = Effect.fnUntraced(function* (payment: WalletPayment, { reference, signed }: SignedPayment) {
+      yield* chain.broadcast(signed)
+      const status = yield* chain.findTransactionStatus(reference)
+      if (status === "succeeded") return yield* finish(payment, "confirmed")
+      return status === "reverted" ? yield* finish(payment, "failed", "the transfer was reverted") : payment
+    })
 
-    const settleAuthorization = (payment: WalletPayment, { reference, validBefore }: SignedPayment) =>
-      Effect.gen(function* () {
-        const { address } = yield* requireWallet(payment)
-        const status = yield* chain.findAuthorization(address, reference, validBefore ?? 0)
-        if (status === "used") return yield* finish(payment, "confirmed")
-        return status === "expired"
-          ? yield* finish(payment, "failed", "the service did not take the payment in time")
-          : payment
-      })
+    const settleAuthorization = Effect.fnUntraced(function* (
+      payment: WalletPayment,
+      { reference, validBefore }: SignedPayment
+    ) {
+      const { address } = yield* requireWallet(payment)
+      const status = yield* chain.findAuthorization(address, reference, validBefore ?? 0)
+      if (status === "used") return yield* finish(payment, "confirmed")
+      return status === "expired"
+        ? yield* finish(payment, "failed", "the service did not take the payment in time")
+        : payment
+    })
 
     /** Advances a payment as far as the chain allows. Idempotent; no effect while the chain is unreachable. */
     const advance = Effect.fn("PaymentDispatch.advance")(

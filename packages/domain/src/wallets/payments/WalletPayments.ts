@@ -36,26 +36,23 @@ export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/Wal
 
     const approvedSince = Effect.map(DateTime.now, DateTime.subtractDuration(approvalLifetime))
 
-    const decide = (agentId: AgentId, amount: bigint, isApproved: boolean) =>
-      Effect.gen(function* () {
-        const limits = yield* repository.findLimits(agentId)
-        const spent = yield* repository.sumSpent(agentId, yield* DateTime.now)
-        const decision = decideSpend(limits, spent, amount, isApproved)
-        return decision._tag === "Refused" ? yield* new SpendLimitExceeded({ limit: decision.limit }) : decision
-      })
+    const decide = Effect.fnUntraced(function* (agentId: AgentId, amount: bigint, isApproved: boolean) {
+      const limits = yield* repository.findLimits(agentId)
+      const spent = yield* repository.sumSpent(agentId, yield* DateTime.now)
+      const decision = decideSpend(limits, spent, amount, isApproved)
+      return decision._tag === "Refused" ? yield* new SpendLimitExceeded({ limit: decision.limit }) : decision
+    })
 
-    const reserve = (agentId: AgentId, payment: WalletPayment) =>
-      Effect.gen(function* () {
-        yield* decide(agentId, payment.amount, true)
-        const reserved = yield* repository.changeStatus(payment, "reserved")
-        return reserved ? { ...payment, status: "reserved" as const } : yield* new WalletPaymentNotPending()
-      })
+    const reserve = Effect.fnUntraced(function* (agentId: AgentId, payment: WalletPayment) {
+      yield* decide(agentId, payment.amount, true)
+      const reserved = yield* repository.changeStatus(payment, "reserved")
+      return reserved ? { ...payment, status: "reserved" as const } : yield* new WalletPaymentNotPending()
+    })
 
-    const requirePlace = (agentId: AgentId) =>
-      Effect.gen(function* () {
-        const pending = yield* repository.countPending(agentId, yield* approvedSince)
-        if (pending >= maximumPendingPayments) return yield* new PendingPaymentLimitReached()
-      })
+    const requirePlace = Effect.fnUntraced(function* (agentId: AgentId) {
+      const pending = yield* repository.countPending(agentId, yield* approvedSince)
+      if (pending >= maximumPendingPayments) return yield* new PendingPaymentLimitReached()
+    })
 
     /** Reserves a payment, or leaves it pending. Equal calls in one turn are the same payment. */
     const request = Effect.fn("WalletPayments.request")(function* (turn: PayingTurn, requested: WantedPayment) {
@@ -90,12 +87,11 @@ export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/Wal
       )
     })
 
-    const requirePending = (agentId: AgentId, id: WalletPaymentId) =>
-      Effect.gen(function* () {
-        const payment = yield* Effect.mapError(yield* repository.find(agentId, id), () => new WalletPaymentNotFound())
-        const isCurrent = DateTime.greaterThan(payment.createdAt, yield* approvedSince)
-        return payment.status === "pending" && isCurrent ? payment : yield* new WalletPaymentNotPending()
-      })
+    const requirePending = Effect.fnUntraced(function* (agentId: AgentId, id: WalletPaymentId) {
+      const payment = yield* Effect.mapError(yield* repository.find(agentId, id), () => new WalletPaymentNotFound())
+      const isCurrent = DateTime.greaterThan(payment.createdAt, yield* approvedSince)
+      return payment.status === "pending" && isCurrent ? payment : yield* new WalletPaymentNotPending()
+    })
 
     /** Raising a limit requires a recent sign-in. */
     const changeLimits = Effect.fn("WalletPayments.changeLimits")(function* (

@@ -93,11 +93,12 @@ export const endAfterLast = <A, E>(events: ChunkSource<A, E>, isLast: (event: A)
   let closesAt: number | null = null
   let isClosing = false
   let isClosed = false
-  const awaitClose = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
+  const awaitClose = Effect.flatMap(Clock.currentTimeMillis, (now) => {
     closesAt ??= now + Duration.toMillis(closeTimeout)
-    const more = yield* Effect.timeoutOption(Effect.interruptible(events.awaitMore), closesAt - now)
-    isClosed = Option.isNone(more)
+    const more = Effect.timeoutOption(Effect.interruptible(events.awaitMore), closesAt - now)
+    return Effect.map(more, (received) => {
+      isClosed = Option.isNone(received)
+    })
   })
   return {
     ...events,

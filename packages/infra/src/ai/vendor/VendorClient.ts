@@ -180,14 +180,13 @@ export const makeVendorClient = (
     // Aborts an unread response.
     HttpClient.withScope
   )
-  const execute = <A>(request: HttpClientRequest.HttpClientRequest, read: ReadResponse<A>) =>
-    Effect.gen(function* () {
-      const response = yield* Effect.mapError(client.execute(request), toConnectionFailure)
-      const bytes = yield* bytesOf(response)
-      const clock = yield* Effect.clock
-      const readAnswer = readSuccess(read, readError, () => clock.unsafeCurrentTimeMillis())
-      return yield* takeFirst(readAnswer({ status: response.status, headers: response.headers, bytes }))
-    }).pipe(Effect.scoped)
+  const execute = Effect.fnUntraced(function* <A>(request: HttpClientRequest.HttpClientRequest, read: ReadResponse<A>) {
+    const response = yield* Effect.mapError(client.execute(request), toConnectionFailure)
+    const bytes = yield* bytesOf(response)
+    const clock = yield* Effect.clock
+    const readAnswer = readSuccess(read, readError, () => clock.unsafeCurrentTimeMillis())
+    return yield* takeFirst(readAnswer({ status: response.status, headers: response.headers, bytes }))
+  }, Effect.scoped)
   const open = <A, E>(path: string, { accept, body, contentType }: VendorPostBody, read: ReadResponse<A, E>) =>
     Effect.clockWith((clock) =>
       Effect.map(

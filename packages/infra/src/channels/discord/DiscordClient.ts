@@ -79,8 +79,8 @@ export const makeDiscordClient = (apiUrl: URL) =>
     const limits = yield* Ref.make<RateLimits>(new Map())
 
     /** `token` is null for calls authenticated by their path. */
-    const send = (token: Redacted.Redacted | null, { body, method, path, route }: Call) =>
-      Effect.gen(function* () {
+    const send = Effect.fnUntraced(
+      function* (token: Redacted.Redacted | null, { body, method, path, route }: Call) {
         const limited = { bot: token === null ? "" : Redacted.value(token), route: `${method} ${route}` }
         const delay = delayBefore(yield* limits, limited, yield* Clock.currentTimeMillis)
         if (delay > longestDelayMs)
@@ -111,15 +111,14 @@ export const makeDiscordClient = (apiUrl: URL) =>
           code: failure?.code ?? 0,
           retryAfter: Option.map(retrySeconds, Duration.seconds)
         })
-      }).pipe(
-        // Retries once after a short limit that was unknown before.
-        Effect.retry({
-          times: 1,
-          while: (error) =>
-            error._tag === "DiscordRequestRejected" &&
-            Option.exists(error.retryAfter, (delay) => Duration.toMillis(delay) <= longestDelayMs)
-        })
-      )
+      },
+      Effect.retry({
+        times: 1,
+        while: (error) =>
+          error._tag === "DiscordRequestRejected" &&
+          Option.exists(error.retryAfter, (delay) => Duration.toMillis(delay) <= longestDelayMs)
+      })
+    )
 
     const call = <A, I>(
       token: Redacted.Redacted | null,

@@ -102,88 +102,83 @@ const runGateway = <E>(
   Effect.gen(function* () {
     const session = yield* Ref.make(first)
 
-    const handleEvent = ({ d, s, t }: GatewayFrame) =>
-      Effect.gen(function* () {
-        const known = yield* session
-        const ready = t === "READY" ? decodeReady(d) : Option.none()
-        const current = Option.match(ready, {
-          onNone: () => Option.map(known, (before) => ({ ...before, sequence: s ?? before.sequence })),
-          onSome: ({ resume_gateway_url, session_id }) =>
-            Option.some({ sessionId: session_id, resumeUrl: resume_gateway_url, sequence: s ?? 0 })
-        })
-        yield* Ref.set(session, current)
-        if (Option.isSome(current)) yield* publish({ type: t ?? "", data: d, session: current.value })
+    const handleEvent = Effect.fnUntraced(function* ({ d, s, t }: GatewayFrame) {
+      const known = yield* session
+      const ready = t === "READY" ? decodeReady(d) : Option.none()
+      const current = Option.match(ready, {
+        onNone: () => Option.map(known, (before) => ({ ...before, sequence: s ?? before.sequence })),
+        onSome: ({ resume_gateway_url, session_id }) =>
+          Option.some({ sessionId: session_id, resumeUrl: resume_gateway_url, sequence: s ?? 0 })
       })
+      yield* Ref.set(session, current)
+      if (Option.isSome(current)) yield* publish({ type: t ?? "", data: d, session: current.value })
+    })
 
     /** Follows a connection until its end. */
-    const follow = (address: URL) =>
-      Effect.gen(function* () {
-        const events = yield* Queue.unbounded<SocketEvent>()
-        const socket = yield* openSocket(address, events)
-        const isAcknowledged = yield* Ref.make(true)
-        const isGreeted = yield* Ref.make(false)
-        const send = (frame: unknown) =>
-          Effect.sync(() => {
-            if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame))
-          })
-        const heartbeat = Effect.flatMap(session, (known) =>
-          send(makeHeartbeat(Option.getOrNull(Option.map(known, ({ sequence }) => sequence))))
-        )
-        const beat = Effect.flatMap(Ref.getAndSet(isAcknowledged, false), (isAlive) =>
-          isAlive ? heartbeat : Queue.offer(events, SocketEvent.Silent())
-        )
+    const follow = Effect.fnUntraced(function* (address: URL) {
+      const events = yield* Queue.unbounded<SocketEvent>()
+      const socket = yield* openSocket(address, events)
+      const isAcknowledged = yield* Ref.make(true)
+      const isGreeted = yield* Ref.make(false)
+      const send = (frame: unknown) =>
+        Effect.sync(() => {
+          if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame))
+        })
+      const heartbeat = Effect.flatMap(session, (known) =>
+        send(makeHeartbeat(Option.getOrNull(Option.map(known, ({ sequence }) => sequence))))
+      )
+      const beat = Effect.flatMap(Ref.getAndSet(isAcknowledged, false), (isAlive) =>
+        isAlive ? heartbeat : Queue.offer(events, SocketEvent.Silent())
+      )
 
-        const greet = ({ d }: GatewayFrame) =>
-          Effect.gen(function* () {
-            const hello = decodeHello(d)
-            if (Option.isNone(hello)) return
-            yield* Ref.set(isGreeted, true)
-            const interval = hello.value.heartbeat_interval
-            const start = Math.floor(interval * (yield* Random.next))
-            yield* Effect.forkScoped(
-              Effect.zipRight(Effect.sleep(start), Effect.repeat(beat, Schedule.spaced(interval)))
-            )
-            yield* send(
-              Option.match(yield* session, {
-                onNone: () => makeIdentify(token, intents),
-                onSome: (known) => makeResume(token, known)
-              })
-            )
-          })
+      const greet = ({ d }: GatewayFrame) =>
+        Effect.gen(function* () {
+          const hello = decodeHello(d)
+          if (Option.isNone(hello)) return
+          yield* Ref.set(isGreeted, true)
+          const interval = hello.value.heartbeat_interval
+          const start = Math.floor(interval * (yield* Random.next))
+          yield* Effect.forkScoped(Effect.zipRight(Effect.sleep(start), Effect.repeat(beat, Schedule.spaced(interval))))
+          yield* send(
+            Option.match(yield* session, {
+              onNone: () => makeIdentify(token, intents),
+              onSome: (known) => makeResume(token, known)
+            })
+          )
+        })
 
-        /** Some at the end of the connection. */
-        const handle = (frame: GatewayFrame): Effect.Effect<Option.Option<GatewayEnd>, never, Scope.Scope> => {
-          switch (frame.op) {
-            case opcodes.hello:
-              return Effect.as(greet(frame), Option.none())
-            case opcodes.heartbeat:
-              return Effect.as(heartbeat, Option.none())
-            case opcodes.heartbeatAck:
-              return Effect.as(Ref.set(isAcknowledged, true), Option.none())
-            case opcodes.dispatch:
-              return Effect.as(handleEvent(frame), Option.none())
-            case opcodes.reconnect:
-              return Effect.succeedSome(GatewayEnd.Resume())
-            case opcodes.invalidSession:
-              return Effect.succeedSome(frame.d === true ? GatewayEnd.Resume() : GatewayEnd.Identify())
-            default:
-              return Effect.succeedNone
-          }
+      /** Some at the end of the connection. */
+      const handle = (frame: GatewayFrame): Effect.Effect<Option.Option<GatewayEnd>, never, Scope.Scope> => {
+        switch (frame.op) {
+          case opcodes.hello:
+            return Effect.as(greet(frame), Option.none())
+          case opcodes.heartbeat:
+            return Effect.as(heartbeat, Option.none())
+          case opcodes.heartbeatAck:
+            return Effect.as(Ref.set(isAcknowledged, true), Option.none())
+          case opcodes.dispatch:
+            return Effect.as(handleEvent(frame), Option.none())
+          case opcodes.reconnect:
+            return Effect.succeedSome(GatewayEnd.Resume())
+          case opcodes.invalidSession:
+            return Effect.succeedSome(frame.d === true ? GatewayEnd.Resume() : GatewayEnd.Identify())
+          default:
+            return Effect.succeedNone
         }
+      }
 
-        const step = Effect.flatMap(
-          Queue.take(events),
-          SocketEvent.$match({
-            Closed: ({ code }) => Effect.succeedSome(decideAfterClose(code)),
-            Silent: () => Effect.succeedSome(GatewayEnd.Resume()),
-            Received: ({ text }) =>
-              Option.match(decodeFrame(text), { onNone: () => Effect.succeedNone, onSome: handle })
-          })
-        )
-        const requireGreeting = Effect.unlessEffect(Queue.offer(events, SocketEvent.Silent()), isGreeted)
-        yield* Effect.forkScoped(Effect.delay(requireGreeting, greetingTimeout))
-        return yield* Effect.repeat(step, { until: Option.isSome })
-      }).pipe(Effect.scoped)
+      const step = Effect.flatMap(
+        Queue.take(events),
+        SocketEvent.$match({
+          Closed: ({ code }) => Effect.succeedSome(decideAfterClose(code)),
+          Silent: () => Effect.succeedSome(GatewayEnd.Resume()),
+          Received: ({ text }) => Option.match(decodeFrame(text), { onNone: () => Effect.succeedNone, onSome: handle })
+        })
+      )
+      const requireGreeting = Effect.unlessEffect(Queue.offer(events, SocketEvent.Silent()), isGreeted)
+      yield* Effect.forkScoped(Effect.delay(requireGreeting, greetingTimeout))
+      return yield* Effect.repeat(step, { until: Option.isSome })
+    }, Effect.scoped)
 
     const findAddress = Effect.flatMap(
       session,

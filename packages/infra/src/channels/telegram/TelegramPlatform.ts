@@ -43,119 +43,115 @@ const noVerdict = (reason: string) => new PlatformUnreachable({ reason, mayHaveA
 const isFormatRefused = (reason: string) => /can't parse|entit/i.test(reason)
 
 /** The Telegram Bot API: https://core.telegram.org/bots/api */
-export const makeTelegramPlatform = (
+export const makeTelegramPlatform = Effect.fnUntraced(function* (
   apiUrl: URL
-): Effect.Effect<ChannelPlatform, never, HttpClient.HttpClient | Digests> =>
-  Effect.gen(function* () {
-    const client = yield* makeTelegramClient(apiUrl)
-    const { equal } = yield* Digests
+): Effect.fn.Return<ChannelPlatform, never, HttpClient.HttpClient | Digests> {
+  const client = yield* makeTelegramClient(apiUrl)
+  const { equal } = yield* Digests
 
-    const sendText = (
-      { secrets }: ConnectedBot,
-      { chatId, part, replyTo }: OutgoingAddress,
-      text: string,
-      isHtml: boolean
-    ) =>
-      client.call(
-        secrets.token,
-        "sendMessage",
-        {
-          ...parseChat(chatId),
-          text,
-          ...(isHtml ? { parse_mode: "HTML" as const } : {}),
-          link_preview_options: { is_disabled: true },
-          ...(replyTo === null || part > 0
-            ? {}
-            : { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } })
-        },
-        Sent
-      )
+  const sendText = (
+    { secrets }: ConnectedBot,
+    { chatId, part, replyTo }: OutgoingAddress,
+    text: string,
+    isHtml: boolean
+  ) =>
+    client.call(
+      secrets.token,
+      "sendMessage",
+      {
+        ...parseChat(chatId),
+        text,
+        ...(isHtml ? { parse_mode: "HTML" as const } : {}),
+        link_preview_options: { is_disabled: true },
+        ...(replyTo === null || part > 0
+          ? {}
+          : { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } })
+      },
+      Sent
+    )
 
-    const readAfter = (bot: ConnectedBot, cursor: string | null) =>
-      client.call(
-        bot.secrets.token,
-        "getUpdates",
-        {
-          ...(cursor === null ? {} : { offset: Number(cursor) }),
-          timeout: pollSeconds,
-          limit: updatesPerPoll,
-          allowed_updates: [...allowedUpdates]
-        },
-        Updates,
-        pollLimits
-      )
+  const readAfter = (bot: ConnectedBot, cursor: string | null) =>
+    client.call(
+      bot.secrets.token,
+      "getUpdates",
+      {
+        ...(cursor === null ? {} : { offset: Number(cursor) }),
+        timeout: pollSeconds,
+        limit: updatesPerPoll,
+        allowed_updates: [...allowedUpdates]
+      },
+      Updates,
+      pollLimits
+    )
 
-    return {
-      platform: "platformA",
-      hasWebhook: true,
-      verify: ({ token }) =>
-        client.call(token, "getMe", undefined, Me).pipe(
-          Effect.map(({ id, username }) => ({ id: String(id), name: username, details: {} })),
-          Effect.catchTags({
-            ChannelReaderConflict: ({ reason }) => noVerdict(reason),
-            PlatformRequestRefused: ({ reason }) => noVerdict(reason),
-            PlatformThrottled: () => noVerdict("Telegram asks to wait.")
+  return {
+    platform: "platformA",
+    hasWebhook: true,
+    verify: ({ token }) =>
+      client.call(token, "getMe", undefined, Me).pipe(
+        Effect.map(({ id, username }) => ({ id: String(id), name: username, details: {} })),
+        Effect.catchTags({
+          ChannelReaderConflict: ({ reason }) => noVerdict(reason),
+          PlatformRequestRefused: ({ reason }) => noVerdict(reason),
+          PlatformThrottled: () => noVerdict("Telegram asks to wait.")
+        })
+      ),
+    activate: ({ secrets }, webhookUrl) =>
+      withoutConflict(
+        Effect.asVoid(
+          Option.match(webhookUrl, {
+            onNone: () => client.call(secrets.token, "deleteWebhook", {}, Schema.Literal(true)),
+            onSome: ({ href }) =>
+              client.call(
+                secrets.token,
+                "setWebhook",
+                {
+                  url: href,
+                  secret_token: Redacted.value(secrets.webhookSecret),
+                  allowed_updates: [...allowedUpdates]
+                },
+                Schema.Literal(true)
+              )
           })
+        )
+      ),
+    deactivate: ({ secrets }) =>
+      withoutConflict(Effect.asVoid(client.call(secrets.token, "deleteWebhook", {}, Schema.Literal(true)))),
+    receive: (bot, { body, headers }) =>
+      Either.gen(function* () {
+        const shown = Redacted.make(headers[secretHeader] ?? "")
+        if (!equal(shown, bot.secrets.webhookSecret)) return yield* Either.left(new WebhookNotAuthentic())
+        const update = yield* Either.mapLeft(decodeUpdate(new TextDecoder().decode(body)), () => new WebhookMalformed())
+        return { messages: parseTelegramUpdates([update], bot.bot) }
+      }),
+    read: (bot, cursor) =>
+      Stream.paginateEffect(cursor, (from) =>
+        Effect.map(readAfter(bot, from), (updates) => {
+          const last = updates.at(-1)
+          const next = last === undefined ? from : String(last.update_id + 1)
+          return [{ messages: parseTelegramUpdates(updates, bot.bot), cursor: next }, Option.some(next)] as const
+        })
+      ),
+    split: splitForTelegram,
+    send: (bot, to, { formatted, plain }) =>
+      sendText(bot, to, formatted, true).pipe(
+        Effect.catchIf(
+          (failure) => failure._tag === "PlatformRequestRefused" && isFormatRefused(failure.reason),
+          () => sendText(bot, to, plain, false)
         ),
-      activate: ({ secrets }, webhookUrl) =>
-        withoutConflict(
-          Effect.asVoid(
-            Option.match(webhookUrl, {
-              onNone: () => client.call(secrets.token, "deleteWebhook", {}, Schema.Literal(true)),
-              onSome: ({ href }) =>
-                client.call(
-                  secrets.token,
-                  "setWebhook",
-                  {
-                    url: href,
-                    secret_token: Redacted.value(secrets.webhookSecret),
-                    allowed_updates: [...allowedUpdates]
-                  },
-                  Schema.Literal(true)
-                )
-            })
-          )
-        ),
-      deactivate: ({ secrets }) =>
-        withoutConflict(Effect.asVoid(client.call(secrets.token, "deleteWebhook", {}, Schema.Literal(true)))),
-      receive: (bot, { body, headers }) =>
-        Either.gen(function* () {
-          const shown = Redacted.make(headers[secretHeader] ?? "")
-          if (!equal(shown, bot.secrets.webhookSecret)) return yield* Either.left(new WebhookNotAuthentic())
-          const update = yield* Either.mapLeft(
-            decodeUpdate(new TextDecoder().decode(body)),
-            () => new WebhookMalformed()
-          )
-          return { messages: parseTelegramUpdates([update], bot.bot) }
-        }),
-      read: (bot, cursor) =>
-        Stream.paginateEffect(cursor, (from) =>
-          Effect.map(readAfter(bot, from), (updates) => {
-            const last = updates.at(-1)
-            const next = last === undefined ? from : String(last.update_id + 1)
-            return [{ messages: parseTelegramUpdates(updates, bot.bot), cursor: next }, Option.some(next)] as const
-          })
-        ),
-      split: splitForTelegram,
-      send: (bot, to, { formatted, plain }) =>
-        sendText(bot, to, formatted, true).pipe(
-          Effect.catchIf(
-            (failure) => failure._tag === "PlatformRequestRefused" && isFormatRefused(failure.reason),
-            () => sendText(bot, to, plain, false)
-          ),
-          Effect.map(({ message_id }) => String(message_id)),
-          withoutConflict
-        ),
-      showTyping: ({ secrets }, { chatId }) =>
-        client
-          .call(secrets.token, "sendChatAction", { ...parseChat(chatId), action: "typing" }, Schema.Literal(true))
-          .pipe(Effect.asVoid, withoutConflict),
-      download: ({ secrets }, { bytes, id }) =>
-        Effect.gen(function* () {
-          if (bytes !== null && bytes > maximumFileBytes)
-            return yield* new ChannelFileTooLarge({ limitBytes: maximumFileBytes })
-          const { file_path } = yield* client.call(secrets.token, "getFile", { file_id: id }, FilePath)
-          return yield* client.download(secrets.token, file_path, maximumFileBytes)
-        }).pipe(Effect.catchTag("ChannelReaderConflict", ({ reason }) => new PlatformRequestRefused({ reason })))
-    } satisfies ChannelPlatform
-  })
+        Effect.map(({ message_id }) => String(message_id)),
+        withoutConflict
+      ),
+    showTyping: ({ secrets }, { chatId }) =>
+      client
+        .call(secrets.token, "sendChatAction", { ...parseChat(chatId), action: "typing" }, Schema.Literal(true))
+        .pipe(Effect.asVoid, withoutConflict),
+    download: ({ secrets }, { bytes, id }) =>
+      Effect.gen(function* () {
+        if (bytes !== null && bytes > maximumFileBytes)
+          return yield* new ChannelFileTooLarge({ limitBytes: maximumFileBytes })
+        const { file_path } = yield* client.call(secrets.token, "getFile", { file_id: id }, FilePath)
+        return yield* client.download(secrets.token, file_path, maximumFileBytes)
+      }).pipe(Effect.catchTag("ChannelReaderConflict", ({ reason }) => new PlatformRequestRefused({ reason })))
+  } satisfies ChannelPlatform
+})

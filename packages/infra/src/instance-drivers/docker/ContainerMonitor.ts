@@ -29,31 +29,29 @@ export const make = ({ client, engine, intervals, running, volumes }: ContainerM
     const checks = yield* InstanceChecks.make({ list, endWithReason, client, logOf: ({ names }) => names })
     const nextDiskCounts = new WeakMap<RunningContainer, number>()
 
-    const checkDisk = (container: RunningContainer) =>
-      Effect.gen(function* () {
-        const startedAt = yield* Clock.currentTimeMillis
-        if (startedAt < (nextDiskCounts.get(container) ?? 0)) return
-        const { diskAtStart, diskMb, names, pid } = container
-        const tolerance = computeDiskTolerance(diskMb, diskAtStart)
-        // None if the process is on another host.
-        const deleted = yield* measureDeletedFiles(pid)
-        const { bytes, entries } = yield* volumes.measure(names.volume, tolerance - deleted)
-        const endedAt = yield* Clock.currentTimeMillis
-        nextDiskCounts.set(container, endedAt + computeDiskCountPause(endedAt - startedAt))
-        const usage = { bytes: bytes + deleted, entries }
-        if (isOverLimit(usage, tolerance)) yield* checks.endOverDisk(container, usage, diskMb)
-      })
+    const checkDisk = Effect.fnUntraced(function* (container: RunningContainer) {
+      const startedAt = yield* Clock.currentTimeMillis
+      if (startedAt < (nextDiskCounts.get(container) ?? 0)) return
+      const { diskAtStart, diskMb, names, pid } = container
+      const tolerance = computeDiskTolerance(diskMb, diskAtStart)
+      // None if the process is on another host.
+      const deleted = yield* measureDeletedFiles(pid)
+      const { bytes, entries } = yield* volumes.measure(names.volume, tolerance - deleted)
+      const endedAt = yield* Clock.currentTimeMillis
+      nextDiskCounts.set(container, endedAt + computeDiskCountPause(endedAt - startedAt))
+      const usage = { bytes: bytes + deleted, entries }
+      if (isOverLimit(usage, tolerance)) yield* checks.endOverDisk(container, usage, diskMb)
+    })
 
-    const checkHealth = (container: RunningContainer) =>
-      Effect.gen(function* () {
-        const figures = yield* readFigures(engine, container.id)
-        if (Option.isSome(figures)) {
-          const { cpuMs, memoryBytes } = figures.value
-          yield* checks.recordCpu(container, cpuMs)
-          if (memoryBytes !== null) yield* checks.checkMemory(container, memoryBytes, container.memoryMb)
-        }
-        yield* checks.checkHealth(container)
-      })
+    const checkHealth = Effect.fnUntraced(function* (container: RunningContainer) {
+      const figures = yield* readFigures(engine, container.id)
+      if (Option.isSome(figures)) {
+        const { cpuMs, memoryBytes } = figures.value
+        yield* checks.recordCpu(container, cpuMs)
+        if (memoryBytes !== null) yield* checks.checkMemory(container, memoryBytes, container.memoryMb)
+      }
+      yield* checks.checkHealth(container)
+    })
 
     yield* checks.checkEvery(intervals.disk, checkDisk, 4)
     yield* checks.checkEvery(intervals.health, checkHealth, 16)

@@ -49,154 +49,152 @@ export const make = ({ client, containers, engine, running, volumes }: Container
     )
 
   /** Waits until the runtime in a started container accepts the token. */
-  const waitUntilReady = (spec: InstanceSpec, id: string) =>
-    Effect.gen(function* () {
-      const started = yield* requireContainer(id)
-      const ended = Effect.gen(function* () {
-        yield* engine.waitForExit(id, Duration.sum(readyTimeout, readyTimeout))
-        const { State } = yield* requireContainer(id)
-        const line = yield* readExitMessage(engine, started)
-        return yield* new RuntimeNotReady({ reason: describeContainerExit(State, spec.memoryMb, line) })
-      })
-      const endpoint = yield* Option.match(findEndpoint(started, running.network), {
-        // The container has already ended, or the engine gave it no address.
-        onNone: () => ended,
-        onSome: Effect.succeed
-      })
-      const lastLine = Effect.map(readExitMessage(engine, started), (line) =>
-        line === "" ? "" : `; its last log line: ${line}`
-      )
-      // The runtime logs that it listens. Polling at the same rate would cost more than the start when many instances
-      // start concurrently.
-      const output = yield* Queue.sliding<void>(1)
-      yield* engine.followLog(id, started.State.StartedAt).pipe(
-        Stream.runForEach(() => Queue.offer(output, undefined)),
-        Effect.ignore,
-        Effect.forkScoped
-      )
-      const { runtimeVersion } = yield* awaitReady({
-        client,
-        endpoint,
-        token: spec.token,
-        ended,
-        explain: lastLine,
-        nextSign: Queue.take(output)
-      })
-      return { inspected: started, endpoint, runtimeVersion }
-    }).pipe(Effect.scoped)
+  const waitUntilReady = Effect.fnUntraced(function* (spec: InstanceSpec, id: string) {
+    const started = yield* requireContainer(id)
+    const ended = Effect.gen(function* () {
+      yield* engine.waitForExit(id, Duration.sum(readyTimeout, readyTimeout))
+      const { State } = yield* requireContainer(id)
+      const line = yield* readExitMessage(engine, started)
+      return yield* new RuntimeNotReady({ reason: describeContainerExit(State, spec.memoryMb, line) })
+    })
+    const endpoint = yield* Option.match(findEndpoint(started, running.network), {
+      // The container has already ended, or the engine gave it no address.
+      onNone: () => ended,
+      onSome: Effect.succeed
+    })
+    const lastLine = Effect.map(readExitMessage(engine, started), (line) =>
+      line === "" ? "" : `; its last log line: ${line}`
+    )
+    // The runtime logs that it listens. Polling at the same rate would cost more than the start when many instances
+    // start concurrently.
+    const output = yield* Queue.sliding<void>(1)
+    yield* engine.followLog(id, started.State.StartedAt).pipe(
+      Stream.runForEach(() => Queue.offer(output, undefined)),
+      Effect.ignore,
+      Effect.forkScoped
+    )
+    const { runtimeVersion } = yield* awaitReady({
+      client,
+      endpoint,
+      token: spec.token,
+      ended,
+      explain: lastLine,
+      nextSign: Queue.take(output)
+    })
+    return { inspected: started, endpoint, runtimeVersion }
+  }, Effect.scoped)
 
   /**
    * Starts an existing container and registers it after its runtime is ready. A failure or an interruption leaves it
    * stopped.
    */
-  const launch = (spec: InstanceSpec, names: ContainerNames, id: string) =>
-    Effect.gen(function* () {
-      const { bytes: diskAtStart, directory } = yield* volumes.measure(names.volume, Number.MAX_SAFE_INTEGER)
-      const ready = startSlots.withPermits(1)(
-        Effect.zipRight(containers.start(id, spec.token, directory), waitUntilReady(spec, id))
-      )
-      const { inspected, ...readiness } = yield* Effect.onError(ready, () => logCleanupFailure(containers.stop(id)))
-      yield* Effect.logInfo("Instance started").pipe(Effect.annotateLogs({ userId: names.owner, container: id }))
-      return running.register(names, inspected, { ...readiness, diskAtStart })
-    })
+  const launch = Effect.fnUntraced(function* (spec: InstanceSpec, names: ContainerNames, id: string) {
+    const { bytes: diskAtStart, directory } = yield* volumes.measure(names.volume, Number.MAX_SAFE_INTEGER)
+    const ready = startSlots.withPermits(1)(
+      Effect.zipRight(containers.start(id, spec.token, directory), waitUntilReady(spec, id))
+    )
+    const { inspected, ...readiness } = yield* Effect.onError(ready, () => logCleanupFailure(containers.stop(id)))
+    yield* Effect.logInfo("Instance started").pipe(Effect.annotateLogs({ userId: names.owner, container: id }))
+    return running.register(names, inspected, { ...readiness, diskAtStart })
+  })
 
   /** Stops the owner's container, registered or not. The caller holds the owner's lock. */
-  const end = (names: ContainerNames) =>
-    Effect.gen(function* () {
-      const { candidate, current } = yield* containers.find(names)
-      running.unregister(names.owner)
-      if (Option.isSome(candidate)) yield* containers.discard(names, candidate.value.Id)
-      if (Option.isSome(current)) yield* containers.stop(current.value.Id)
-      return current
-    }).pipe(Effect.uninterruptible)
+  const end = Effect.fnUntraced(function* (names: ContainerNames) {
+    const { candidate, current } = yield* containers.find(names)
+    running.unregister(names.owner)
+    if (Option.isSome(candidate)) yield* containers.discard(names, candidate.value.Id)
+    if (Option.isSome(current)) yield* containers.stop(current.value.Id)
+    return current
+  }, Effect.uninterruptible)
 
   /**
    * Starts a container of the image. If accepted, it takes the current container's name in one step, atomic under
    * crashes; otherwise it is removed, and the current container stays stopped.
    */
-  const replace = <E>(spec: InstanceSpec, names: ContainerNames, image: ImageInspection, options: Replacement<E>) =>
-    Effect.gen(function* () {
-      const { current, id } = yield* toStartFailed(names.owner)(
-        Effect.gen(function* () {
-          const current = yield* end(names)
-          if (options.fresh) yield* containers.resetFiles(names)
-          return { current, id: yield* containers.create(spec, names, image, names.candidate) }
+  const replace = Effect.fnUntraced(function* <E>(
+    spec: InstanceSpec,
+    names: ContainerNames,
+    image: ImageInspection,
+    options: Replacement<E>
+  ) {
+    const { current, id } = yield* toStartFailed(names.owner)(
+      Effect.gen(function* () {
+        const current = yield* end(names)
+        if (options.fresh) yield* containers.resetFiles(names)
+        return { current, id: yield* containers.create(spec, names, image, names.candidate) }
+      })
+    )
+    const instance = yield* launch(spec, names, id).pipe(
+      toStartFailed(names.owner),
+      Effect.tap(options.accept),
+      Effect.onError(() =>
+        Effect.suspend(() => {
+          running.unregister(names.owner)
+          return logCleanupFailure(Effect.zipRight(containers.stop(id), containers.discard(names, id)))
         })
       )
-      const instance = yield* launch(spec, names, id).pipe(
-        toStartFailed(names.owner),
-        Effect.tap(options.accept),
-        Effect.onError(() =>
-          Effect.suspend(() => {
-            running.unregister(names.owner)
-            return logCleanupFailure(Effect.zipRight(containers.stop(id), containers.discard(names, id)))
-          })
-        )
-      )
-      const commit = Effect.gen(function* () {
-        if (Option.isSome(current)) yield* containers.discard(names, current.value.Id)
-        yield* engine.renameContainer(id, names.container)
-      })
-      yield* toStartFailed(names.owner)(commit)
-      return instance
+    )
+    const commit = Effect.gen(function* () {
+      if (Option.isSome(current)) yield* containers.discard(names, current.value.Id)
+      yield* engine.renameContainer(id, names.container)
     })
+    yield* toStartFailed(names.owner)(commit)
+    return instance
+  })
 
   /** Returns the container to continue with; none to create one from the image. */
-  const inspectOwner = (spec: InstanceSpec, names: ContainerNames) =>
-    Effect.gen(function* () {
-      const { candidate, current } = yield* containers.find(names)
-      // A crashed backend left an unaccepted version.
-      if (Option.isSome(candidate)) yield* containers.discard(names, candidate.value.Id)
-      const image = yield* containers.imageOf(current)
-      if (Option.isNone(current)) return { image, usable: current }
-      const differences = findProfileDifferences(containers.makeProfile(spec, names, image), current.value)
-      if (differences.length === 0) return { image, usable: current }
-      yield* logReplaced(names.owner, `its container differs in ${differences.join(", ")}`)
-      return { image, usable: Option.none() }
-    })
+  const inspectOwner = Effect.fnUntraced(function* (spec: InstanceSpec, names: ContainerNames) {
+    const { candidate, current } = yield* containers.find(names)
+    // A crashed backend left an unaccepted version.
+    if (Option.isSome(candidate)) yield* containers.discard(names, candidate.value.Id)
+    const image = yield* containers.imageOf(current)
+    if (Option.isNone(current)) return { image, usable: current }
+    const differences = findProfileDifferences(containers.makeProfile(spec, names, image), current.value)
+    if (differences.length === 0) return { image, usable: current }
+    yield* logReplaced(names.owner, `its container differs in ${differences.join(", ")}`)
+    return { image, usable: Option.none() }
+  })
 
-  const adoptOrLaunch = (spec: InstanceSpec, names: ContainerNames, container: ContainerInspection) =>
-    Effect.gen(function* () {
-      if (container.State.Running) {
-        const endpoint = findEndpoint(container, running.network)
-        const health = Option.isSome(endpoint) ? yield* probeHealth(client, endpoint.value, spec.token) : "unresponsive"
-        const adopted = health === "healthy" ? yield* adopt(names, container) : Option.none()
-        if (Option.isSome(adopted)) return adopted.value
-        yield* logReplaced(names.owner, describeProbe(health))
-        yield* end(names)
-      }
-      return yield* launch(spec, names, container.Id)
-    })
+  const adoptOrLaunch = Effect.fnUntraced(function* (
+    spec: InstanceSpec,
+    names: ContainerNames,
+    container: ContainerInspection
+  ) {
+    if (container.State.Running) {
+      const endpoint = findEndpoint(container, running.network)
+      const health = Option.isSome(endpoint) ? yield* probeHealth(client, endpoint.value, spec.token) : "unresponsive"
+      const adopted = health === "healthy" ? yield* adopt(names, container) : Option.none()
+      if (Option.isSome(adopted)) return adopted.value
+      yield* logReplaced(names.owner, describeProbe(health))
+      yield* end(names)
+    }
+    return yield* launch(spec, names, container.Id)
+  })
 
-  const start = (spec: InstanceSpec, names: ContainerNames) =>
-    Effect.gen(function* () {
-      const { image, usable } = yield* toStartFailed(names.owner)(inspectOwner(spec, names))
-      const started = yield* Effect.transposeMapOption(usable, (container) =>
-        adoptOrLaunch(spec, names, container)
-      ).pipe(
-        Effect.catchIf(isTaskLeft, () =>
-          Effect.as(logReplaced(names.owner, "a killed engine left a task of its container"), Option.none())
-        ),
-        toStartFailed(names.owner)
-      )
-      return Option.isSome(started) ? started.value : yield* replace(spec, names, image, unconditionally)
-    })
+  const start = Effect.fnUntraced(function* (spec: InstanceSpec, names: ContainerNames) {
+    const { image, usable } = yield* toStartFailed(names.owner)(inspectOwner(spec, names))
+    const started = yield* Effect.transposeMapOption(usable, (container) => adoptOrLaunch(spec, names, container)).pipe(
+      Effect.catchIf(isTaskLeft, () =>
+        Effect.as(logReplaced(names.owner, "a killed engine left a task of its container"), Option.none())
+      ),
+      toStartFailed(names.owner)
+    )
+    return Option.isSome(started) ? started.value : yield* replace(spec, names, image, unconditionally)
+  })
 
   /** Registers a container started by an earlier backend or another driver. Idempotent. */
-  const adopt = (
+  const adopt = Effect.fnUntraced(function* (
     names: ContainerNames,
     inspected: ContainerInspection
-  ): Effect.Effect<Option.Option<RunningInstance>, EngineError | FileOperationFailed> =>
-    Effect.gen(function* () {
-      const registered = running.get(names.owner)
-      if (Option.isSome(registered) && registered.value.id === inspected.Id)
-        return Option.some(registered.value.instance)
-      const endpoint = findEndpoint(inspected, running.network)
-      if (Option.isNone(endpoint)) return Option.none()
-      yield* Effect.logInfo("Instance adopted").pipe(Effect.annotateLogs({ userId: names.owner }))
-      const { bytes: diskAtStart } = yield* volumes.measure(names.volume, Number.MAX_SAFE_INTEGER)
-      return Option.some(running.register(names, inspected, { endpoint: endpoint.value, diskAtStart }))
-    })
+  ): Effect.fn.Return<Option.Option<RunningInstance>, EngineError | FileOperationFailed> {
+    const registered = running.get(names.owner)
+    if (Option.isSome(registered) && registered.value.id === inspected.Id) return Option.some(registered.value.instance)
+    const endpoint = findEndpoint(inspected, running.network)
+    if (Option.isNone(endpoint)) return Option.none()
+    yield* Effect.logInfo("Instance adopted").pipe(Effect.annotateLogs({ userId: names.owner }))
+    const { bytes: diskAtStart } = yield* volumes.measure(names.volume, Number.MAX_SAFE_INTEGER)
+    return Option.some(running.register(names, inspected, { endpoint: endpoint.value, diskAtStart }))
+  })
 
   const update = <E>(spec: InstanceSpec, names: ContainerNames, replacement: Replacement<E>) =>
     Effect.flatMap(toStartFailed(names.owner)(containers.newestImage), (image) =>
@@ -204,14 +202,13 @@ export const make = ({ client, containers, engine, running, volumes }: Container
     )
 
   /** Finds and adopts a running container. */
-  const find = (names: ContainerNames) =>
-    Effect.gen(function* () {
-      const { current } = yield* containers.find(names)
-      const endpoint = Option.flatMap(current, (container) => findEndpoint(container, running.network))
-      if (Option.isNone(current) || !current.value.State.Running || Option.isNone(endpoint)) return Option.none()
-      const health = yield* probeHealth(client, endpoint.value, Redacted.make("none"))
-      return health === "unresponsive" ? Option.none() : yield* adopt(names, current.value)
-    })
+  const find = Effect.fnUntraced(function* (names: ContainerNames) {
+    const { current } = yield* containers.find(names)
+    const endpoint = Option.flatMap(current, (container) => findEndpoint(container, running.network))
+    if (Option.isNone(current) || !current.value.State.Running || Option.isNone(endpoint)) return Option.none()
+    const health = yield* probeHealth(client, endpoint.value, Redacted.make("none"))
+    return health === "unresponsive" ? Option.none() : yield* adopt(names, current.value)
+  })
 
   return { start, update, end, find }
 }

@@ -42,48 +42,47 @@ const requireSeccomp = (engine: DockerEngine) =>
   )
 
 /** Instances as hardened containers on a Docker Engine. They outlive the backend. */
-export const make = (
+export const make = Effect.fnUntraced(function* (
   options: DockerInstanceDriverOptions
-): Effect.Effect<
+): Effect.fn.Return<
   InstanceDriver["Type"],
   EngineError | EngineUnsafe | FileOperationFailed,
   HttpClient.HttpClient | Scope.Scope
-> =>
-  Effect.gen(function* () {
-    const { engine, installation, network } = options
-    yield* requireSeccomp(engine)
-    yield* tryFileOperation(`making ${options.directory}`, () =>
-      mkdir(options.directory, { recursive: true, mode: 0o711 })
-    )
-    const client = RuntimeClient.make(yield* HttpClient.HttpClient)
-    const containers = InstanceContainers.make(options)
-    const running = yield* RunningContainers.make({ engine, containers, installation, network })
-    const intervals = { ...ContainerMonitor.defaultContainerMonitorIntervals, ...options.intervals }
-    const volumes = yield* VolumeUsage.make(engine, intervals.disk)
-    const starts = ContainerStart.make({ engine, containers, running, client, volumes })
-    const monitor = yield* ContainerMonitor.make({ engine, running, client, volumes, intervals })
+> {
+  const { engine, installation, network } = options
+  yield* requireSeccomp(engine)
+  yield* tryFileOperation(`making ${options.directory}`, () =>
+    mkdir(options.directory, { recursive: true, mode: 0o711 })
+  )
+  const client = RuntimeClient.make(yield* HttpClient.HttpClient)
+  const containers = InstanceContainers.make(options)
+  const running = yield* RunningContainers.make({ engine, containers, installation, network })
+  const intervals = { ...ContainerMonitor.defaultContainerMonitorIntervals, ...options.intervals }
+  const volumes = yield* VolumeUsage.make(engine, intervals.disk)
+  const starts = ContainerStart.make({ engine, containers, running, client, volumes })
+  const monitor = yield* ContainerMonitor.make({ engine, running, client, volumes, intervals })
 
-    return yield* PlatformDriver.make(
-      {
-        unit: "container",
-        running,
-        namesOf: containers.namesOf,
-        ...starts,
-        removeAll: containers.removeAll,
-        removeOtherAgents: containers.removeOtherAgents,
-        listOwners: containers.listOwners,
-        listRunning: containers.listRunning,
-        readLog: (names) => PlatformDriver.readContainerLog(names, engine.readLog(names.container)),
-        readFigures: (container) =>
-          Effect.flatMap(
-            readFigures(engine, container.id),
-            Option.match({
-              onNone: () => Effect.succeed({}),
-              onSome: ({ cpuMs, ...figures }) =>
-                Effect.map(monitor.measureCpu(container, cpuMs), (cpuPercent) => ({ ...figures, cpuPercent }))
-            })
-          ).pipe(Effect.map((figures) => PlatformDriver.makeContainerFigures(container.memoryMb, figures)))
-      },
-      options
-    )
-  })
+  return yield* PlatformDriver.make(
+    {
+      unit: "container",
+      running,
+      namesOf: containers.namesOf,
+      ...starts,
+      removeAll: containers.removeAll,
+      removeOtherAgents: containers.removeOtherAgents,
+      listOwners: containers.listOwners,
+      listRunning: containers.listRunning,
+      readLog: (names) => PlatformDriver.readContainerLog(names, engine.readLog(names.container)),
+      readFigures: (container) =>
+        Effect.flatMap(
+          readFigures(engine, container.id),
+          Option.match({
+            onNone: () => Effect.succeed({}),
+            onSome: ({ cpuMs, ...figures }) =>
+              Effect.map(monitor.measureCpu(container, cpuMs), (cpuPercent) => ({ ...figures, cpuPercent }))
+          })
+        ).pipe(Effect.map((figures) => PlatformDriver.makeContainerFigures(container.memoryMb, figures)))
+    },
+    options
+  )
+})

@@ -80,30 +80,31 @@ export const make = ({ directory, engine, image, installation, network }: Instan
   )
 
   /** Finds the owner's containers. A candidate without a current container was accepted, so it is renamed. */
-  const find = (names: ContainerNames): Effect.Effect<OwnerContainers, EngineError> =>
-    Effect.gen(function* () {
-      const [current, candidate] = yield* Effect.all(
-        [engine.inspectContainer(names.container), engine.inspectContainer(names.candidate)],
-        { concurrency: 2 }
-      )
-      if (Option.isSome(current) || Option.isNone(candidate)) return { current, candidate }
-      yield* engine.renameContainer(candidate.value.Id, names.container)
-      return { current: candidate, candidate: Option.none() }
-    })
+  const find = Effect.fnUntraced(function* (names: ContainerNames): Effect.fn.Return<OwnerContainers, EngineError> {
+    const [current, candidate] = yield* Effect.all(
+      [engine.inspectContainer(names.container), engine.inspectContainer(names.candidate)],
+      { concurrency: 2 }
+    )
+    if (Option.isSome(current) || Option.isNone(candidate)) return { current, candidate }
+    yield* engine.renameContainer(candidate.value.Id, names.container)
+    return { current: candidate, candidate: Option.none() }
+  })
 
   const placementOf = ({ volume }: ContainerNames) => ({ installation, network, volume })
 
   const makeProfile = (spec: InstanceSpec, names: ContainerNames, from: ImageInspection) =>
     makeContainerProfile(spec, from, placementOf(names))
 
-  const create = (spec: InstanceSpec, names: ContainerNames, from: ImageInspection, name: string) =>
-    Effect.gen(function* () {
-      yield* tryFileOperation(`making ${names.directory}`, () =>
-        mkdir(names.directory, { recursive: true, mode: 0o700 })
-      )
-      yield* engine.createVolume(names.volume, ownerLabels(installation, names.owner))
-      return yield* engine.createContainer(name, makeProfile(spec, names, from))
-    })
+  const create = Effect.fnUntraced(function* (
+    spec: InstanceSpec,
+    names: ContainerNames,
+    from: ImageInspection,
+    name: string
+  ) {
+    yield* tryFileOperation(`making ${names.directory}`, () => mkdir(names.directory, { recursive: true, mode: 0o700 }))
+    yield* engine.createVolume(names.volume, ownerLabels(installation, names.owner))
+    return yield* engine.createContainer(name, makeProfile(spec, names, from))
+  })
 
   /**
    * Writes the home and the token into the volume: directly if the volume's home is on this host, else through the
@@ -125,58 +126,54 @@ export const make = ({ directory, engine, image, installation, network }: Instan
   const stop = (id: string) => engine.stopContainer(id, terminationGrace)
 
   /** Removes a container after saving its log to the host's file. */
-  const discard = (names: ContainerNames, id: string) =>
-    Effect.gen(function* () {
-      const log = Option.getOrElse(yield* engine.readLog(id), () => "")
-      if (log !== "") yield* InstanceLogFile.append(names, `${log.replace(/\n$/, "")}\n`)
-      yield* engine.removeContainer(id)
-    })
+  const discard = Effect.fnUntraced(function* (names: ContainerNames, id: string) {
+    const log = Option.getOrElse(yield* engine.readLog(id), () => "")
+    if (log !== "") yield* InstanceLogFile.append(names, `${log.replace(/\n$/, "")}\n`)
+    yield* engine.removeContainer(id)
+  })
 
   /** Returns the image of a container if the engine still has it, else the newest image. */
-  const imageOf = (current: Option.Option<ContainerInspection>) =>
-    Effect.gen(function* () {
-      const pinned = Option.isSome(current) ? yield* engine.inspectImage(current.value.Image) : Option.none()
-      return Option.isSome(pinned) ? pinned.value : yield* newestImage
-    })
+  const imageOf = Effect.fnUntraced(function* (current: Option.Option<ContainerInspection>) {
+    const pinned = Option.isSome(current) ? yield* engine.inspectImage(current.value.Image) : Option.none()
+    return Option.isSome(pinned) ? pinned.value : yield* newestImage
+  })
 
-  const runTask = (names: ContainerNames, command: ReadonlyArray<string>) =>
-    Effect.gen(function* () {
-      if (Option.isNone(yield* engine.inspectVolume(names.volume))) return
-      const image = yield* imageOf(yield* engine.inspectContainer(names.container))
-      const profile = makeTaskProfile(image, { installation, volume: names.volume }, command)
-      // A killed backend may have left a task.
-      yield* engine.removeContainer(names.task)
-      yield* Effect.acquireUseRelease(
-        engine.createContainer(names.task, profile),
-        (id) =>
-          Effect.gen(function* () {
-            yield* engine.startContainer(id)
-            const code = yield* engine.waitForExit(id, taskTimeout)
-            if (code === 0) return
-            const log = Option.getOrElse(yield* engine.readLog(id), () => "")
-            return yield* new InstanceTaskFailed({ reason: `exit code ${code}. ${log.slice(-500)}` })
-          }),
-        // The next task removes it too.
-        (id) =>
-          Effect.catchAll(engine.removeContainer(id), ({ message }) =>
-            Effect.logWarning("Container of a task not removed").pipe(Effect.annotateLogs({ reason: message }))
-          )
-      )
-    })
+  const runTask = Effect.fnUntraced(function* (names: ContainerNames, command: ReadonlyArray<string>) {
+    if (Option.isNone(yield* engine.inspectVolume(names.volume))) return
+    const image = yield* imageOf(yield* engine.inspectContainer(names.container))
+    const profile = makeTaskProfile(image, { installation, volume: names.volume }, command)
+    // A killed backend may have left a task.
+    yield* engine.removeContainer(names.task)
+    yield* Effect.acquireUseRelease(
+      engine.createContainer(names.task, profile),
+      (id) =>
+        Effect.gen(function* () {
+          yield* engine.startContainer(id)
+          const code = yield* engine.waitForExit(id, taskTimeout)
+          if (code === 0) return
+          const log = Option.getOrElse(yield* engine.readLog(id), () => "")
+          return yield* new InstanceTaskFailed({ reason: `exit code ${code}. ${log.slice(-500)}` })
+        }),
+      // The next task removes it too.
+      (id) =>
+        Effect.catchAll(engine.removeContainer(id), ({ message }) =>
+          Effect.logWarning("Container of a task not removed").pipe(Effect.annotateLogs({ reason: message }))
+        )
+    )
+  })
 
   const removeEntries = (names: ContainerNames, path: string, kept: ReadonlyArray<string>) =>
     runTask(names, makeRemovalCommand(path, kept))
 
   /** True if this process cannot read the volume. */
-  const mayHoldOtherAgents = (names: ContainerNames, kept: ReadonlyArray<AgentId>) =>
-    Effect.gen(function* () {
-      const volume = yield* engine.inspectVolume(names.volume)
-      if (Option.isNone(volume)) return false
-      const { Mountpoint } = volume.value
-      if (!(yield* isReadable(Mountpoint))) return true
-      const others = yield* listOtherAgents(join(Mountpoint, homeName, runtimeAgentsDirectory), kept)
-      return others.length > 0
-    })
+  const mayHoldOtherAgents = Effect.fnUntraced(function* (names: ContainerNames, kept: ReadonlyArray<AgentId>) {
+    const volume = yield* engine.inspectVolume(names.volume)
+    if (Option.isNone(volume)) return false
+    const { Mountpoint } = volume.value
+    if (!(yield* isReadable(Mountpoint))) return true
+    const others = yield* listOtherAgents(join(Mountpoint, homeName, runtimeAgentsDirectory), kept)
+    return others.length > 0
+  })
 
   return {
     namesOf,
@@ -198,11 +195,10 @@ export const make = ({ directory, engine, image, installation, network }: Instan
     /** Removes all files except those of the agents. */
     resetFiles: (names: ContainerNames) => removeEntries(names, instanceHome, [runtimeAgentsDirectory]),
     /** Removes every object of the owner. Idempotent. */
-    removeAll: (names: ContainerNames) =>
-      Effect.gen(function* () {
-        for (const name of [names.container, names.candidate, names.task]) yield* engine.removeContainer(name)
-        yield* engine.removeVolume(names.volume)
-      }),
+    removeAll: Effect.fnUntraced(function* (names: ContainerNames) {
+      for (const name of [names.container, names.candidate, names.task]) yield* engine.removeContainer(name)
+      yield* engine.removeVolume(names.volume)
+    }),
     listOwners: Effect.gen(function* () {
       const labels = installationLabels(installation)
       return ownersOf([...(yield* engine.listContainers(labels)), ...(yield* engine.listVolumes(labels))])

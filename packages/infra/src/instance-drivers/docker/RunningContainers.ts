@@ -44,18 +44,17 @@ export const make = ({ containers, engine, installation, network }: RunningConta
   Effect.gen(function* () {
     const registry = yield* InstanceRegistry.make<RunningContainer>(({ names }) => names)
 
-    const checkExit = (container: RunningContainer) =>
-      Effect.gen(function* () {
-        const details = yield* engine.inspectContainer(container.id)
-        if (Option.exists(details, ({ State }) => State.Running) || !registry.isRegistered(container)) return
-        const reason = Option.isNone(details)
-          ? Effect.succeed("its container was removed")
-          : Effect.map(readExitMessage(engine, details.value), (line) =>
-              describeContainerExit(details.value.State, container.memoryMb, line)
-            )
-        registry.unregister(container.instance.owner)
-        yield* registry.publishExit(container, yield* reason)
-      })
+    const checkExit = Effect.fnUntraced(function* (container: RunningContainer) {
+      const details = yield* engine.inspectContainer(container.id)
+      if (Option.exists(details, ({ State }) => State.Running) || !registry.isRegistered(container)) return
+      const reason = Option.isNone(details)
+        ? Effect.succeed("its container was removed")
+        : Effect.map(readExitMessage(engine, details.value), (line) =>
+            describeContainerExit(details.value.State, container.memoryMb, line)
+          )
+      registry.unregister(container.instance.owner)
+      yield* registry.publishExit(container, yield* reason)
+    })
 
     const checkAll = Effect.suspend(() => Effect.forEach(registry.list(), checkExit, { concurrency: 4, discard: true }))
     // Events only wake the driver; the states of containers are authoritative, and are read again after each

@@ -68,36 +68,35 @@ const authenticate = async (configuration: KubeConfig) => {
 }
 
 /** Connects to the API server of a cluster with the same credentials as `kubectl`. */
-export const make = ({ kubeconfig, namespace }: ClusterConnectionOptions) =>
-  Effect.gen(function* () {
-    const configuration = yield* loadConfiguration(kubeconfig)
-    const cluster = configuration.getCurrentCluster()
-    if (cluster === null || configuration.getCurrentUser() === null)
-      return yield* new ClusterConfigurationInvalid({ reason: "it has no current context with a cluster and a user" })
-    yield* Effect.tryPromise({ try: () => authenticate(configuration), catch: toInvalid })
-    const address = cluster.server.replace(/\/+$/, "")
-    const agents = yield* NodeHttpClient.makeAgent()
+export const make = Effect.fnUntraced(function* ({ kubeconfig, namespace }: ClusterConnectionOptions) {
+  const configuration = yield* loadConfiguration(kubeconfig)
+  const cluster = configuration.getCurrentCluster()
+  if (cluster === null || configuration.getCurrentUser() === null)
+    return yield* new ClusterConfigurationInvalid({ reason: "it has no current context with a cluster and a user" })
+  yield* Effect.tryPromise({ try: () => authenticate(configuration), catch: toInvalid })
+  const address = cluster.server.replace(/\/+$/, "")
+  const agents = yield* NodeHttpClient.makeAgent()
 
-    const connection: ClusterConnection = {
-      address,
-      namespace: Option.getOrElse(
-        namespace,
-        () => configuration.getContextObject(configuration.getCurrentContext())?.namespace ?? "default"
-      ),
-      execute: (request) =>
-        Effect.gen(function* () {
-          const { agent, headers } = yield* Effect.tryPromise(() => authenticate(configuration))
-          const client = yield* Effect.provideService(NodeHttpClient.make, NodeHttpClient.HttpAgent, {
-            ...agents,
-            ...(agent instanceof HttpsAgent ? { https: agent } : agent instanceof HttpAgent ? { http: agent } : {})
-          })
-          return yield* request.pipe(
-            HttpClientRequest.prependUrl(address),
-            HttpClientRequest.setHeaders(headers),
-            // Trace headers stay inside of the platform.
-            HttpClient.withTracerPropagation(client, false).execute
-          )
-        }).pipe(Effect.mapError((error) => new ClusterUnreachable({ address, reason: causeOf(error) })))
-    }
-    return connection
-  })
+  const connection: ClusterConnection = {
+    address,
+    namespace: Option.getOrElse(
+      namespace,
+      () => configuration.getContextObject(configuration.getCurrentContext())?.namespace ?? "default"
+    ),
+    execute: (request) =>
+      Effect.gen(function* () {
+        const { agent, headers } = yield* Effect.tryPromise(() => authenticate(configuration))
+        const client = yield* Effect.provideService(NodeHttpClient.make, NodeHttpClient.HttpAgent, {
+          ...agents,
+          ...(agent instanceof HttpsAgent ? { https: agent } : agent instanceof HttpAgent ? { http: agent } : {})
+        })
+        return yield* request.pipe(
+          HttpClientRequest.prependUrl(address),
+          HttpClientRequest.setHeaders(headers),
+          // Trace headers stay inside of the platform.
+          HttpClient.withTracerPropagation(client, false).execute
+        )
+      }).pipe(Effect.mapError((error) => new ClusterUnreachable({ address, reason: causeOf(error) })))
+  }
+  return connection
+})

@@ -114,108 +114,107 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
   ) => makeStatefulSet(spec, names, { ...options, namespace, permission })
 
   /** Applies a claim, which can grow if its storage class allows it, but never shrink. */
-  const applyClaim = ({ diskMb }: InstanceSpec, names: PodNames) =>
-    Effect.gen(function* () {
-      const claim = yield* client.getVolumeClaim(names.name)
-      const currentMb = Option.match(claim, {
-        onNone: () => 0,
-        onSome: ({ spec }) => (parseQuantity(spec.resources.requests.storage, byteScales) ?? 0) / mib
-      })
-      if (diskMb <= currentMb) return
-      yield* client.apply("persistentvolumeclaims", makeVolumeClaim({ diskMb }, names, namespace)).pipe(
-        Effect.catchIf(
-          ({ _tag }) => currentMb > 0 && (_tag === "ClusterAccessForbidden" || _tag === "ClusterRequestRejected"),
-          ({ message }) =>
-            Effect.logWarning("Volume not enlarged").pipe(Effect.annotateLogs({ userId: names.owner, reason: message }))
-        )
-      )
+  const applyClaim = Effect.fnUntraced(function* ({ diskMb }: InstanceSpec, names: PodNames) {
+    const claim = yield* client.getVolumeClaim(names.name)
+    const currentMb = Option.match(claim, {
+      onNone: () => 0,
+      onSome: ({ spec }) => (parseQuantity(spec.resources.requests.storage, byteScales) ?? 0) / mib
     })
+    if (diskMb <= currentMb) return
+    yield* client.apply("persistentvolumeclaims", makeVolumeClaim({ diskMb }, names, namespace)).pipe(
+      Effect.catchIf(
+        ({ _tag }) => currentMb > 0 && (_tag === "ClusterAccessForbidden" || _tag === "ClusterRequestRejected"),
+        ({ message }) =>
+          Effect.logWarning("Volume not enlarged").pipe(Effect.annotateLogs({ userId: names.owner, reason: message }))
+      )
+    )
+  })
 
   /** Applies every object of the instance, the StatefulSet last, since it requires the others. */
-  const apply = (spec: InstanceSpec, names: PodNames, options: Omit<StatefulSetOptions, "namespace" | "permission">) =>
-    Effect.gen(function* () {
-      yield* Effect.orDie(
-        tryFileOperation(`making ${names.directory}`, () => mkdir(names.directory, { recursive: true, mode: 0o700 }))
-      )
-      yield* Effect.all(
-        [
-          applyClaim(spec, names),
-          client.apply("secrets", makeSecret(spec, names, namespace)),
-          client.apply("services", makeService(names, namespace)),
-          client.apply("networkpolicies", makeNetworkPolicy(names, namespace, backend)),
-          client.apply("poddisruptionbudgets", makeDisruptionBudget(names, namespace))
-        ],
-        { concurrency: 5, discard: true }
-      )
-      yield* client.apply("statefulsets", makeManifest(spec, names, options))
-    })
+  const apply = Effect.fnUntraced(function* (
+    spec: InstanceSpec,
+    names: PodNames,
+    options: Omit<StatefulSetOptions, "namespace" | "permission">
+  ) {
+    yield* Effect.orDie(
+      tryFileOperation(`making ${names.directory}`, () => mkdir(names.directory, { recursive: true, mode: 0o700 }))
+    )
+    yield* Effect.all(
+      [
+        applyClaim(spec, names),
+        client.apply("secrets", makeSecret(spec, names, namespace)),
+        client.apply("services", makeService(names, namespace)),
+        client.apply("networkpolicies", makeNetworkPolicy(names, namespace, backend)),
+        client.apply("poddisruptionbudgets", makeDisruptionBudget(names, namespace))
+      ],
+      { concurrency: 5, discard: true }
+    )
+    yield* client.apply("statefulsets", makeManifest(spec, names, options))
+  })
 
   /** Saves the log of the pod on the backend's disk, since the cluster deletes it with the pod. */
-  const saveLog = (names: PodNames, isPrevious: boolean) =>
-    Effect.gen(function* () {
-      const log = Option.getOrElse(yield* client.readLog(names.pod, containerName, isPrevious), () => "")
-      if (log !== "")
-        yield* InstanceLogFile.append(names, `${log.slice(-InstanceLogFile.maximumLogBytes).replace(/\n$/, "")}\n`)
-    })
+  const saveLog = Effect.fnUntraced(function* (names: PodNames, isPrevious: boolean) {
+    const log = Option.getOrElse(yield* client.readLog(names.pod, containerName, isPrevious), () => "")
+    if (log !== "")
+      yield* InstanceLogFile.append(names, `${log.slice(-InstanceLogFile.maximumLogBytes).replace(/\n$/, "")}\n`)
+  })
 
   /** Ends the pod, by force after a grace period, and saves its log. Idempotent. */
-  const stop = (names: PodNames) =>
-    Effect.gen(function* () {
-      const pod = yield* client.getPod(names.pod)
-      if (Option.isSome(pod)) {
-        const state = readPodState(pod.value)
-        yield* saveLog(names, state._tag === "Ended" && state.isPrevious)
-      }
-      yield* client.scale(names.name, 0)
-      if (Option.isSome(pod)) yield* awaitPodGone(names.pod)
-    })
+  const stop = Effect.fnUntraced(function* (names: PodNames) {
+    const pod = yield* client.getPod(names.pod)
+    if (Option.isSome(pod)) {
+      const state = readPodState(pod.value)
+      yield* saveLog(names, state._tag === "Ended" && state.isPrevious)
+    }
+    yield* client.scale(names.name, 0)
+    if (Option.isSome(pod)) yield* awaitPodGone(names.pod)
+  })
 
-  const runTask = (names: PodNames, command: ReadonlyArray<string>) =>
-    Effect.gen(function* () {
-      if (Option.isNone(yield* client.getVolumeClaim(names.name))) return
-      const [found, pod] = yield* Effect.all([client.getStatefulSet(names.name), client.getPod(names.pod)], {
-        concurrency: 2
-      })
-      const accepted = Option.flatMap(found, findAccepted)
-      const manifest = makeTaskPod(names, {
-        namespace,
-        command,
-        image: Option.match(accepted, { onNone: () => image, onSome: (version) => version.image }),
-        isRunning: Option.isSome(pod)
-      })
-      const removeTask = Effect.zipRight(client.remove("pods", names.task), awaitPodGone(names.task))
-      // A killed backend may have left a task.
-      yield* removeTask
-      yield* Effect.acquireUseRelease(
-        client.createPod(manifest),
-        () =>
-          awaitPod(names.task, (task) => {
-            const phase = Option.match(task, { onNone: () => "Failed", onSome: ({ status }) => status.phase })
-            if (phase === "Succeeded") return Effect.succeedSome(phase)
-            if (phase !== "Failed") return Effect.succeedNone
-            return Effect.flatMap(client.readLog(names.task, taskContainerName), (log) => {
-              const reason = Option.match(task, {
-                onNone: () => "its pod was removed",
-                onSome: ({ status }) => status.message
-              })
-              return new InstanceTaskFailed({
-                reason: `${reason} ${Option.getOrElse(log, () => "").slice(-500)}`.trim()
-              })
-            })
-          }).pipe(
-            Effect.timeoutFail({
-              duration: taskTimeout,
-              onTimeout: () =>
-                new ClusterResourcesMissing({
-                  reason: `The pod ${names.task} did not finish within ${Duration.format(taskTimeout)}`,
-                  advice: "Check the namespace with `kubectl get events`."
-                })
-            })
-          ),
-        () => Effect.orDie(client.remove("pods", names.task))
-      )
-      yield* awaitPodGone(names.task)
+  const runTask = Effect.fnUntraced(function* (names: PodNames, command: ReadonlyArray<string>) {
+    if (Option.isNone(yield* client.getVolumeClaim(names.name))) return
+    const [found, pod] = yield* Effect.all([client.getStatefulSet(names.name), client.getPod(names.pod)], {
+      concurrency: 2
     })
+    const accepted = Option.flatMap(found, findAccepted)
+    const manifest = makeTaskPod(names, {
+      namespace,
+      command,
+      image: Option.match(accepted, { onNone: () => image, onSome: (version) => version.image }),
+      isRunning: Option.isSome(pod)
+    })
+    const removeTask = Effect.zipRight(client.remove("pods", names.task), awaitPodGone(names.task))
+    // A killed backend may have left a task.
+    yield* removeTask
+    yield* Effect.acquireUseRelease(
+      client.createPod(manifest),
+      () =>
+        awaitPod(names.task, (task) => {
+          const phase = Option.match(task, { onNone: () => "Failed", onSome: ({ status }) => status.phase })
+          if (phase === "Succeeded") return Effect.succeedSome(phase)
+          if (phase !== "Failed") return Effect.succeedNone
+          return Effect.flatMap(client.readLog(names.task, taskContainerName), (log) => {
+            const reason = Option.match(task, {
+              onNone: () => "its pod was removed",
+              onSome: ({ status }) => status.message
+            })
+            return new InstanceTaskFailed({
+              reason: `${reason} ${Option.getOrElse(log, () => "").slice(-500)}`.trim()
+            })
+          })
+        }).pipe(
+          Effect.timeoutFail({
+            duration: taskTimeout,
+            onTimeout: () =>
+              new ClusterResourcesMissing({
+                reason: `The pod ${names.task} did not finish within ${Duration.format(taskTimeout)}`,
+                advice: "Check the namespace with `kubectl get events`."
+              })
+          })
+        ),
+      () => Effect.orDie(client.remove("pods", names.task))
+    )
+    yield* awaitPodGone(names.task)
+  })
 
   const removeEntries = (names: PodNames, path: string, kept: ReadonlyArray<string>) =>
     runTask(names, makeRemovalCommand(path, kept))
@@ -241,28 +240,27 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
     /** Removes all files except those of the agents. */
     resetFiles: (names: PodNames) => removeEntries(names, instanceHome, [runtimeAgentsDirectory]),
     /** Removes every object of the owner; the claim last, since `listOwners` finds the owner by it. Idempotent. */
-    removeAll: (names: PodNames) =>
-      Effect.gen(function* () {
-        yield* client.remove("pods", names.task)
-        for (const resource of [
-          "statefulsets",
-          "services",
-          "secrets",
-          "networkpolicies",
-          "poddisruptionbudgets"
-        ] as const)
-          yield* client.remove(resource, names.name)
-        yield* Effect.all([awaitPodGone(names.pod), awaitPodGone(names.task)], { concurrency: 2 })
-        yield* client.remove("persistentvolumeclaims", names.name)
-        // A start would use a claim that is being deleted.
-        yield* client
-          .getVolumeClaim(names.name)
-          .pipe(
-            Effect.repeat({ until: Option.isNone, schedule: Schedule.spaced("200 millis") }),
-            Effect.interruptible,
-            Effect.timeoutFail({ duration: removalTimeout, onTimeout: () => stuck(`The claim ${names.name}`) })
-          )
-      }),
+    removeAll: Effect.fnUntraced(function* (names: PodNames) {
+      yield* client.remove("pods", names.task)
+      for (const resource of [
+        "statefulsets",
+        "services",
+        "secrets",
+        "networkpolicies",
+        "poddisruptionbudgets"
+      ] as const)
+        yield* client.remove(resource, names.name)
+      yield* Effect.all([awaitPodGone(names.pod), awaitPodGone(names.task)], { concurrency: 2 })
+      yield* client.remove("persistentvolumeclaims", names.name)
+      // A start would use a claim that is being deleted.
+      yield* client
+        .getVolumeClaim(names.name)
+        .pipe(
+          Effect.repeat({ until: Option.isNone, schedule: Schedule.spaced("200 millis") }),
+          Effect.interruptible,
+          Effect.timeoutFail({ duration: removalTimeout, onTimeout: () => stuck(`The claim ${names.name}`) })
+        )
+    }),
     /** Returns the versions of the controller's warnings so far, which are stored for an hour. */
     listWarningVersions: (names: PodNames) =>
       Effect.map(

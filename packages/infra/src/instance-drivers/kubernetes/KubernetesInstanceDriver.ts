@@ -47,59 +47,58 @@ const readFigures = (client: ClusterClient.ClusterClient, { pod }: PodNames) =>
   )
 
 /** Instances as hardened pods in a namespace of a Kubernetes cluster. They outlive the backend. */
-export const make = (
+export const make = Effect.fnUntraced(function* (
   options: KubernetesInstanceDriverOptions
-): Effect.Effect<InstanceDriver["Type"], ClusterError | FileOperationFailed, HttpClient.HttpClient | Scope.Scope> =>
-  Effect.gen(function* () {
-    const { backendUrl, connection } = options
-    yield* tryFileOperation(`making ${options.directory}`, () =>
-      mkdir(options.directory, { recursive: true, mode: 0o711 })
-    )
-    const client = ClusterClient.make(connection)
-    const runtime = RuntimeClient.make(yield* HttpClient.HttpClient)
-    const runningPods = yield* Deferred.make<RunningPods.RunningPods>()
-    const watch = yield* PodWatch.make(
-      client,
-      Effect.flatMap(Deferred.await(runningPods), ({ checkAll }) => checkAll)
-    )
-    const objects = InstanceObjects.make({
-      ...options,
-      client,
-      watch,
-      backend: makeBackendPeer(backendUrl, client.namespace)
-    })
-    const running = yield* RunningPods.make({ client, objects, watch })
-    yield* Deferred.succeed(runningPods, running)
-    const starts = PodStart.make({
-      client,
-      objects,
-      running,
-      runtime,
-      podTimeout: options.podTimeout ?? PodStart.defaultPodTimeout
-    })
-    yield* PodMonitor.make({
-      client,
-      running,
-      runtime,
-      intervals: { ...PodMonitor.defaultPodMonitorIntervals, ...options.intervals }
-    })
-
-    // Fails at the start for a wrong address, missing permissions and a missing namespace.
-    yield* objects.listOwners
-    return yield* PlatformDriver.make(
-      {
-        unit: "pod",
-        running,
-        namesOf: objects.namesOf,
-        ...starts,
-        removeAll: objects.removeAll,
-        removeOtherAgents: objects.removeOtherAgents,
-        listOwners: objects.listOwners,
-        listRunning: objects.listRunning,
-        readLog: (names) => PlatformDriver.readContainerLog(names, client.readLog(names.pod, containerName)),
-        readFigures: ({ memoryMb, names }) =>
-          Effect.map(readFigures(client, names), (figures) => PlatformDriver.makeContainerFigures(memoryMb, figures))
-      },
-      options
-    )
+): Effect.fn.Return<InstanceDriver["Type"], ClusterError | FileOperationFailed, HttpClient.HttpClient | Scope.Scope> {
+  const { backendUrl, connection } = options
+  yield* tryFileOperation(`making ${options.directory}`, () =>
+    mkdir(options.directory, { recursive: true, mode: 0o711 })
+  )
+  const client = ClusterClient.make(connection)
+  const runtime = RuntimeClient.make(yield* HttpClient.HttpClient)
+  const runningPods = yield* Deferred.make<RunningPods.RunningPods>()
+  const watch = yield* PodWatch.make(
+    client,
+    Effect.flatMap(Deferred.await(runningPods), ({ checkAll }) => checkAll)
+  )
+  const objects = InstanceObjects.make({
+    ...options,
+    client,
+    watch,
+    backend: makeBackendPeer(backendUrl, client.namespace)
   })
+  const running = yield* RunningPods.make({ client, objects, watch })
+  yield* Deferred.succeed(runningPods, running)
+  const starts = PodStart.make({
+    client,
+    objects,
+    running,
+    runtime,
+    podTimeout: options.podTimeout ?? PodStart.defaultPodTimeout
+  })
+  yield* PodMonitor.make({
+    client,
+    running,
+    runtime,
+    intervals: { ...PodMonitor.defaultPodMonitorIntervals, ...options.intervals }
+  })
+
+  // Fails at the start for a wrong address, missing permissions and a missing namespace.
+  yield* objects.listOwners
+  return yield* PlatformDriver.make(
+    {
+      unit: "pod",
+      running,
+      namesOf: objects.namesOf,
+      ...starts,
+      removeAll: objects.removeAll,
+      removeOtherAgents: objects.removeOtherAgents,
+      listOwners: objects.listOwners,
+      listRunning: objects.listRunning,
+      readLog: (names) => PlatformDriver.readContainerLog(names, client.readLog(names.pod, containerName)),
+      readFigures: ({ memoryMb, names }) =>
+        Effect.map(readFigures(client, names), (figures) => PlatformDriver.makeContainerFigures(memoryMb, figures))
+    },
+    options
+  )
+})

@@ -32,21 +32,20 @@ type RunningState = Extract<PodState, { readonly _tag: "Running" }>
 /** Starts, adopts and replaces pods of instances. */
 export const make = ({ client, objects, podTimeout, running, runtime }: PodStartOptions) => {
   /** Explains why a pod is not running in time. */
-  const explainDelay = (names: PodNames, pod: Option.Option<Pod>) =>
-    Effect.gen(function* () {
-      const claim = yield* objects.findClaimProblem(names)
-      if (Option.isSome(claim))
-        return yield* new ClusterResourcesMissing({
-          reason: `The volume claim ${names.name} is ${claim.value || "not bound"}`,
-          advice: "Check the storage class of the namespace with `kubectl describe pvc`."
-        })
-      const state = Option.map(pod, (found) => readPodState(found))
-      const problem = Option.isSome(state) && state.value._tag === "Starting" ? state.value.problem : ""
+  const explainDelay = Effect.fnUntraced(function* (names: PodNames, pod: Option.Option<Pod>) {
+    const claim = yield* objects.findClaimProblem(names)
+    if (Option.isSome(claim))
       return yield* new ClusterResourcesMissing({
-        reason: `The pod ${names.pod} did not run within ${Duration.format(podTimeout)}${problem === "" ? "" : `: ${problem}`}`,
-        advice: "Check the nodes and quotas of the cluster with `kubectl get events`."
+        reason: `The volume claim ${names.name} is ${claim.value || "not bound"}`,
+        advice: "Check the storage class of the namespace with `kubectl describe pvc`."
       })
+    const state = Option.map(pod, (found) => readPodState(found))
+    const problem = Option.isSome(state) && state.value._tag === "Starting" ? state.value.problem : ""
+    return yield* new ClusterResourcesMissing({
+      reason: `The pod ${names.pod} did not run within ${Duration.format(podTimeout)}${problem === "" ? "" : `: ${problem}`}`,
+      advice: "Check the nodes and quotas of the cluster with `kubectl get events`."
     })
+  })
 
   const notReady = (reason: string) => new RuntimeNotReady({ reason })
 
@@ -91,19 +90,22 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
     )
 
   /** Waits until the runtime in the pod accepts the token. */
-  const waitUntilReady = (spec: InstanceSpec, names: PodNames, warnings: ReadonlySet<string>) =>
-    Effect.gen(function* () {
-      const { pod, state } = yield* awaitRunning(spec, names, warnings)
-      const { runtimeVersion } = yield* awaitReady({
-        client: runtime,
-        endpoint: state.endpoint,
-        token: spec.token,
-        ended: awaitEnd(spec, names, state),
-        explain: Effect.succeed(""),
-        nextSign: Effect.never
-      })
-      return { pod, state, runtimeVersion }
+  const waitUntilReady = Effect.fnUntraced(function* (
+    spec: InstanceSpec,
+    names: PodNames,
+    warnings: ReadonlySet<string>
+  ) {
+    const { pod, state } = yield* awaitRunning(spec, names, warnings)
+    const { runtimeVersion } = yield* awaitReady({
+      client: runtime,
+      endpoint: state.endpoint,
+      token: spec.token,
+      ended: awaitEnd(spec, names, state),
+      explain: Effect.succeed(""),
+      nextSign: Effect.never
     })
+    return { pod, state, runtimeVersion }
+  })
 
   /** Stops the owner's pod, registered or not. The caller holds the owner's lock. */
   const end = (names: PodNames) =>
@@ -116,56 +118,54 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
    * Starts a pod of the image, which is accepted on success. A failure or an interruption keeps the previous version,
    * stopped.
    */
-  const replace = <E>(
+  const replace = Effect.fnUntraced(function* <E>(
     spec: InstanceSpec,
     names: PodNames,
     image: string,
     before: Option.Option<AcceptedVersion>,
     options: Replacement<E>
-  ) =>
-    Effect.gen(function* () {
-      const { owner } = names
-      const previous = Option.getOrNull(before)
-      const launch = Effect.gen(function* () {
-        yield* end(names)
-        if (options.fresh) yield* objects.resetFiles(names)
-        const warnings = yield* objects.listWarningVersions(names)
-        yield* objects.apply(spec, names, { image, accepted: previous, replicas: 1 })
-        const { pod, runtimeVersion, state } = yield* waitUntilReady(spec, names, warnings)
-        yield* Effect.logInfo("Instance started").pipe(Effect.annotateLogs({ userId: owner, pod: names.pod }))
-        return { runtimeVersion, instance: running.register(names, pod, state, runtimeVersion) }
-      })
-      const revert = Effect.suspend(() =>
-        logCleanupFailure(
-          Effect.zipRight(
-            end(names),
-            previous === null || previous.image === image
-              ? Effect.void
-              : objects.applySet(spec, names, { image: previous.image, accepted: previous, replicas: 0 })
-          )
-        )
-      )
-      const { instance, runtimeVersion } = yield* launch.pipe(
-        toStartFailed(owner),
-        Effect.tap(({ instance: launched }) => options.accept(launched)),
-        Effect.onError(() => revert)
-      )
-      if (previous?.image !== image || previous.runtimeVersion !== runtimeVersion)
-        yield* toStartFailed(owner)(
-          objects.applySet(spec, names, { image, accepted: { image, runtimeVersion }, replicas: 1 })
-        )
-      return instance
+  ) {
+    const { owner } = names
+    const previous = Option.getOrNull(before)
+    const launch = Effect.gen(function* () {
+      yield* end(names)
+      if (options.fresh) yield* objects.resetFiles(names)
+      const warnings = yield* objects.listWarningVersions(names)
+      yield* objects.apply(spec, names, { image, accepted: previous, replicas: 1 })
+      const { pod, runtimeVersion, state } = yield* waitUntilReady(spec, names, warnings)
+      yield* Effect.logInfo("Instance started").pipe(Effect.annotateLogs({ userId: owner, pod: names.pod }))
+      return { runtimeVersion, instance: running.register(names, pod, state, runtimeVersion) }
     })
+    const revert = Effect.suspend(() =>
+      logCleanupFailure(
+        Effect.zipRight(
+          end(names),
+          previous === null || previous.image === image
+            ? Effect.void
+            : objects.applySet(spec, names, { image: previous.image, accepted: previous, replicas: 0 })
+        )
+      )
+    )
+    const { instance, runtimeVersion } = yield* launch.pipe(
+      toStartFailed(owner),
+      Effect.tap(({ instance: launched }) => options.accept(launched)),
+      Effect.onError(() => revert)
+    )
+    if (previous?.image !== image || previous.runtimeVersion !== runtimeVersion)
+      yield* toStartFailed(owner)(
+        objects.applySet(spec, names, { image, accepted: { image, runtimeVersion }, replicas: 1 })
+      )
+    return instance
+  })
 
   /** Registers a pod started by an earlier backend or another driver. Idempotent. */
-  const adopt = (names: PodNames, pod: Pod, state: RunningState, runtimeVersion: string) =>
-    Effect.gen(function* () {
-      const registered = running.get(names.owner)
-      if (Option.isSome(registered) && registered.value.containerId === state.containerId)
-        return registered.value.instance
-      yield* Effect.logInfo("Instance adopted").pipe(Effect.annotateLogs({ userId: names.owner }))
-      return running.register(names, pod, state, runtimeVersion)
-    })
+  const adopt = Effect.fnUntraced(function* (names: PodNames, pod: Pod, state: RunningState, runtimeVersion: string) {
+    const registered = running.get(names.owner)
+    if (Option.isSome(registered) && registered.value.containerId === state.containerId)
+      return registered.value.instance
+    yield* Effect.logInfo("Instance adopted").pipe(Effect.annotateLogs({ userId: names.owner }))
+    return running.register(names, pod, state, runtimeVersion)
+  })
 
   /** Returns the accepted version, and its running pod. */
   const readPod = (names: PodNames) =>
@@ -183,27 +183,25 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
     )
 
   /** Adopts the running pod unless it must be replaced. */
-  const adoptCurrent = (
+  const adoptCurrent = Effect.fnUntraced(function* (
     spec: InstanceSpec,
     names: PodNames,
     { pod, state, version }: { readonly pod: Pod; readonly state: RunningState; readonly version: AcceptedVersion }
-  ) =>
-    Effect.gen(function* () {
-      const hasProfile = objects.hasProfile(pod, spec, names, version.image)
-      const health = hasProfile ? yield* probeHealth(runtime, state.endpoint, spec.token) : "unresponsive"
-      if (health === "healthy") return Option.some(adopt(names, pod, state, version.runtimeVersion))
-      yield* logReplaced(names.owner, hasProfile ? describeProbe(health) : "its pod has another profile")
-      return Option.none()
-    }).pipe(Effect.flatMap(Effect.transposeOption))
+  ) {
+    const hasProfile = objects.hasProfile(pod, spec, names, version.image)
+    const health = hasProfile ? yield* probeHealth(runtime, state.endpoint, spec.token) : "unresponsive"
+    if (health === "healthy") return Option.some(adopt(names, pod, state, version.runtimeVersion))
+    yield* logReplaced(names.owner, hasProfile ? describeProbe(health) : "its pod has another profile")
+    return Option.none()
+  }, Effect.flatMap(Effect.transposeOption))
 
-  const start = (spec: InstanceSpec, names: PodNames) =>
-    Effect.gen(function* () {
-      const { accepted, current } = yield* toStartFailed(names.owner)(readPod(names))
-      const adopted = yield* Effect.transposeMapOption(current, (found) => adoptCurrent(spec, names, found))
-      if (Option.isSome(adopted) && Option.isSome(adopted.value)) return adopted.value.value
-      const image = Option.match(accepted, { onNone: () => objects.image, onSome: (version) => version.image })
-      return yield* replace(spec, names, image, accepted, { fresh: false, accept: () => Effect.void })
-    })
+  const start = Effect.fnUntraced(function* (spec: InstanceSpec, names: PodNames) {
+    const { accepted, current } = yield* toStartFailed(names.owner)(readPod(names))
+    const adopted = yield* Effect.transposeMapOption(current, (found) => adoptCurrent(spec, names, found))
+    if (Option.isSome(adopted) && Option.isSome(adopted.value)) return adopted.value.value
+    const image = Option.match(accepted, { onNone: () => objects.image, onSome: (version) => version.image })
+    return yield* replace(spec, names, image, accepted, { fresh: false, accept: () => Effect.void })
+  })
 
   const update = <E>(spec: InstanceSpec, names: PodNames, replacement: Replacement<E>) =>
     Effect.flatMap(toStartFailed(names.owner)(readPod(names)), ({ accepted }) =>
@@ -211,16 +209,15 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
     )
 
   /** Finds and adopts a running pod. */
-  const find = (names: PodNames) =>
-    Effect.gen(function* () {
-      const { current } = yield* readPod(names)
-      if (Option.isNone(current)) return Option.none<RunningInstance>()
-      const { pod, state, version } = current.value
-      const health = yield* probeHealth(runtime, state.endpoint, Redacted.make("none"))
-      return health === "unresponsive"
-        ? Option.none<RunningInstance>()
-        : Option.some(yield* adopt(names, pod, state, version.runtimeVersion))
-    })
+  const find = Effect.fnUntraced(function* (names: PodNames) {
+    const { current } = yield* readPod(names)
+    if (Option.isNone(current)) return Option.none<RunningInstance>()
+    const { pod, state, version } = current.value
+    const health = yield* probeHealth(runtime, state.endpoint, Redacted.make("none"))
+    return health === "unresponsive"
+      ? Option.none<RunningInstance>()
+      : Option.some(yield* adopt(names, pod, state, version.runtimeVersion))
+  })
 
   return { start, update, end, find }
 }

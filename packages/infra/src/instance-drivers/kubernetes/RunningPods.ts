@@ -51,21 +51,18 @@ export const make = ({ client, objects, watch }: RunningPodsOptions) =>
         )
       )
 
-    const findExit = (pod: RunningPod, found: Option.Option<Pod>) =>
-      Effect.gen(function* () {
-        if (Option.isNone(found) || found.value.metadata.uid !== pod.uid)
-          return Option.some("the cluster removed its pod")
-        const state = readPodState(found.value)
-        if (state._tag === "Running" && state.containerId === pod.containerId) return Option.none<string>()
-        if (state._tag === "Terminating") return Option.some("the cluster is removing its pod")
-        // The kubelet has restarted it concurrently.
-        const last = readPodState({ ...found.value, status: { ...found.value.status, podIP: "" } })
-        return last._tag === "Ended"
-          ? Option.some(
-              yield* describePodEnd(client, pod.names, pod.memoryMb, { ...last, isPrevious: last.isPrevious })
-            )
-          : Option.some("its container was replaced")
-      })
+    const findExit = Effect.fnUntraced(function* (pod: RunningPod, found: Option.Option<Pod>) {
+      if (Option.isNone(found) || found.value.metadata.uid !== pod.uid)
+        return Option.some("the cluster removed its pod")
+      const state = readPodState(found.value)
+      if (state._tag === "Running" && state.containerId === pod.containerId) return Option.none<string>()
+      if (state._tag === "Terminating") return Option.some("the cluster is removing its pod")
+      // The kubelet has restarted it concurrently.
+      const last = readPodState({ ...found.value, status: { ...found.value.status, podIP: "" } })
+      return last._tag === "Ended"
+        ? Option.some(yield* describePodEnd(client, pod.names, pod.memoryMb, { ...last, isPrevious: last.isPrevious }))
+        : Option.some("its container was replaced")
+    })
 
     const checkExit = (pod: RunningPod) =>
       Effect.gen(function* () {

@@ -15,17 +15,16 @@ const pathsPerCommand = 200
  * Deletes the folders of all other agents. The instance controls the folders and can create links in them, so they are
  * deleted with the instance's permissions.
  */
-export const removeOtherAgents = (
+export const removeOtherAgents = Effect.fnUntraced(function* (
   { agents, home }: InstanceDirectory,
   kept: ReadonlyArray<AgentId>
-): Effect.Effect<void, FileOperationFailed> =>
-  Effect.gen(function* () {
-    const others = (yield* listOtherAgents(agents, kept)).map((name) => join(agents, name))
-    if (others.length === 0) return
-    yield* tryFileOperation(`removing files of deleted agents in ${agents}`, async () => {
-      const { gid, uid } = await lstat(home)
-      const account = process.getuid?.() === 0 ? { uid, gid } : {}
-      for (const paths of Array.chunksOf(others, pathsPerCommand))
-        await run("/bin/rm", ["-rf", "--", ...paths], { cwd: "/", env: {}, ...account })
-    })
+): Effect.fn.Return<void, FileOperationFailed> {
+  const others = (yield* listOtherAgents(agents, kept)).map((name) => join(agents, name))
+  if (others.length === 0) return
+  yield* tryFileOperation(`removing files of deleted agents in ${agents}`, async () => {
+    const { gid, uid } = await lstat(home)
+    const account = process.getuid?.() === 0 ? { uid, gid } : {}
+    for (const paths of Array.chunksOf(others, pathsPerCommand))
+      await run("/bin/rm", ["-rf", "--", ...paths], { cwd: "/", env: {}, ...account })
   })
+})

@@ -50,19 +50,18 @@ export const make = (root: string, uids: Option.Option<UidRange>): Effect.Effect
         if ((await ownerOf(home)) === process.getuid?.()) await chmod(home, 0o700)
       })
 
-    const assignAccount = (owner: string, directory: InstanceDirectory, range: UidRange) =>
-      Effect.gen(function* () {
-        yield* makeDirectories(directory, 0o711)
-        const current = yield* tryFileOperation(`reading the owner of ${directory.home}`, () => ownerOf(directory.home))
-        if (current !== undefined && isInUidRange(range, current)) return current
-        const uid = yield* Effect.mapError(
-          // The path distinguishes two installations on a host.
-          allocateUid(range, join(root, owner), yield* readTakenUids(root)),
-          () => new InstanceAccountsExhausted()
-        )
-        yield* tryFileOperation(`changing the owner of ${directory.home}`, () => changeOwner(directory.home, uid))
-        return uid
-      })
+    const assignAccount = Effect.fnUntraced(function* (owner: string, directory: InstanceDirectory, range: UidRange) {
+      yield* makeDirectories(directory, 0o711)
+      const current = yield* tryFileOperation(`reading the owner of ${directory.home}`, () => ownerOf(directory.home))
+      if (current !== undefined && isInUidRange(range, current)) return current
+      const uid = yield* Effect.mapError(
+        // The path distinguishes two installations on a host.
+        allocateUid(range, join(root, owner), yield* readTakenUids(root)),
+        () => new InstanceAccountsExhausted()
+      )
+      yield* tryFileOperation(`changing the owner of ${directory.home}`, () => changeOwner(directory.home, uid))
+      return uid
+    })
 
     /** Creates an empty directory, since an earlier process may have left its socket. */
     const makeSocketDirectory = ({ sockets }: InstanceDirectory, uid: Option.Option<number>) =>

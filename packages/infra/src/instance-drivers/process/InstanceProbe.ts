@@ -53,36 +53,35 @@ const findProcess = (
 }
 
 /** Inspects an owner's instance, started by any backend. Without a token, a live instance is `rejected`. */
-export const probeInstance = (
+export const probeInstance = Effect.fnUntraced(function* (
   client: RuntimeClient,
   directory: InstanceDirectory,
   token: Option.Option<Redacted.Redacted>
-): Effect.Effect<InstanceProbe, FileOperationFailed> =>
-  Effect.gen(function* () {
-    const published = yield* ProcessRecord.readRuntimeAddress(directory)
-    const { process, record } = findProcess(directory, yield* ProcessRecord.readProcessRecord(directory), published)
-    if (process === "gone" || process === "different")
-      return {
-        process,
-        health: "unresponsive",
-        startedWith: Option.none(),
-        record,
-        pid: Option.none(),
-        address: Option.none()
-      }
-    const pid = Option.orElse(
-      Option.map(record, (it) => it.pid),
-      () => Option.map(published, (it) => it.pid)
-    )
-    const address = Option.filter(published, (it) => Option.contains(pid, it.pid))
-    const health = yield* Option.match(address, {
-      onNone: () => Effect.succeed<HealthProbeResult>("unresponsive"),
-      onSome: () =>
-        probeHealth(
-          client,
-          makeSocketEndpoint(directory.socket),
-          Option.getOrElse(token, () => Redacted.make("none"))
-        )
-    })
-    return { process, health, startedWith: record, record, pid, address }
+): Effect.fn.Return<InstanceProbe, FileOperationFailed> {
+  const published = yield* ProcessRecord.readRuntimeAddress(directory)
+  const { process, record } = findProcess(directory, yield* ProcessRecord.readProcessRecord(directory), published)
+  if (process === "gone" || process === "different")
+    return {
+      process,
+      health: "unresponsive",
+      startedWith: Option.none(),
+      record,
+      pid: Option.none(),
+      address: Option.none()
+    }
+  const pid = Option.orElse(
+    Option.map(record, (it) => it.pid),
+    () => Option.map(published, (it) => it.pid)
+  )
+  const address = Option.filter(published, (it) => Option.contains(pid, it.pid))
+  const health = yield* Option.match(address, {
+    onNone: () => Effect.succeed<HealthProbeResult>("unresponsive"),
+    onSome: () =>
+      probeHealth(
+        client,
+        makeSocketEndpoint(directory.socket),
+        Option.getOrElse(token, () => Redacted.make("none"))
+      )
   })
+  return { process, health, startedWith: record, record, pid, address }
+})

@@ -136,33 +136,32 @@ export const instanceRoots = (directory: string): ReadonlyArray<string> => {
 }
 
 /** Finds a directory in which instances can run under separate accounts; falls back to the backend's account. */
-export const prepareInstanceRoot = (
+export const prepareInstanceRoot = Effect.fnUntraced(function* (
   options: InstanceRootOptions
-): Effect.Effect<InstanceRoot, BundleUnreadable | FileOperationFailed | InstanceAccountsUnavailable> =>
-  Effect.gen(function* () {
-    const { bundle, directory, node } = options
-    const files = yield* readBundle(bundle)
-    const first = yield* installIn(prepareDirectory(directory), bundle, files)
-    const withoutAccounts = (reason: string) =>
-      options.requiresAccounts || Option.isSome(options.uids)
-        ? new InstanceAccountsUnavailable({ reason })
-        : Effect.logWarning("Instances share the backend's account").pipe(
-            Effect.annotateLogs({ directory: first.path, reason }),
-            Effect.as({ ...first, uids: Option.none() })
-          )
-    if (process.getuid?.() !== 0) return yield* withoutAccounts("the backend does not run as root")
+): Effect.fn.Return<InstanceRoot, BundleUnreadable | FileOperationFailed | InstanceAccountsUnavailable> {
+  const { bundle, directory, node } = options
+  const files = yield* readBundle(bundle)
+  const first = yield* installIn(prepareDirectory(directory), bundle, files)
+  const withoutAccounts = (reason: string) =>
+    options.requiresAccounts || Option.isSome(options.uids)
+      ? new InstanceAccountsUnavailable({ reason })
+      : Effect.logWarning("Instances share the backend's account").pipe(
+          Effect.annotateLogs({ directory: first.path, reason }),
+          Effect.as({ ...first, uids: Option.none() })
+        )
+  if (process.getuid?.() !== 0) return yield* withoutAccounts("the backend does not run as root")
 
-    const uidMap = Option.getOrNull(yield* readRegularFile("/proc/self/uid_map", 64 * 1024))
-    const range = Option.orElse(options.uids, () => selectUidRange(uidMap))
-    if (Option.isNone(range)) return yield* withoutAccounts("this user namespace maps too few user ids")
-    if (yield* canRunAs(first.path, first.bundle, node, range.value.first)) return { ...first, uids: range }
-    const name = temporaryName(first.path)
-    const second = yield* Effect.option(installIn(prepareTemporaryDirectory(name), bundle, files))
-    if (Option.isSome(second) && (yield* canRunAs(second.value.path, second.value.bundle, node, range.value.first))) {
-      yield* Effect.logWarning("Instances placed outside the data directory, which other accounts cannot reach").pipe(
-        Effect.annotateLogs({ directory: first.path, instances: second.value.path })
-      )
-      return { ...second.value, uids: range }
-    }
-    return yield* withoutAccounts(`user id ${range.value.first} cannot run the runtime`)
-  })
+  const uidMap = Option.getOrNull(yield* readRegularFile("/proc/self/uid_map", 64 * 1024))
+  const range = Option.orElse(options.uids, () => selectUidRange(uidMap))
+  if (Option.isNone(range)) return yield* withoutAccounts("this user namespace maps too few user ids")
+  if (yield* canRunAs(first.path, first.bundle, node, range.value.first)) return { ...first, uids: range }
+  const name = temporaryName(first.path)
+  const second = yield* Effect.option(installIn(prepareTemporaryDirectory(name), bundle, files))
+  if (Option.isSome(second) && (yield* canRunAs(second.value.path, second.value.bundle, node, range.value.first))) {
+    yield* Effect.logWarning("Instances placed outside the data directory, which other accounts cannot reach").pipe(
+      Effect.annotateLogs({ directory: first.path, instances: second.value.path })
+    )
+    return { ...second.value, uids: range }
+  }
+  return yield* withoutAccounts(`user id ${range.value.first} cannot run the runtime`)
+})

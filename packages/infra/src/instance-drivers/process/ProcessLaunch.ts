@@ -34,13 +34,12 @@ const readEntries = (directory: string) =>
   )
 
 /** Removes everything from the instance's home except the files of its agents. */
-const resetDirectory = ({ agents, home }: InstanceDirectory) =>
-  Effect.gen(function* () {
-    for (const entry of yield* readEntries(home)) {
-      const path = join(home, entry.name)
-      if (!entry.isDirectory() || path !== agents) yield* removeTree(path)
-    }
-  })
+const resetDirectory = Effect.fnUntraced(function* ({ agents, home }: InstanceDirectory) {
+  for (const entry of yield* readEntries(home)) {
+    const path = join(home, entry.name)
+    if (!entry.isDirectory() || path !== agents) yield* removeTree(path)
+  }
+})
 
 type StartProblem = ProcessStartFailure | ProcessStillRunning
 
@@ -54,39 +53,41 @@ const toStartFailed = makeToStartFailed(isHostProblem)
 export const make = ({ bundles, processes, settings }: ProcessLaunchOptions) => {
   const startSlots = StartSlots.make()
 
-  const startNew = (spec: InstanceSpec, directory: InstanceDirectory, bundle: RuntimeBundles.RuntimeBundle) =>
-    Effect.gen(function* () {
-      const { diskMb, memoryMb, owner } = spec
-      const started = startSlots
-        .withPermits(1)(startProcess(settings, spec, directory, bundle))
-        .pipe(Effect.onError(() => removeSocketsOrLog(directory)))
-      const { child, diskAtStart, instance, logOffset, startMark, uid } = yield* started
-      const { pid } = child
-      yield* Effect.logInfo("Instance started").pipe(Effect.annotateLogs({ userId: owner, pid }))
-      return yield* processes.register({
-        instance,
-        directory,
-        pid,
-        startMark,
-        child: Option.some(child),
-        logOffset,
-        startedWith: Option.some({ uid: Option.getOrNull(uid), memoryMb, diskMb, diskAtStart })
-      })
+  const startNew = Effect.fnUntraced(function* (
+    spec: InstanceSpec,
+    directory: InstanceDirectory,
+    bundle: RuntimeBundles.RuntimeBundle
+  ) {
+    const { diskMb, memoryMb, owner } = spec
+    const started = startSlots
+      .withPermits(1)(startProcess(settings, spec, directory, bundle))
+      .pipe(Effect.onError(() => removeSocketsOrLog(directory)))
+    const { child, diskAtStart, instance, logOffset, startMark, uid } = yield* started
+    const { pid } = child
+    yield* Effect.logInfo("Instance started").pipe(Effect.annotateLogs({ userId: owner, pid }))
+    return yield* processes.register({
+      instance,
+      directory,
+      pid,
+      startMark,
+      child: Option.some(child),
+      logOffset,
+      startedWith: Option.some({ uid: Option.getOrNull(uid), memoryMb, diskMb, diskAtStart })
     })
+  })
 
   /** Ends the owner's process, registered or not. The caller holds the owner's lock. */
-  const end = (directory: InstanceDirectory) =>
-    Effect.gen(function* () {
-      const registered = processes.get(directory.owner)
-      processes.unregister(directory.owner)
-      if (Option.isSome(registered)) yield* terminateRegistered(registered.value)
-      else {
-        const { pid, process, record } = yield* probeInstance(settings.client, directory, Option.none())
-        if (process === "same" && Option.isSome(pid))
-          yield* terminateProcess(pid.value, readStartMark(pid.value), accountOf(record))
-      }
-      for (const path of [directory.record, directory.address, directory.sockets]) yield* removeTree(path)
-    }).pipe(Effect.uninterruptible)
+  const end = Effect.fnUntraced(function* (directory: InstanceDirectory) {
+    const registered = processes.get(directory.owner)
+    processes.unregister(directory.owner)
+    if (Option.isSome(registered)) yield* terminateRegistered(registered.value)
+    else {
+      const { pid, process, record } = yield* probeInstance(settings.client, directory, Option.none())
+      if (process === "same" && Option.isSome(pid))
+        yield* terminateProcess(pid.value, readStartMark(pid.value), accountOf(record))
+    }
+    for (const path of [directory.record, directory.address, directory.sockets]) yield* removeTree(path)
+  }, Effect.uninterruptible)
 
   const start = (spec: InstanceSpec, directory: InstanceDirectory) =>
     Effect.gen(function* () {
@@ -111,24 +112,27 @@ export const make = ({ bundles, processes, settings }: ProcessLaunchOptions) => 
    * After a crash in between, the old version is still pinned: the next backend starts it, or adopts the running
    * process.
    */
-  const update = <E>(spec: InstanceSpec, directory: InstanceDirectory, { accept, fresh }: Replacement<E>) =>
-    Effect.gen(function* () {
-      const { owner } = spec
-      const replaced = Effect.gen(function* () {
-        yield* end(directory)
-        if (fresh) yield* resetDirectory(directory)
-        return yield* startNew(spec, directory, bundles.newest)
-      }).pipe(toStartFailed(owner))
-      const instance = yield* replaced
-      const pinned = bundles.pin(directory, bundles.newest).pipe(toStartFailed(owner))
-      yield* Effect.onError(Effect.zipRight(accept(instance), pinned), () =>
-        Effect.catchAll(end(directory), ({ message }) =>
-          Effect.logError("Instance not ended").pipe(Effect.annotateLogs({ userId: owner, reason: message }))
-        )
+  const update = Effect.fnUntraced(function* <E>(
+    spec: InstanceSpec,
+    directory: InstanceDirectory,
+    { accept, fresh }: Replacement<E>
+  ) {
+    const { owner } = spec
+    const replaced = Effect.gen(function* () {
+      yield* end(directory)
+      if (fresh) yield* resetDirectory(directory)
+      return yield* startNew(spec, directory, bundles.newest)
+    }).pipe(toStartFailed(owner))
+    const instance = yield* replaced
+    const pinned = bundles.pin(directory, bundles.newest).pipe(toStartFailed(owner))
+    yield* Effect.onError(Effect.zipRight(accept(instance), pinned), () =>
+      Effect.catchAll(end(directory), ({ message }) =>
+        Effect.logError("Instance not ended").pipe(Effect.annotateLogs({ userId: owner, reason: message }))
       )
-      yield* bundles.removeUnused
-      return instance
-    })
+    )
+    yield* bundles.removeUnused
+    return instance
+  })
 
   return { start, update, end }
 }

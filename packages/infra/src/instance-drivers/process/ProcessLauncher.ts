@@ -73,14 +73,13 @@ const canDropCapabilities = (uid: number): Effect.Effect<boolean> =>
   })
 
 /** Tests with the first account which protections this host permits; logs the skipped ones in one line. */
-export const detect = (uid: Option.Option<number>): Effect.Effect<ProcessLauncher> =>
-  Effect.gen(function* () {
-    const dropsCapabilities = Option.isSome(uid) && (yield* canDropCapabilities(uid.value))
-    const skipped = [
-      ...(Option.isSome(uid) ? [] : ["process limit"]),
-      ...(dropsCapabilities ? [] : ["capability bounding set"])
-    ]
-    if (skipped.length > 0)
-      yield* Effect.logWarning("Instances run without some protections").pipe(Effect.annotateLogs({ skipped }))
-    return { dropsCapabilities, inherited: listInherited() }
-  })
+export const detect = Effect.fnUntraced(function* (uid: Option.Option<number>): Effect.fn.Return<ProcessLauncher> {
+  const dropsCapabilities = Option.isSome(uid) && (yield* canDropCapabilities(uid.value))
+  const skipped = [
+    ...(Option.isSome(uid) ? [] : ["process limit"]),
+    ...(dropsCapabilities ? [] : ["capability bounding set"])
+  ]
+  if (skipped.length > 0)
+    yield* Effect.logWarning("Instances run without some protections").pipe(Effect.annotateLogs({ skipped }))
+  return { dropsCapabilities, inherited: listInherited() }
+})

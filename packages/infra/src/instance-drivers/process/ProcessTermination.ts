@@ -38,17 +38,19 @@ export class ProcessStillRunning extends Data.TaggedError("ProcessStillRunning")
   override readonly message = `Process ${this.pid} still runs after SIGKILL. Check the disks of the host, which such a process waits for.`
 }
 
-const terminateMain = (pid: number, startMark: Option.Option<string>): Effect.Effect<void, ProcessStillRunning> =>
-  Effect.gen(function* () {
-    sendSignal(pid, "SIGTERM")
-    if (yield* waitUntilGone(pid, terminationGrace)) return
-    // The process may have ended after the last poll, and its pid may be reused.
-    if (matchProcess(pid, startMark) === "different") return
-    yield* Effect.logWarning("Instance did not end in time and is killed").pipe(Effect.annotateLogs({ pid }))
-    sendSignal(pid, "SIGKILL")
-    if (yield* waitUntilGone(pid, killTimeout)) return
-    return yield* new ProcessStillRunning({ pid })
-  })
+const terminateMain = Effect.fnUntraced(function* (
+  pid: number,
+  startMark: Option.Option<string>
+): Effect.fn.Return<void, ProcessStillRunning> {
+  sendSignal(pid, "SIGTERM")
+  if (yield* waitUntilGone(pid, terminationGrace)) return
+  // The process may have ended after the last poll, and its pid may be reused.
+  if (matchProcess(pid, startMark) === "different") return
+  yield* Effect.logWarning("Instance did not end in time and is killed").pipe(Effect.annotateLogs({ pid }))
+  sendSignal(pid, "SIGKILL")
+  if (yield* waitUntilGone(pid, killTimeout)) return
+  return yield* new ProcessStillRunning({ pid })
+})
 
 /**
  * Terminates a process of this driver: SIGTERM, then SIGKILL after the grace period. Then kills remaining processes of

@@ -38,46 +38,43 @@ export const make = Effect.gen(function* () {
       )
     )
 
-  const handleExit = (process: RunningProcess, exit: Option.Option<ProcessExit>) =>
-    Effect.gen(function* () {
-      const { directory, instance, logOffset } = process
-      if (!registry.isRegistered(process)) return
-      registry.unregister(instance.owner)
-      yield* Effect.forkIn(removeLeft(process), scope)
-      const reason = describeExit(exit, findExitMessage(yield* InstanceLogFile.readTail(directory, logOffset)))
-      yield* registry.publishExit(process, reason)
-    })
+  const handleExit = Effect.fnUntraced(function* (process: RunningProcess, exit: Option.Option<ProcessExit>) {
+    const { directory, instance, logOffset } = process
+    if (!registry.isRegistered(process)) return
+    registry.unregister(instance.owner)
+    yield* Effect.forkIn(removeLeft(process), scope)
+    const reason = describeExit(exit, findExitMessage(yield* InstanceLogFile.readTail(directory, logOffset)))
+    yield* registry.publishExit(process, reason)
+  })
 
-  const register = (process: RunningProcess) =>
-    Effect.gen(function* () {
-      registry.register(process)
-      if (Option.isSome(process.child))
-        yield* Deferred.await(process.child.value.exit).pipe(
-          Effect.flatMap((exit) => handleExit(process, Option.some(exit))),
-          Effect.forkIn(scope)
-        )
-      return process.instance
-    })
+  const register = Effect.fnUntraced(function* (process: RunningProcess) {
+    registry.register(process)
+    if (Option.isSome(process.child))
+      yield* Deferred.await(process.child.value.exit).pipe(
+        Effect.flatMap((exit) => handleExit(process, Option.some(exit))),
+        Effect.forkIn(scope)
+      )
+    return process.instance
+  })
 
   /** Registers a process started by an earlier backend or another driver. Idempotent. */
-  const adopt = (directory: InstanceDirectory, { address, pid, record }: InstanceProbe) =>
-    Effect.gen(function* () {
-      const { owner } = directory
-      if (Option.isNone(address) || Option.isNone(pid)) return Option.none<RunningInstance>()
-      const registered = registry.get(owner)
-      if (Option.isSome(registered) && registered.value.pid === pid.value) return Option.some(registered.value.instance)
-      yield* Effect.logInfo("Instance adopted").pipe(Effect.annotateLogs({ userId: owner, pid: pid.value }))
-      const instance = yield* register({
-        instance: toRunningInstance(owner, directory, address.value),
-        directory,
-        pid: pid.value,
-        startMark: readStartMark(pid.value),
-        child: Option.none(),
-        logOffset: 0,
-        startedWith: record
-      })
-      return Option.some(instance)
+  const adopt = Effect.fnUntraced(function* (directory: InstanceDirectory, { address, pid, record }: InstanceProbe) {
+    const { owner } = directory
+    if (Option.isNone(address) || Option.isNone(pid)) return Option.none<RunningInstance>()
+    const registered = registry.get(owner)
+    if (Option.isSome(registered) && registered.value.pid === pid.value) return Option.some(registered.value.instance)
+    yield* Effect.logInfo("Instance adopted").pipe(Effect.annotateLogs({ userId: owner, pid: pid.value }))
+    const instance = yield* register({
+      instance: toRunningInstance(owner, directory, address.value),
+      directory,
+      pid: pid.value,
+      startMark: readStartMark(pid.value),
+      child: Option.none(),
+      logOffset: 0,
+      startedWith: record
     })
+    return Option.some(instance)
+  })
 
   return {
     ...registry,

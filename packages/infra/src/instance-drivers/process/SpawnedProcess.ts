@@ -48,40 +48,39 @@ const makeStdio = (output: number, inherited: ReadonlyArray<number>): Array<"ign
   )
 
 /** Spawns the process in a new session, so that Ctrl-C and the backend's end do not affect it. */
-export const spawnProcess = (
+export const spawnProcess = Effect.fnUntraced(function* (
   spec: InstanceSpec,
   options: ProcessSpawnOptions
-): Effect.Effect<SpawnedProcess, ProcessSpawnFailed> =>
-  Effect.gen(function* () {
-    const { launcher, uid } = options
-    const exit = yield* Deferred.make<ProcessExit>()
-    const child = yield* Effect.async<ChildProcess, ProcessSpawnFailed>((resume) => {
-      const failed = (cause: unknown) =>
-        resume(new ProcessSpawnFailed({ reason: cause instanceof Error ? cause.message : String(cause) }))
-      try {
-        const started = spawn(
-          "/bin/sh",
-          ["-c", makeLaunchScript(launcher, uid), "berth-instance", options.node, ...options.flags, options.bundle],
-          {
-            cwd: options.directory.home,
-            detached: true,
-            env: makeRuntimeEnvironment(spec, options.directory),
-            stdio: makeStdio(options.output, launcher.inherited),
-            ...(Option.isNone(uid) || launcher.dropsCapabilities ? {} : { uid: uid.value, gid: uid.value })
-          }
-        )
-        started.once("error", failed)
-        started.once("spawn", () => resume(Effect.succeed(started)))
-        // Subscribed in the tick of the spawn, so that no exit is missed.
-        started.once("exit", (code, signal) => {
-          Deferred.unsafeDone(exit, Effect.succeed({ code, signal }))
-        })
-        started.unref()
-      } catch (cause) {
-        failed(cause)
-      }
-    })
-    return child.pid === undefined
-      ? yield* new ProcessSpawnFailed({ reason: "it has no process id" })
-      : { pid: child.pid, exit }
+): Effect.fn.Return<SpawnedProcess, ProcessSpawnFailed> {
+  const { launcher, uid } = options
+  const exit = yield* Deferred.make<ProcessExit>()
+  const child = yield* Effect.async<ChildProcess, ProcessSpawnFailed>((resume) => {
+    const failed = (cause: unknown) =>
+      resume(new ProcessSpawnFailed({ reason: cause instanceof Error ? cause.message : String(cause) }))
+    try {
+      const started = spawn(
+        "/bin/sh",
+        ["-c", makeLaunchScript(launcher, uid), "berth-instance", options.node, ...options.flags, options.bundle],
+        {
+          cwd: options.directory.home,
+          detached: true,
+          env: makeRuntimeEnvironment(spec, options.directory),
+          stdio: makeStdio(options.output, launcher.inherited),
+          ...(Option.isNone(uid) || launcher.dropsCapabilities ? {} : { uid: uid.value, gid: uid.value })
+        }
+      )
+      started.once("error", failed)
+      started.once("spawn", () => resume(Effect.succeed(started)))
+      // Subscribed in the tick of the spawn, so that no exit is missed.
+      started.once("exit", (code, signal) => {
+        Deferred.unsafeDone(exit, Effect.succeed({ code, signal }))
+      })
+      started.unref()
+    } catch (cause) {
+      failed(cause)
+    }
   })
+  return child.pid === undefined
+    ? yield* new ProcessSpawnFailed({ reason: "it has no process id" })
+    : { pid: child.pid, exit }
+})

@@ -15,8 +15,8 @@ const Absent = Schema.Struct({ id: UserId, wasDeleted: Schema.Boolean })
  * the pseudonym.
  */
 export const makeUserRemoval = (sql: SqlClient) => ({
-  remove: (id: UserId, formerUser: string) =>
-    Effect.gen(function* () {
+  remove: Effect.fnUntraced(
+    function* (id: UserId, formerUser: string) {
       // Other transactions have different lock orders, so the deletion fails before the database detects a deadlock.
       yield* sql`set local lock_timeout = '250ms'`
       const locked = yield* sql`select id from users where id = ${toStorableText(id)} for update`
@@ -25,17 +25,19 @@ export const makeUserRemoval = (sql: SqlClient) => ({
       yield* sql`update purchases set user_id = null, former_user = ${formerUser} where user_id = ${id}`
       yield* sql`update model_usage set user_id = null, former_user = ${formerUser} where user_id = ${id}`
       yield* sql`
-        insert into former_subscriptions (former_user, plan, status, updated_at, current_period_end, last_event_at)
-        select ${formerUser}, plan, status, updated_at, current_period_end, last_event_at from subscriptions where user_id = ${id}`
+      insert into former_subscriptions (former_user, plan, status, updated_at, current_period_end, last_event_at)
+      select ${formerUser}, plan, status, updated_at, current_period_end, last_event_at from subscriptions where user_id = ${id}`
       yield* sql`delete from answer_events where message_id in (select id from messages where user_id = ${id})`
       // Most rows of a large account; a separate statement stays below the statement timeout.
       yield* sql`delete from messages where user_id = ${id}`
       yield* sql`delete from idempotency_keys where principal_hash = ${digestPrincipal(id)}`
       yield* sql`
-        insert into deleted_users (id, deleted_on) values (${id}, ${DateTime.formatIsoDateUtc(yield* DateTime.now)}::date)`
+      insert into deleted_users (id, deleted_on) values (${id}, ${DateTime.formatIsoDateUtc(yield* DateTime.now)}::date)`
       yield* sql`delete from users where id = ${id}`
       return true
-    }).pipe(Effect.catchAll((error) => (isLockConflict(error) ? new AccountInUse() : Effect.die(error)))),
+    },
+    Effect.catchAll((error) => (isLockConflict(error) ? new AccountInUse() : Effect.die(error)))
+  ),
   findAbsent: (ids: ReadonlyArray<UserId>) =>
     sql`
       select requested.id, exists (select from deleted_users where deleted_users.id = requested.id) as was_deleted

@@ -83,14 +83,16 @@ export const layer = Repository.layer(LedgerAudit, (sql) => {
       set closed_until = excluded.closed_until, credit_units = excluded.credit_units
       where ledger_checkpoints.closed_until < excluded.closed_until`
 
-  const auditFrom = (last: string, until: Date): Effect.Effect<ReadonlyArray<LedgerDiscrepancy>, SqlError> =>
-    Effect.gen(function* () {
-      const next = yield* findBounds(last)
-      if (next.last === null) return []
-      const discrepancies = yield* compare(last, next.last)
-      if (discrepancies.length === 0) yield* close(last, next.last, until)
-      return next.users < batch ? discrepancies : [...discrepancies, ...(yield* auditFrom(next.last, until))]
-    })
+  const auditFrom = Effect.fnUntraced(function* (
+    last: string,
+    until: Date
+  ): Effect.fn.Return<ReadonlyArray<LedgerDiscrepancy>, SqlError> {
+    const next = yield* findBounds(last)
+    if (next.last === null) return []
+    const discrepancies = yield* compare(last, next.last)
+    if (discrepancies.length === 0) yield* close(last, next.last, until)
+    return next.users < batch ? discrepancies : [...discrepancies, ...(yield* auditFrom(next.last, until))]
+  })
 
   return {
     findDiscrepancies: Effect.gen(function* () {

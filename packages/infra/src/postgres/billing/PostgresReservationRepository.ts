@@ -38,23 +38,22 @@ const make = Effect.gen(function* () {
     return sql`jsonb_to_recordset(${JSON.stringify(stored)}::jsonb) as delivery (id text, units bigint)`
   }
 
-  const closeBatchAt = (now: Fragment) =>
-    Effect.gen(function* () {
-      const stale = yield* sql`
-        select id, delivered_units from reservations
-        where state = 'reserved'
-          and not exists (
-            select from reservation_holders as holders where holders.id = reservations.holder and expires_at >= ${now}
-          )
-          and not exists (
-            select from turns where turns.reservation_id = reservations.id
-          )
-        order by created_at limit ${closeBatch}`.pipe(decodeRows(StaleRow))
-      const closed = yield* Effect.forEach(stale, ({ deliveredUnits, id }) =>
-        deliveredUnits > 0 ? settle(id, deliveredUnits) : release(id)
-      )
-      return { closed: Array.filter(closed, Boolean).length, isLast: stale.length < closeBatch }
-    })
+  const closeBatchAt = Effect.fnUntraced(function* (now: Fragment) {
+    const stale = yield* sql`
+      select id, delivered_units from reservations
+      where state = 'reserved'
+        and not exists (
+          select from reservation_holders as holders where holders.id = reservations.holder and expires_at >= ${now}
+        )
+        and not exists (
+          select from turns where turns.reservation_id = reservations.id
+        )
+      order by created_at limit ${closeBatch}`.pipe(decodeRows(StaleRow))
+    const closed = yield* Effect.forEach(stale, ({ deliveredUnits, id }) =>
+      deliveredUnits > 0 ? settle(id, deliveredUnits) : release(id)
+    )
+    return { closed: Array.filter(closed, Boolean).length, isLast: stale.length < closeBatch }
+  })
 
   return ReservationRepository.of({
     reserve: flow(reserve, withExportedSpan("ReservationRepository.reserve")),

@@ -30,28 +30,27 @@ const columnsOfTerms = Option.match({
 
 export const layer = Repository.layer(SubscriptionRepository, (sql) => {
   // One statement, so that the user's plan always equals the subscription's.
-  const save = (subscription: Subscription, terms: Option.Option<CardSubscriptionTerms>) =>
-    Effect.gen(function* () {
-      const now = yield* DateTime.now
-      const row = {
-        userId: subscription.userId,
-        plan: subscription.plan,
-        status: subscription.status,
-        updatedAt: DateTime.toDate(now),
-        ...columnsOfTerms(terms)
-      }
-      yield* execute(sql`
-        with saved as (
-          insert into subscriptions ${sql.insert(row)}
-          on conflict (user_id) do update
-            set plan = excluded.plan, status = excluded.status, updated_at = excluded.updated_at,
-              customer_id = excluded.customer_id, subscription_id = excluded.subscription_id,
-              current_period_end = excluded.current_period_end, last_event_at = excluded.last_event_at
-          returning user_id
-        )
-        update users set plan = ${findEffectivePlan(subscription)}
-        from saved where users.id = saved.user_id`)
-    })
+  const save = Effect.fnUntraced(function* (subscription: Subscription, terms: Option.Option<CardSubscriptionTerms>) {
+    const now = yield* DateTime.now
+    const row = {
+      userId: subscription.userId,
+      plan: subscription.plan,
+      status: subscription.status,
+      updatedAt: DateTime.toDate(now),
+      ...columnsOfTerms(terms)
+    }
+    yield* execute(sql`
+      with saved as (
+        insert into subscriptions ${sql.insert(row)}
+        on conflict (user_id) do update
+          set plan = excluded.plan, status = excluded.status, updated_at = excluded.updated_at,
+            customer_id = excluded.customer_id, subscription_id = excluded.subscription_id,
+            current_period_end = excluded.current_period_end, last_event_at = excluded.last_event_at
+        returning user_id
+      )
+      update users set plan = ${findEffectivePlan(subscription)}
+      from saved where users.id = saved.user_id`)
+  })
   return {
     find: (userId) =>
       sql`select user_id, plan, status from subscriptions where user_id = ${userId}`.pipe(

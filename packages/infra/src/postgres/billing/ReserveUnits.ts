@@ -36,25 +36,24 @@ export const makeReserveUnits = (
   const causeLock = (userId: UserId, cause: string) =>
     sql`pg_advisory_xact_lock(hashtextextended(${`reserve ${userId} ${cause}`}, 0))`
 
-  const insert = ({ agentId, cause, user }: ReservationRequest, day: string) =>
-    Effect.gen(function* () {
-      const createdAt = DateTime.toDate(yield* DateTime.now)
-      return yield* sql`
-        insert into reservations ${sql.insert({
-          id: yield* ids.next("rsv"),
-          userId: user.id,
-          agentId,
-          cause,
-          day,
-          state: "reserved",
-          dailyUnits: 0,
-          creditUnits: 0,
-          holder,
-          createdAt
-        })}
-        on conflict (user_id, cause) where state <> 'released' do nothing
-        returning id`.pipe(decodeFirstRow(ReservationKey))
-    })
+  const insert = Effect.fnUntraced(function* ({ agentId, cause, user }: ReservationRequest, day: string) {
+    const createdAt = DateTime.toDate(yield* DateTime.now)
+    return yield* sql`
+      insert into reservations ${sql.insert({
+        id: yield* ids.next("rsv"),
+        userId: user.id,
+        agentId,
+        cause,
+        day,
+        state: "reserved",
+        dailyUnits: 0,
+        creditUnits: 0,
+        holder,
+        createdAt
+      })}
+      on conflict (user_id, cause) where state <> 'released' do nothing
+      returning id`.pipe(decodeFirstRow(ReservationKey))
+  })
 
   /**
    * Returns the reservation of the cause; transfers an open one to this process, since the process of the first request
@@ -72,26 +71,24 @@ export const makeReserveUnits = (
   }
 
   /** Reservations of two days can count against one month, so the user's lock serializes them. */
-  const requireBudgets = ({ agentId, units, user }: ReservationRequest, day: string) =>
-    Effect.gen(function* () {
-      yield* lockCreditUnits(sql, user.id)
-      const budgets = yield* readBindingBudgets(sql, { userId: user.id, agentId, day })
-      yield* Option.match(findExceeded(budgets, roundUpUnits(units), DateTime.unsafeMake(day)), {
-        onNone: () => Effect.void,
-        onSome: Effect.fail
-      })
+  const requireBudgets = Effect.fnUntraced(function* ({ agentId, units, user }: ReservationRequest, day: string) {
+    yield* lockCreditUnits(sql, user.id)
+    const budgets = yield* readBindingBudgets(sql, { userId: user.id, agentId, day })
+    yield* Option.match(findExceeded(budgets, roundUpUnits(units), DateTime.unsafeMake(day)), {
+      onNone: () => Effect.void,
+      onSome: Effect.fail
     })
+  })
 
   /** Locks the user's row only if credits are required or budgets apply. */
-  const split = (request: ReservationRequest, day: string) =>
-    Effect.gen(function* () {
-      const { dailyUnitsOf, units, user } = request
-      const { daily, hasBudgets } = yield* lockDailyUnits(sql, user.id, day, dailyUnitsOf)
-      if (hasBudgets) yield* requireBudgets(request, day)
-      const fromDay = takeUnits({ daily, credit: noUnits }, units)
-      if (Either.isRight(fromDay)) return fromDay.right
-      return yield* takeUnits({ daily, credit: yield* lockCreditUnits(sql, user.id) }, units)
-    })
+  const split = Effect.fnUntraced(function* (request: ReservationRequest, day: string) {
+    const { dailyUnitsOf, units, user } = request
+    const { daily, hasBudgets } = yield* lockDailyUnits(sql, user.id, day, dailyUnitsOf)
+    if (hasBudgets) yield* requireBudgets(request, day)
+    const fromDay = takeUnits({ daily, credit: noUnits }, units)
+    if (Either.isRight(fromDay)) return fromDay.right
+    return yield* takeUnits({ daily, credit: yield* lockCreditUnits(sql, user.id) }, units)
+  })
 
   const hold = (id: ReservationId, userId: UserId, day: string, reserved: UnitSplit) =>
     sql`
@@ -105,17 +102,16 @@ export const makeReserveUnits = (
       update reservations set daily_units = ${reserved.daily}, credit_units = ${reserved.credit} where id = ${id}`
 
   /** None if the day's units on the caller's plan do not suffice or budgets apply; then the transaction decides. */
-  const reserveFromDay = (request: ReservationRequest) =>
-    Effect.gen(function* () {
-      const reserved = directly(sql`${sql.literal(preparedMark)}
-        with allowed as materialized (select ${causeLock(request.user.id, request.cause)}), ${yield* ofDay(request)}
-        select reservation_id as id from reserved`)
-      return yield* reserved.pipe(
-        Effect.catchIf(violatesConstraint("reservations_cause_key"), () => Effect.succeed([])),
-        decodeKey,
-        Effect.uninterruptible
-      )
-    })
+  const reserveFromDay = Effect.fnUntraced(function* (request: ReservationRequest) {
+    const reserved = directly(sql`${sql.literal(preparedMark)}
+      with allowed as materialized (select ${causeLock(request.user.id, request.cause)}), ${yield* ofDay(request)}
+      select reservation_id as id from reserved`)
+    return yield* reserved.pipe(
+      Effect.catchIf(violatesConstraint("reservations_cause_key"), () => Effect.succeed([])),
+      decodeKey,
+      Effect.uninterruptible
+    )
+  })
 
   const reserveInTransaction = (request: ReservationRequest) =>
     sql.withTransaction(

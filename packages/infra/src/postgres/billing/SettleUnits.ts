@@ -21,18 +21,17 @@ const decodeSettled = decodeFirstRow(Schema.Struct({ units: UnitsColumn }))
 /** Part of a statement that books all units of the reservations in `settled`. */
 export const makeBooking = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => {
   const nextId = ids.next("led")
-  return (at: Date) =>
-    Effect.gen(function* () {
-      return sql`booked as (
-        insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
-        select entry.id, settled.id, settled.user_id, entry.account, entry.units, settled.cause, ${at}::timestamptz
-        from settled cross join lateral (values
-          (${yield* nextId}, 'allowance', -daily_units), (${yield* nextId}, 'usage', daily_units),
-          (${yield* nextId}, 'credits', -credit_units), (${yield* nextId}, 'usage', credit_units)
-        ) as entry (id, account, units)
-        where entry.units <> 0
-      )`
-    })
+  return Effect.fnUntraced(function* (at: Date) {
+    return sql`booked as (
+      insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
+      select entry.id, settled.id, settled.user_id, entry.account, entry.units, settled.cause, ${at}::timestamptz
+      from settled cross join lateral (values
+        (${yield* nextId}, 'allowance', -daily_units), (${yield* nextId}, 'usage', daily_units),
+        (${yield* nextId}, 'credits', -credit_units), (${yield* nextId}, 'usage', credit_units)
+      ) as entry (id, account, units)
+      where entry.units <> 0
+    )`
+  })
 }
 
 /** Closes reservations: books the used units and returns the rest. */
@@ -46,41 +45,45 @@ export const makeSettleUnits = (sql: SqlClient, directly: Directly, ids: Context
    * waits for the transaction that changed the reservation, and does not wait for a lock. The day is locked for the
    * counters of its agents too.
    */
-  const close = (id: ReservationId, state: "settled" | "released", units: Units, model: string | null) =>
-    Effect.gen(function* () {
-      const used = Math.min(roundUpUnits(units), Number.MAX_SAFE_INTEGER)
-      const booked = yield* book(DateTime.toDate(yield* currentTime))
-      const closed = yield* decodeSettled(
-        directly(sql`${sql.literal(preparedMark)}
-          with open as materialized (
-            select id, user_id, day, daily_units, credit_units, least(daily_units, ${used}::bigint) as booked_daily,
-              least(credit_units, greatest(${used}::bigint - daily_units, 0)) as booked_credit
-            from reservations where id = ${toStorableText(id)} and state = 'reserved' for update
-          ), held_day as materialized (
-            select user_id, day, used - (daily_units - booked_daily) as used from open join unit_days using (user_id, day)
-            where booked_daily + booked_credit < daily_units + credit_units for no key update of unit_days
-          ), returned_day as (
-            update unit_days set used = held_day.used from held_day
-            where unit_days.user_id = held_day.user_id and unit_days.day = held_day.day
-            returning unit_days.user_id
-          ), returned_credit as (
-            update users set credit_units = users.credit_units + (open.credit_units - booked_credit)
-            from open, (select count(*) from returned_day) as days
-            where users.id = open.user_id and booked_credit < open.credit_units
-            returning users.id
-          ), settled as (
-            update reservations
-            set state = ${state}, daily_units = open.daily_units, settled_daily_units = booked_daily,
-              credit_units = open.credit_units, settled_credit_units = booked_credit, model = coalesce(${model}::text, model)
-            from open, (select count(*) from returned_day) as days, (select count(*) from returned_credit) as payers
-            where reservations.id = open.id
-            returning reservations.id, reservations.user_id, cause, booked_daily as daily_units, booked_credit as credit_units
-          ), ${booked}
-          select daily_units + credit_units as units from settled`)
-      )
-      if (Option.isSome(closed)) charged.unsafeUpdate(closed.value.units, [])
-      return Option.isSome(closed)
-    }).pipe(Effect.uninterruptible)
+  const close = Effect.fnUntraced(function* (
+    id: ReservationId,
+    state: "settled" | "released",
+    units: Units,
+    model: string | null
+  ) {
+    const used = Math.min(roundUpUnits(units), Number.MAX_SAFE_INTEGER)
+    const booked = yield* book(DateTime.toDate(yield* currentTime))
+    const closed = yield* decodeSettled(
+      directly(sql`${sql.literal(preparedMark)}
+        with open as materialized (
+          select id, user_id, day, daily_units, credit_units, least(daily_units, ${used}::bigint) as booked_daily,
+            least(credit_units, greatest(${used}::bigint - daily_units, 0)) as booked_credit
+          from reservations where id = ${toStorableText(id)} and state = 'reserved' for update
+        ), held_day as materialized (
+          select user_id, day, used - (daily_units - booked_daily) as used from open join unit_days using (user_id, day)
+          where booked_daily + booked_credit < daily_units + credit_units for no key update of unit_days
+        ), returned_day as (
+          update unit_days set used = held_day.used from held_day
+          where unit_days.user_id = held_day.user_id and unit_days.day = held_day.day
+          returning unit_days.user_id
+        ), returned_credit as (
+          update users set credit_units = users.credit_units + (open.credit_units - booked_credit)
+          from open, (select count(*) from returned_day) as days
+          where users.id = open.user_id and booked_credit < open.credit_units
+          returning users.id
+        ), settled as (
+          update reservations
+          set state = ${state}, daily_units = open.daily_units, settled_daily_units = booked_daily,
+            credit_units = open.credit_units, settled_credit_units = booked_credit, model = coalesce(${model}::text, model)
+          from open, (select count(*) from returned_day) as days, (select count(*) from returned_credit) as payers
+          where reservations.id = open.id
+          returning reservations.id, reservations.user_id, cause, booked_daily as daily_units, booked_credit as credit_units
+        ), ${booked}
+        select daily_units + credit_units as units from settled`)
+    )
+    if (Option.isSome(closed)) charged.unsafeUpdate(closed.value.units, [])
+    return Option.isSome(closed)
+  }, Effect.uninterruptible)
 
   return {
     /** False if the reservation is already closed. */

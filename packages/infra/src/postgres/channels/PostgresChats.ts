@@ -72,67 +72,65 @@ export const layer = Repository.layerEffect(
         on conflict (agent_id, platform, chat_id) do update set used_at = now()
         returning last_position as position, bot_streak`.pipe(decodeFirstRow(Position))
 
-    const insertOutbound = (
+    const insertOutbound = Effect.fnUntraced(function* (
       chat: ChatKey,
       text: string,
       reply: { readonly inboundId: InboundId | null; readonly replyTo: string | null }
-    ) =>
-      Effect.gen(function* () {
-        const row = {
-          id: yield* ids.next("out"),
-          agentId: chat.agentId,
-          platform: chat.platform,
-          chatId: toStorableText(chat.chatId),
-          inboundId: reply.inboundId,
-          replyTo: reply.replyTo,
-          text: toStorableText(text),
-          status: "pending",
-          createdAt: DateTime.toDate(yield* DateTime.now)
-        }
-        yield* sql`insert into outbound_messages ${sql.insert(row)}`
-      })
+    ) {
+      const row = {
+        id: yield* ids.next("out"),
+        agentId: chat.agentId,
+        platform: chat.platform,
+        chatId: toStorableText(chat.chatId),
+        inboundId: reply.inboundId,
+        replyTo: reply.replyTo,
+        text: toStorableText(text),
+        status: "pending",
+        createdAt: DateTime.toDate(yield* DateTime.now)
+      }
+      yield* sql`insert into outbound_messages ${sql.insert(row)}`
+    })
 
-    const receive = (key: ChannelKey, message: ReceivedMessage, limits: FloodLimits) =>
-      Effect.gen(function* () {
-        const chat = { ...key, chatId: message.chatId }
-        const locked = yield* lockChat(chat, limits.agent)
-        if (Option.isNone(locked)) return "known" satisfies Reception
-        const content = toStorableJson(message.content)
-        const stored = yield* sql`
-          select id, status = 'waiting' and version < ${message.version} as is_newer from inbound_messages
-          where ${isChannel(key)} and external_id = ${toStorableText(message.externalId)}`.pipe(decodeFirstRow(Known))
-        if (Option.isSome(stored)) {
-          if (!stored.value.isNewer) return "known" satisfies Reception
-          yield* sql`
-            update inbound_messages set content = ${content}::jsonb, version = ${message.version}
-            where id = ${stored.value.id}`
-          return "updated" satisfies Reception
-        }
-        const { ofAgent, ofChat } = yield* sql`
-          select
-            (select count(*) from inbound_messages
-              where ${isChat(chat)} and received_at > now() - interval '1 minute')::int as of_chat,
-            (select count(*) from inbound_messages
-              where agent_id = ${key.agentId} and received_at > now() - interval '1 minute')::int as of_agent`.pipe(
-          decodeSingleRow(Counts)
-        )
-        if (ofChat >= limits.chat || ofAgent >= limits.agent) return "flooded" satisfies Reception
-        const botStreak = message.content.senderIsBot ? locked.value.botStreak + 1 : 0
-        if (botStreak > limits.bots) return "looping" satisfies Reception
-        const position = locked.value.position + 1
+    const receive = Effect.fnUntraced(function* (key: ChannelKey, message: ReceivedMessage, limits: FloodLimits) {
+      const chat = { ...key, chatId: message.chatId }
+      const locked = yield* lockChat(chat, limits.agent)
+      if (Option.isNone(locked)) return "known" satisfies Reception
+      const content = toStorableJson(message.content)
+      const stored = yield* sql`
+        select id, status = 'waiting' and version < ${message.version} as is_newer from inbound_messages
+        where ${isChannel(key)} and external_id = ${toStorableText(message.externalId)}`.pipe(decodeFirstRow(Known))
+      if (Option.isSome(stored)) {
+        if (!stored.value.isNewer) return "known" satisfies Reception
         yield* sql`
-          with moved as (
-            update channel_chats set last_position = ${position}, bot_streak = ${botStreak} where ${isChat(chat)}
-          ), released as (
-            update outbound_messages set status = 'pending' where ${isChat(chat)} and status = 'waiting'
-          )
-          insert into inbound_messages
-            (id, agent_id, platform, chat_id, external_id, version, sequence, position, content, status, received_at)
-          values (${yield* ids.next("inb")}, ${key.agentId}, ${key.platform}, ${toStorableText(message.chatId)},
-            ${toStorableText(message.externalId)}, ${message.version}, ${message.sequence}, ${position},
-            ${content}::jsonb, 'waiting', now())`
-        return "stored" satisfies Reception
-      })
+          update inbound_messages set content = ${content}::jsonb, version = ${message.version}
+          where id = ${stored.value.id}`
+        return "updated" satisfies Reception
+      }
+      const { ofAgent, ofChat } = yield* sql`
+        select
+          (select count(*) from inbound_messages
+            where ${isChat(chat)} and received_at > now() - interval '1 minute')::int as of_chat,
+          (select count(*) from inbound_messages
+            where agent_id = ${key.agentId} and received_at > now() - interval '1 minute')::int as of_agent`.pipe(
+        decodeSingleRow(Counts)
+      )
+      if (ofChat >= limits.chat || ofAgent >= limits.agent) return "flooded" satisfies Reception
+      const botStreak = message.content.senderIsBot ? locked.value.botStreak + 1 : 0
+      if (botStreak > limits.bots) return "looping" satisfies Reception
+      const position = locked.value.position + 1
+      yield* sql`
+        with moved as (
+          update channel_chats set last_position = ${position}, bot_streak = ${botStreak} where ${isChat(chat)}
+        ), released as (
+          update outbound_messages set status = 'pending' where ${isChat(chat)} and status = 'waiting'
+        )
+        insert into inbound_messages
+          (id, agent_id, platform, chat_id, external_id, version, sequence, position, content, status, received_at)
+        values (${yield* ids.next("inb")}, ${key.agentId}, ${key.platform}, ${toStorableText(message.chatId)},
+          ${toStorableText(message.externalId)}, ${message.version}, ${message.sequence}, ${position},
+          ${content}::jsonb, 'waiting', now())`
+      return "stored" satisfies Reception
+    })
 
     return Chats.of({
       receive: (key, message, limits) => Effect.orDie(receive(key, message, limits)),

@@ -93,28 +93,27 @@ const make = Effect.gen(function* () {
       )
     )
 
-  const claim = (payment: Payment): Effect.Effect<RedemptionOutcome, SqlError> =>
-    Effect.gen(function* () {
-      const id = yield* Effect.map(ids.next("req"), (next) => RedemptionClaimId.make(next))
-      const claimed = yield* insert(id, payment).pipe(
-        Effect.flatMap(
-          Option.match({ onSome: Effect.succeedSome<typeof Claimed.Type>, onNone: () => takeOver(id, payment) })
-        )
+  const claim = Effect.fnUntraced(function* (payment: Payment): Effect.fn.Return<RedemptionOutcome, SqlError> {
+    const id = yield* Effect.map(ids.next("req"), (next) => RedemptionClaimId.make(next))
+    const claimed = yield* insert(id, payment).pipe(
+      Effect.flatMap(
+        Option.match({ onSome: Effect.succeedSome<typeof Claimed.Type>, onNone: () => takeOver(id, payment) })
       )
-      if (Option.isSome(claimed))
-        return RedemptionOutcome.Claimed({
-          claim: { id, challengeId: payment.challengeId },
-          settledAt: claimed.value.settledAt
-        })
-      const stored = yield* findStored(payment)
-      const own = stored.find(({ challengeId }) => challengeId === payment.challengeId)
-      if (own === undefined) return stored.length > 0 ? RedemptionOutcome.TransactionUsed() : yield* claim(payment)
-      if (own.transactionHash !== payment.transactionHash) return RedemptionOutcome.ChallengeUsed()
-      if (own.isAnswered) return yield* findAnswer(own.challengeId)
-      if (own.isHeld) return RedemptionOutcome.InProgress()
-      // Released or deleted between the two statements, unless all runs are used.
-      return own.runs >= maximumPaidRuns ? RedemptionOutcome.RunsExhausted() : yield* claim(payment)
-    })
+    )
+    if (Option.isSome(claimed))
+      return RedemptionOutcome.Claimed({
+        claim: { id, challengeId: payment.challengeId },
+        settledAt: claimed.value.settledAt
+      })
+    const stored = yield* findStored(payment)
+    const own = stored.find(({ challengeId }) => challengeId === payment.challengeId)
+    if (own === undefined) return stored.length > 0 ? RedemptionOutcome.TransactionUsed() : yield* claim(payment)
+    if (own.transactionHash !== payment.transactionHash) return RedemptionOutcome.ChallengeUsed()
+    if (own.isAnswered) return yield* findAnswer(own.challengeId)
+    if (own.isHeld) return RedemptionOutcome.InProgress()
+    // Released or deleted between the two statements, unless all runs are used.
+    return own.runs >= maximumPaidRuns ? RedemptionOutcome.RunsExhausted() : yield* claim(payment)
+  })
 
   return PaymentRedemptions.of({
     findTransaction: (challengeId) =>

@@ -58,22 +58,21 @@ const make = Effect.gen(function* () {
   const read = (userId: UserId) => sql`select ${columns} from instances where owner_id = ${toStorableText(userId)}`
 
   /** Returns the token in `column`, created if absent: the first write wins, and all callers read it. */
-  const token = (column: "runtime_token_sealed" | "gateway_token_sealed", userId: UserId) =>
-    Effect.gen(function* () {
-      const context = `instances.${column}:${userId}`
-      const stored = sql`select ${sql(column)} as sealed from instances where owner_id = ${userId}`.pipe(
-        decodeSingleRow(SealedToken)
-      )
-      const { sealed } = yield* stored
-      if (sealed !== null) return yield* box.open(sealed, context)
-      const created = yield* tokens.make
-      const hash = column === "runtime_token_sealed" ? [sql`runtime_token_hash = ${hashSecret(digests, created)}`] : []
-      yield* sql`
-        update instances set ${sql.csv([sql`${sql(column)} = ${yield* box.seal(created, context)}`, ...hash])}
-        where owner_id = ${userId} and ${sql(column)} is null`
-      const existing = yield* stored
-      return existing.sealed === null ? created : yield* box.open(existing.sealed, context)
-    }).pipe(Effect.orDie)
+  const token = Effect.fnUntraced(function* (column: "runtime_token_sealed" | "gateway_token_sealed", userId: UserId) {
+    const context = `instances.${column}:${userId}`
+    const stored = sql`select ${sql(column)} as sealed from instances where owner_id = ${userId}`.pipe(
+      decodeSingleRow(SealedToken)
+    )
+    const { sealed } = yield* stored
+    if (sealed !== null) return yield* box.open(sealed, context)
+    const created = yield* tokens.make
+    const hash = column === "runtime_token_sealed" ? [sql`runtime_token_hash = ${hashSecret(digests, created)}`] : []
+    yield* sql`
+      update instances set ${sql.csv([sql`${sql(column)} = ${yield* box.seal(created, context)}`, ...hash])}
+      where owner_id = ${userId} and ${sql(column)} is null`
+    const existing = yield* stored
+    return existing.sealed === null ? created : yield* box.open(existing.sealed, context)
+  }, Effect.orDie)
 
   const runtimeTokens = new Map<UserId, Redacted.Redacted>()
   const keepRuntimeToken = (userId: UserId, created: Redacted.Redacted) =>

@@ -121,33 +121,35 @@ const make = (pollInterval: Duration.DurationInput) =>
             })
           )
         }),
-      relay: <E, R>(limit: number, publish: (entry: OutboxEntry) => Effect.Effect<void, E, R>) =>
-        Effect.gen(function* () {
-          const { published, failure } = yield* sql
-            .withTransaction(
-              Effect.gen(function* () {
-                const entries = yield* next(limit)
-                const done: Array<string> = []
-                let failure: Option.Option<{ readonly id: string; readonly cause: Cause.Cause<E> }> = Option.none()
-                for (const entry of entries) {
-                  const exit = yield* Effect.exit(publish(entry))
-                  if (Exit.isFailure(exit)) {
-                    failure = Option.some({ id: entry.id, cause: exit.cause })
-                    break
-                  }
-                  done.push(entry.id)
+      relay: Effect.fnUntraced(function* <E, R>(
+        limit: number,
+        publish: (entry: OutboxEntry) => Effect.Effect<void, E, R>
+      ) {
+        const { published, failure } = yield* sql
+          .withTransaction(
+            Effect.gen(function* () {
+              const entries = yield* next(limit)
+              const done: Array<string> = []
+              let failure: Option.Option<{ readonly id: string; readonly cause: Cause.Cause<E> }> = Option.none()
+              for (const entry of entries) {
+                const exit = yield* Effect.exit(publish(entry))
+                if (Exit.isFailure(exit)) {
+                  failure = Option.some({ id: entry.id, cause: exit.cause })
+                  break
                 }
-                if (Array.isNonEmptyArray(done))
-                  yield* sql`update outbox set published_at = now() where ${sql.in("id", done)}`
-                if (Option.isSome(failure))
-                  yield* sql`update outbox set failures = failures + 1 where id = ${failure.value.id}`
-                return { published: done.length, failure }
-              })
-            )
-            .pipe(Effect.orDie)
-          if (Option.isSome(failure)) return yield* Effect.failCause(failure.value.cause)
-          return published
-        }),
+                done.push(entry.id)
+              }
+              if (Array.isNonEmptyArray(done))
+                yield* sql`update outbox set published_at = now() where ${sql.in("id", done)}`
+              if (Option.isSome(failure))
+                yield* sql`update outbox set failures = failures + 1 where id = ${failure.value.id}`
+              return { published: done.length, failure }
+            })
+          )
+          .pipe(Effect.orDie)
+        if (Option.isSome(failure)) return yield* Effect.failCause(failure.value.cause)
+        return published
+      }),
       settle: (id) =>
         execute(sql`
           with settled as (

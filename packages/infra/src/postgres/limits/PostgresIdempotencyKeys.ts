@@ -55,36 +55,34 @@ const make = Effect.gen(function* () {
   const leaseOf = (key: IdempotencyKey, claimId: IdempotencyClaimId) => ({ key: digestIdempotencyKey(key), claimId })
 
   /** Takes a free key, an expired key, or one with an expired lease. The outcome of an effect outlives its claim. */
-  const take = (id: string, principal: string, requestHash: string) =>
-    Effect.gen(function* () {
-      const claimId = yield* ids.next("req")
-      return yield* sql`
-        insert into idempotency_keys as held (id, principal_hash, claim_id, first_claim_id, request_hash, lease_until, expires_at)
-        values (${id}, ${digestPrincipal(principal)}, ${claimId}, ${claimId}, ${requestHash}, ${leases.leased}, ${expiry})
-        on conflict (id) do update
-        set claim_id = excluded.claim_id, request_hash = excluded.request_hash, lease_until = excluded.lease_until,
-          expires_at = excluded.expires_at, response_sealed = null,
-          first_claim_id = case when held.expires_at <= now() then excluded.first_claim_id else held.first_claim_id end,
-          outcome_sealed = case when held.expires_at <= now() then null else held.outcome_sealed end
-        where held.expires_at <= now()
-          or (held.response_sealed is null and held.lease_until <= now() and held.request_hash = excluded.request_hash)
-        returning claim_id`.pipe(decodeFirstRow(Claimed))
-    })
+  const take = Effect.fnUntraced(function* (id: string, principal: string, requestHash: string) {
+    const claimId = yield* ids.next("req")
+    return yield* sql`
+      insert into idempotency_keys as held (id, principal_hash, claim_id, first_claim_id, request_hash, lease_until, expires_at)
+      values (${id}, ${digestPrincipal(principal)}, ${claimId}, ${claimId}, ${requestHash}, ${leases.leased}, ${expiry})
+      on conflict (id) do update
+      set claim_id = excluded.claim_id, request_hash = excluded.request_hash, lease_until = excluded.lease_until,
+        expires_at = excluded.expires_at, response_sealed = null,
+        first_claim_id = case when held.expires_at <= now() then excluded.first_claim_id else held.first_claim_id end,
+        outcome_sealed = case when held.expires_at <= now() then null else held.outcome_sealed end
+      where held.expires_at <= now()
+        or (held.response_sealed is null and held.lease_until <= now() and held.request_hash = excluded.request_hash)
+      returning claim_id`.pipe(decodeFirstRow(Claimed))
+  })
 
   const findKey = (id: string) =>
     sql`
       select id, request_hash, response_sealed, lease_until > now() as is_held
       from idempotency_keys where id = ${id} and expires_at > now()`.pipe(decodeFirstRow(Known))
 
-  const replay = (id: string, sealed: string) =>
-    Effect.gen(function* () {
-      const text = Redacted.value(yield* box.open(sealed, sealContext(id)))
-      const response = yield* Effect.mapError(
-        Schema.decode(Response)(text),
-        () => new RowUnreadable({ columns: ["responseSealed"] })
-      )
-      return IdempotencyClaim.Replay({ response })
-    })
+  const replay = Effect.fnUntraced(function* (id: string, sealed: string) {
+    const text = Redacted.value(yield* box.open(sealed, sealContext(id)))
+    const response = yield* Effect.mapError(
+      Schema.decode(Response)(text),
+      () => new RowUnreadable({ columns: ["responseSealed"] })
+    )
+    return IdempotencyClaim.Replay({ response })
+  })
 
   // A literal, as in the index `idempotency_keys_large_of_principal`.
   const isCounted = sql.literal(`octet_length(response_sealed) > ${countedResponseBytes}`)
@@ -109,19 +107,19 @@ const make = Effect.gen(function* () {
   }
 
   /** Reads before it writes, since waiting requests claim often, and a write would lock the row of the response. */
-  const claim = (key: IdempotencyKey, requestHash: string): Effect.Effect<IdempotencyClaim, Unusable> =>
-    Effect.gen(function* () {
-      const id = digestIdempotencyKey(key)
-      const stored = yield* findKey(id)
-      const decision = Option.isSome(stored)
-        ? yield* decided(stored.value, requestHash)
-        : Option.none<IdempotencyClaim>()
-      if (Option.isSome(decision)) return decision.value
-      const claimed = yield* take(id, key.principal, requestHash)
-      if (Option.isSome(claimed)) return IdempotencyClaim.Claimed({ id: claimed.value.claimId })
-      // A concurrent request claimed the key.
-      return yield* claim(key, requestHash)
-    })
+  const claim = Effect.fnUntraced(function* (
+    key: IdempotencyKey,
+    requestHash: string
+  ): Effect.fn.Return<IdempotencyClaim, Unusable> {
+    const id = digestIdempotencyKey(key)
+    const stored = yield* findKey(id)
+    const decision = Option.isSome(stored) ? yield* decided(stored.value, requestHash) : Option.none<IdempotencyClaim>()
+    if (Option.isSome(decision)) return decision.value
+    const claimed = yield* take(id, key.principal, requestHash)
+    if (Option.isSome(claimed)) return IdempotencyClaim.Claimed({ id: claimed.value.claimId })
+    // A concurrent request claimed the key.
+    return yield* claim(key, requestHash)
+  })
 
   return IdempotencyKeys.of({
     claim: (key, requestHash) => Effect.orDie(claim(key, requestHash)),

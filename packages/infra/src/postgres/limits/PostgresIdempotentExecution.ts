@@ -29,19 +29,18 @@ const make = Effect.gen(function* () {
   return IdempotentExecution.of({
     run: <A, I, E, R>(outcome: Schema.Schema<A, I>, effect: Effect.Effect<A, E, R>) => {
       const Outcome = Schema.parseJson(outcome)
-      const underKey = (id: string, claim: IdempotencyClaimId) =>
-        Effect.gen(function* () {
-          const { outcomeSealed } = yield* hold(id, claim)
-          if (outcomeSealed !== null) {
-            const text = Redacted.value(yield* Effect.orDie(box.open(outcomeSealed, sealContext(id))))
-            return yield* Effect.orDie(Schema.decode(Outcome)(text))
-          }
-          const result = yield* effect
-          const text = yield* Effect.orDie(Schema.encode(Outcome)(result))
-          const sealed = yield* box.seal(Redacted.make(text), sealContext(id))
-          yield* execute(sql`update idempotency_keys set outcome_sealed = ${sealed} where id = ${id}`)
-          return result
-        })
+      const underKey = Effect.fnUntraced(function* (id: string, claim: IdempotencyClaimId) {
+        const { outcomeSealed } = yield* hold(id, claim)
+        if (outcomeSealed !== null) {
+          const text = Redacted.value(yield* Effect.orDie(box.open(outcomeSealed, sealContext(id))))
+          return yield* Effect.orDie(Schema.decode(Outcome)(text))
+        }
+        const result = yield* effect
+        const text = yield* Effect.orDie(Schema.encode(Outcome)(result))
+        const sealed = yield* box.seal(Redacted.make(text), sealContext(id))
+        yield* execute(sql`update idempotency_keys set outcome_sealed = ${sealed} where id = ${id}`)
+        return result
+      })
       return Effect.flatMap(
         RequestClaim,
         Option.match({

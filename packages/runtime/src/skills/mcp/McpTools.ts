@@ -14,8 +14,8 @@ const decodeArguments = Tool.decodeArguments(Schema.Record({ key: Schema.String,
  * Lists the tools of an agent's MCP servers, without those whose names are in use. On failure, the turn continues
  * without them.
  */
-export const listMcpTools = (agent: TurnAgent, taken: ReadonlyArray<AgentTool>) =>
-  Effect.gen(function* () {
+export const listMcpTools = Effect.fnUntraced(
+  function* (agent: TurnAgent, taken: ReadonlyArray<AgentTool>) {
     const call = yield* McpBackend
     if (agent.hasMcpServers !== true) return []
     const names = new Set(taken.map(({ spec }) => spec.name))
@@ -30,11 +30,11 @@ export const listMcpTools = (agent: TurnAgent, taken: ReadonlyArray<AgentTool>) 
         )
       return [{ spec, timeout, run }]
     })
-  }).pipe(
-    Effect.catchAll((fault) =>
-      Effect.as(
-        Effect.annotateLogs(Effect.logWarning("Tools of MCP servers not listed"), { kind: fault._tag }),
-        new Array<AgentTool>()
-      )
+  },
+  Effect.catchAll((fault) =>
+    Effect.as(
+      Effect.annotateLogs(Effect.logWarning("Tools of MCP servers not listed"), { kind: fault._tag }),
+      new Array<AgentTool>()
     )
   )
+)

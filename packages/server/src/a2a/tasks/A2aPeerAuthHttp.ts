@@ -17,19 +17,18 @@ const makePeerAuth = <E>(withoutCredential: () => E) =>
     const peers = yield* A2aPeers
 
     return {
-      session: () =>
-        Effect.gen(function* () {
-          const request = yield* HttpServerRequest.HttpServerRequest
-          const { params } = yield* HttpRouter.RouteContext
-          const id = AgentId.make(params["id"] ?? "")
-          const token = Option.filter(readBearerToken(request), (bearer) => classifyBearerToken(bearer) === "session")
-          const byToken = yield* Effect.transposeMapOption(token, (bearer) => gateway.authenticate(id, bearer))
-          const { user } = yield* Option.match(Option.flatten(byToken), {
-            onNone: () => Effect.flatMap(credentials.find, Effect.mapError(withoutCredential)),
-            onSome: ({ mark, user }) => credentials.accept({ user, proof: { by: "token", mark } })
-          })
-          return yield* peers.find(user, id)
+      session: Effect.fnUntraced(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const { params } = yield* HttpRouter.RouteContext
+        const id = AgentId.make(params["id"] ?? "")
+        const token = Option.filter(readBearerToken(request), (bearer) => classifyBearerToken(bearer) === "session")
+        const byToken = yield* Effect.transposeMapOption(token, (bearer) => gateway.authenticate(id, bearer))
+        const { user } = yield* Option.match(Option.flatten(byToken), {
+          onNone: () => Effect.flatMap(credentials.find, Effect.mapError(withoutCredential)),
+          onSome: ({ mark, user }) => credentials.accept({ user, proof: { by: "token", mark } })
         })
+        return yield* peers.find(user, id)
+      })
     }
   })
 
