@@ -175,28 +175,36 @@ const prepare = Effect.gen(function* () {
   const unpaid = { headers: { "x-payment-method": "mpp" }, json: { messages, model }, status: 402 }
   return {
     openChat,
-    /** With the limits of a request: operations and statements. */
+    /** With the limits of a request: operations, statements and new generator functions. */
     requests: [
-      ["GET /health/live", read("/health/live"), 40, 0],
-      ["GET /api/auth/session", read("/api/auth/session"), 75, 1],
+      ["GET /health/live", read("/health/live"), 39, 0, 0],
+      ["GET /api/auth/session", read("/api/auth/session"), 73, 1, 0],
       [
         "GET /api/auth/session, 401",
         () =>
           send(`${webUrl}/api/auth/session`, { method: "GET", headers: { authorization: "Bearer x" }, status: 401 }),
-        210,
-        1
+        173,
+        1,
+        0
       ],
-      ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 103, 0],
+      ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 102, 0, 0],
       [
         "POST /api/v1/gateway by card",
         plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),
-        375,
-        3
+        373,
+        3,
+        0
       ],
-      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 132, 0],
-      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 135, 0],
-      ["POST /v1/chat/completions, streamed", () => completion(1), 240, 0],
-      ["POST /api/agent, streamed", () => turn(1), 1410, 8]
+      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 131, 0, 0],
+      [
+        "POST /v1/chat/completions",
+        plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }),
+        134,
+        0,
+        0
+      ],
+      ["POST /v1/chat/completions, streamed", () => completion(1), 212, 0, 0],
+      ["POST /api/agent, streamed", () => turn(1), 1320, 8, 1]
     ] as const,
     /** With the limits of a further delta that arrives alone: operations, and bytes of the whole process. */
     streams: [
@@ -218,9 +226,10 @@ it.scopedLive("The work of requests and deltas stays within its limits", () =>
       const check = (name: string, measured: number, limit: number) => {
         if (measured > limit) exceeded.push(`${name}: ${measured} instead of ${limit}`)
       }
-      for (const [name, doing, operations, statements] of requests) {
+      for (const [name, doing, operations, statements, generators] of requests) {
         const work = yield* measure(doing)
         check(`operations of ${name}`, work.operations, operations)
+        check(`generator functions of ${name}`, work.generators, generators)
         check(`statements of ${name}`, work.statements.filter((text) => !background.test(text)).length, statements)
       }
       for (const [name, stream, operations, bytes] of streams) {

@@ -8,7 +8,11 @@ export interface Work {
   /** Steps of Effect's interpreter in fibers that the work starts. */
   readonly operations: number
   readonly statements: ReadonlyArray<string>
+  /** Generator functions that run for the first time; V8 makes a hidden class for each. */
+  readonly generators: number
 }
+
+const generatorPrototype: object = Object.getPrototypeOf(Object.getPrototypeOf((function* () {})()))
 
 const textOf = (query: unknown): string => {
   if (typeof query === "string") return query
@@ -20,6 +24,10 @@ export const countWork = Effect.gen(function* () {
   let operations = 0
   let newest = 0
   let statements: Array<string> = []
+  let generators = 0
+  /** Prototypes of generators, one for each function. */
+  const known = new WeakSet<object>()
+  const next = Object.getOwnPropertyDescriptor(generatorPrototype, "next") ?? {}
   const scheduler = Scheduler.defaultScheduler
   const { shouldYield } = scheduler
   const plainQuery: (...args: Array<never>) => unknown = Client.prototype.query
@@ -31,6 +39,17 @@ export const countWork = Effect.gen(function* () {
         if (fiber.id().id > newest) operations += 1
         return shouldYield.call(scheduler, fiber)
       }
+      Object.defineProperty(generatorPrototype, "next", {
+        ...next,
+        value(this: object, ...args: ReadonlyArray<unknown>): unknown {
+          const prototype: object = Object.getPrototypeOf(this)
+          if (!known.has(prototype)) {
+            known.add(prototype)
+            generators += 1
+          }
+          return Reflect.apply(next.value, this, args)
+        }
+      })
       // A busy process delays writes, which takes operations.
       performance.eventLoopUtilization = () => ({ idle: 0, active: 0, utilization: 0 })
       Object.defineProperty(Client.prototype, "query", {
@@ -45,6 +64,7 @@ export const countWork = Effect.gen(function* () {
     () =>
       Effect.sync(() => {
         scheduler.shouldYield = shouldYield
+        Object.defineProperty(generatorPrototype, "next", next)
         performance.eventLoopUtilization = eventLoopUtilization
         Object.defineProperty(Client.prototype, "query", { configurable: true, writable: true, value: plainQuery })
       })
@@ -53,8 +73,9 @@ export const countWork = Effect.gen(function* () {
     operations = 0
     newest = FiberId.unsafeMake().id
     statements = []
+    generators = 0
     await send()
-    return { operations, statements }
+    return { operations, statements, generators }
   }
   return {
     /** The minima over several runs: background work can only add to them. */
@@ -66,6 +87,7 @@ export const countWork = Effect.gen(function* () {
       }).pipe(
         Effect.map((all): Work => ({
           operations: Math.min(...all.map((work) => work.operations)),
+          generators: Math.min(...all.map((work) => work.generators)),
           statements: all.map((work) => work.statements).toSorted((a, b) => a.length - b.length)[0] ?? []
         }))
       )
