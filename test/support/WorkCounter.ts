@@ -12,7 +12,9 @@ export interface Work {
   readonly generators: number
 }
 
-const generatorPrototype: object = Object.getPrototypeOf(Object.getPrototypeOf((function* () {})()))
+const prototypeOf: (value: object) => object = Object.getPrototypeOf
+const generator = (function* () {})()
+const generatorPrototype = prototypeOf(prototypeOf(generator))
 
 const textOf = (query: unknown): string => {
   if (typeof query === "string") return query
@@ -27,7 +29,7 @@ export const countWork = Effect.gen(function* () {
   let generators = 0
   /** Prototypes of generators, one for each function. */
   const known = new WeakSet<object>()
-  const next = Object.getOwnPropertyDescriptor(generatorPrototype, "next") ?? {}
+  const plainNext: (...args: Array<never>) => unknown = generator.next
   const scheduler = Scheduler.defaultScheduler
   const { shouldYield } = scheduler
   const plainQuery: (...args: Array<never>) => unknown = Client.prototype.query
@@ -40,14 +42,15 @@ export const countWork = Effect.gen(function* () {
         return shouldYield.call(scheduler, fiber)
       }
       Object.defineProperty(generatorPrototype, "next", {
-        ...next,
+        configurable: true,
+        writable: true,
         value(this: object, ...args: ReadonlyArray<unknown>): unknown {
-          const prototype: object = Object.getPrototypeOf(this)
+          const prototype = prototypeOf(this)
           if (!known.has(prototype)) {
             known.add(prototype)
             generators += 1
           }
-          return Reflect.apply(next.value, this, args)
+          return Reflect.apply(plainNext, this, args)
         }
       })
       // A busy process delays writes, which takes operations.
@@ -64,7 +67,7 @@ export const countWork = Effect.gen(function* () {
     () =>
       Effect.sync(() => {
         scheduler.shouldYield = shouldYield
-        Object.defineProperty(generatorPrototype, "next", next)
+        Object.defineProperty(generatorPrototype, "next", { configurable: true, writable: true, value: plainNext })
         performance.eventLoopUtilization = eventLoopUtilization
         Object.defineProperty(Client.prototype, "query", { configurable: true, writable: true, value: plainQuery })
       })
