@@ -2,8 +2,9 @@ import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import * as Statement from "@effect/sql/Statement"
 import { TransactionConnection } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
-import { Context, Effect, Option, String } from "effect"
+import { Context, Effect, Option } from "effect"
 import type { Pool } from "pg"
+import { toPropertyName } from "./ColumnNames.ts"
 
 type Query = (text: string, values: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<object>, SqlError>
 
@@ -12,7 +13,7 @@ export class DirectQueries extends Context.Reference<DirectQueries>()("@berth/in
   defaultValue: (): Option.Option<Query> => Option.none()
 }) {}
 
-const { array: toCamelCase } = Statement.defaultTransforms(String.snakeToCamel, false)
+const { array: toCamelCase } = Statement.defaultTransforms(toPropertyName, false)
 
 export const makeDirectQueries =
   (pool: Pool): Query =>

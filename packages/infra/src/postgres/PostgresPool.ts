@@ -1,11 +1,12 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
-import { Data, Duration, Effect, Layer, Metric, Option, Redacted, Runtime, type Scope, String } from "effect"
+import { Data, Duration, Effect, Layer, Metric, Option, Redacted, Runtime, type Scope } from "effect"
 import { Pool } from "pg"
 import { addSampler } from "../telemetry/ProcessMetrics.ts"
 import { IdleTimeoutSocket } from "./IdleTimeoutSocket.ts"
 import { readHostPort, waitUntilResponding } from "../net/StartupWait.ts"
+import { toColumnName, toPropertyName } from "./ColumnNames.ts"
 import { DirectQueries, makeDirectQueries } from "./DirectQueries.ts"
 import { PreparingClient } from "./PreparedStatements.ts"
 import { DatabaseAccessDenied } from "./SchemaErrors.ts"
@@ -127,8 +128,8 @@ export const layer = (
       PgClient.layerFromPool({
         acquire: Effect.as(waitUntilReachable(pool, options), pool),
         applicationName: options.applicationName,
-        transformQueryNames: String.camelToSnake,
-        transformResultNames: String.snakeToCamel,
+        transformQueryNames: toColumnName,
+        transformResultNames: toPropertyName,
         transformJson: false
       }).pipe(Layer.merge(Layer.succeed(DirectQueries, Option.some(makeDirectQueries(pool)))))
     )

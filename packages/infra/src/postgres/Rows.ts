@@ -1,5 +1,6 @@
 import type { SqlError } from "@effect/sql/SqlError"
-import { Array, Data, Effect, Either, Option, ParseResult, Schema, String } from "effect"
+import { Array, Data, Effect, Either, Option, ParseResult, Schema } from "effect"
+import { toColumnName } from "./ColumnNames.ts"
 
 /** A row does not match its schema. Names the columns without their values, which may be secret. */
 export class RowUnreadable extends Data.TaggedError("RowUnreadable")<{ readonly columns: ReadonlyArray<string> }> {}
@@ -12,7 +13,7 @@ class RowMissing extends Data.TaggedError("RowMissing")<object> {}
  */
 export const listColumns = (table: string, row: { readonly fields: Schema.Struct.Fields }): string =>
   Object.keys(row.fields)
-    .map((field) => `${table}.${String.camelToSnake(field)}`)
+    .map((field) => `${table}.${toColumnName(field)}`)
     .join(", ")
 
 type Statement = Effect.Effect<ReadonlyArray<unknown>, SqlError>

@@ -1,6 +1,7 @@
 import { Message } from "@berth/domain/interaction/Conversation"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Schema } from "effect"
+import { toColumnName } from "../ColumnNames.ts"
 import { UsdMicrosColumn } from "../shared/MoneyColumns.ts"
 
 export const MessageRow = Schema.Struct({
@@ -9,6 +10,7 @@ export const MessageRow = Schema.Struct({
   createdAt: Schema.DateTimeUtcFromDate
 })
 
+const columns = Object.keys(Message.fields).map(toColumnName).join(", ")
+
 /** Excludes the search vector, which is larger than the message. */
-export const selectMessageColumns = (sql: SqlClient) =>
-  sql.csv(Object.keys(Message.fields).map((name) => sql`${sql(name)}`))
+export const selectMessageColumns = (sql: SqlClient) => sql.literal(columns)
