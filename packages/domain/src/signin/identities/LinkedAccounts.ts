@@ -55,6 +55,7 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
         yield* notices.announce(account.value.id, `A sign-in at ${identity.issuer} was linked.`)
         return account.value.id
       },
+      // A concurrent request created the account.
       Effect.retry({ times: 3, while: ({ _tag }) => _tag === "EmailAlreadyTaken" }),
       Effect.catchTag("EmailAlreadyTaken", Effect.die)
     )

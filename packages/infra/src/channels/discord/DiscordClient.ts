@@ -112,6 +112,7 @@ export const makeDiscordClient = (apiUrl: URL) =>
           retryAfter: Option.map(retrySeconds, Duration.seconds)
         })
       },
+      // Retries once after a short limit that was unknown before.
       Effect.retry({
         times: 1,
         while: (error) =>
