@@ -1,8 +1,7 @@
 import { HttpApiBuilder, type HttpApi, type HttpApiGroup, HttpLayerRouter, type HttpRouter } from "@effect/platform"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, FiberRef, Layer } from "effect"
 import { maxHeaderSize } from "node:http"
 import type { DirectRoutes, RequestHandler } from "./DirectRoutes.ts"
-import { addServices } from "./RequestSpan.ts"
 import { listRoutes } from "./RouteTable.ts"
 
 type Route = HttpLayerRouter.Route<unknown, unknown>
@@ -24,6 +23,15 @@ export class RequestRouter extends Context.Tag("@berth/RequestRouter")<
     readonly find: ReturnType<typeof makeFinder>["find"]
   }
 >() {}
+
+/**
+ * Adds services to the fiber's context, without restoring it, since the fiber ends with its request. Keeps the
+ * request's own services.
+ */
+export const addServices = (services: Context.Context<never>): Effect.Effect<void> =>
+  Effect.withFiberRuntime((fiber) =>
+    FiberRef.set(FiberRef.currentContext, Context.merge(services, fiber.currentContext))
+  )
 
 const make = Effect.sync(() => {
   const finder = makeFinder()

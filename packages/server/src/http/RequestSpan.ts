@@ -94,12 +94,3 @@ export const requestSpans = (sendsSpans: boolean) => ({
         })
       : Effect.void
 })
-
-/**
- * Adds services to the fiber's context, without restoring it, since the fiber ends with its request. Keeps the
- * request's own services.
- */
-export const addServices = (services: Context.Context<never>): Effect.Effect<void> =>
-  Effect.withFiberRuntime((fiber) =>
-    FiberRef.set(FiberRef.currentContext, Context.merge(services, fiber.currentContext))
-  )

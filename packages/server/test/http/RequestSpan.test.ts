@@ -1,9 +1,7 @@
-import { addServices, requestSpans } from "@berth/server/http/RequestSpan"
+import { requestSpans } from "@berth/server/http/RequestSpan"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, FiberRef, Option } from "effect"
-
-class Port extends Context.Tag("Port")<Port, string>() {}
+import { Effect, Exit, Option } from "effect"
 
 const requestWith = (headers: Record<string, string>) =>
   HttpServerRequest.fromWeb(new Request("http://localhost/api/settings?token=secret", { headers }))
@@ -12,15 +10,6 @@ const traceId = "0af7651916cd43dd8448eb211c80319c"
 const { close, open } = requestSpans(false)
 
 describe("The span of a request", () => {
-  it.effect("The context of a request has its services, which those of its handler's layer do not replace", () =>
-    Effect.gen(function* () {
-      yield* addServices(Context.make(Port, "Bergen"))
-      yield* addServices(Context.make(Port, "Oslo"))
-      const context = yield* FiberRef.get(FiberRef.currentContext)
-      assert.deepStrictEqual(Context.getOption(context, Port), Option.some("Bergen"))
-    })
-  )
-
   it.effect("The span of a request has a new trace by default, and no attributes without an exporter", () =>
     Effect.gen(function* () {
       const one = yield* open(requestWith({}))
