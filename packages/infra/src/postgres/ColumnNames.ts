@@ -12,7 +12,7 @@ const memoize = (convert: (name: string) => string) => {
   }
 }
 
-/** Hot path: the conversion builds a name of its characters, for each column of each row. */
+/** Hot path: converted for each column of each row; `String.snakeToCamel` appends single characters. */
 export const toPropertyName = memoize(String.snakeToCamel)
 
 export const toColumnName = memoize(String.camelToSnake)
