@@ -32,10 +32,9 @@ import { makeTurnPrompt } from "./TurnPrompt.ts"
 const selectMessagesToCompact = (
   agent: RuntimeAgent,
   turn: Turn,
-  tools: ReadonlyArray<AgentTool>,
-  now: DateTime.Utc
+  { history, message, system }: Prompt,
+  tools: ReadonlyArray<AgentTool>
 ) => {
-  const { history, message, system } = makeTurnPrompt(agent, turn, now)
   const count = countMessagesToSummarize({
     window: computeUsableWindow(agent.contextWindow),
     fixed: estimateMessagesTokens([system, message]) + estimateSerializedToolTokens(tools.map(({ spec }) => spec)),
@@ -48,24 +47,26 @@ const selectMessagesToCompact = (
   return turn.history.slice(0, count)
 }
 
-/** Returns the turn with a history that fits, and the events to publish about the compaction. */
+/** Returns the prompt with a history that fits, and the events to publish about the compaction. */
 const compact = Effect.fnUntraced(function* (
   agent: RuntimeAgent,
   turn: Turn,
   tools: ReadonlyArray<AgentTool>,
   now: DateTime.Utc
 ) {
-  const old = selectMessagesToCompact(agent, turn, tools, now)
-  if (old.length === 0) return { turn, events: [] }
+  const prompt = makeTurnPrompt(agent, turn, now)
+  const old = selectMessagesToCompact(agent, turn, prompt, tools)
+  if (old.length === 0) return { prompt, events: [] }
   const made = yield* summarizeConversation(agent, turn, old)
-  if (Option.isNone(made)) return { turn, events: [] }
+  if (Option.isNone(made)) return { prompt, events: [] }
   const { messageCount, summary } = made.value
   const upToSeq = turn.history[messageCount - 1]?.seq ?? 0
   yield* Effect.logInfo("Conversation summarized").pipe(
     Effect.annotateLogs({ messages: messageCount, tokens: estimateTokens(summary) })
   )
   const compacted: TurnEvent = { type: "compacted", summary, upToSeq }
-  return { turn: { ...turn, summary, history: turn.history.slice(messageCount) }, events: [compacted] }
+  const rest = { ...turn, summary, history: turn.history.slice(messageCount) }
+  return { prompt: makeTurnPrompt(agent, rest, now), events: [compacted] }
 })
 
 type TurnAnswer<E> = ChunkSource<TurnEvent, E>
@@ -159,7 +160,6 @@ export const answerTurn = Effect.fnUntraced(function* (
   if (turn.invocation !== undefined)
     return makeSingleChunkSource<TurnEvent>([yield* invoke(agent, turn, local, turn.invocation)])
   const tools = [...local, ...(yield* listMcpTools({ ...agent, messageId: turn.messageId }, local))]
-  const compacted = yield* compact(agent, turn, tools, now)
-  const prompt = makeTurnPrompt(agent, compacted.turn, now)
-  return prependChunk(compacted.events, yield* answerPrompt(models, agent, turn, prompt, tools))
+  const { events, prompt } = yield* compact(agent, turn, tools, now)
+  return prependChunk(events, yield* answerPrompt(models, agent, turn, prompt, tools))
 })

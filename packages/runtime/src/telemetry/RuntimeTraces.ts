@@ -48,7 +48,7 @@ const isRelayed = ([key, value]: readonly [string, unknown]) => value !== undefi
 class RelayedSpan implements Tracer.Span {
   readonly _tag = "Span"
   readonly traceId: string
-  readonly spanId = makeId(8)
+  readonly spanId: string
   readonly sampled: boolean
   readonly attributes = new Map<string, unknown>()
   readonly links: ReadonlyArray<Tracer.SpanLink> = []
@@ -65,6 +65,7 @@ class RelayedSpan implements Tracer.Span {
     this.status = { _tag: "Started", startTime }
     this.traceId = Option.isSome(parent) ? parent.value.traceId : makeId(16)
     this.sampled = Option.isSome(parent) && parent.value.sampled
+    this.spanId = Option.isSome(parent) && !this.sampled ? parent.value.spanId : makeId(8)
   }
 
   attribute(key: string, value: unknown): void {
