@@ -66,6 +66,8 @@ const postgresArguments = (cluster: string, port: number, settings: Readonly<Rec
     listen_addresses: "127.0.0.1",
     // The data directory, which other accounts cannot read.
     unix_socket_directories: ".",
+    // For an SSD, or data in memory.
+    random_page_cost: "1.1",
     timezone: "UTC",
     log_timezone: "UTC",
     // Details of a failed statement quote rows.

@@ -90,13 +90,9 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
     const score = (now: Date) => sql`
       ts_rank(search, words, 1) * (1 + 1 / (1 + greatest(0, extract(epoch from ${now}::timestamptz - created_at)::float8) / 2592000))`
 
-    const newestMessages = ({ agentId }: MemoryOwner, limit: number) => sql`
-      select * from messages where agent_id = ${toStorableText(agentId)} and state = 'answered'
-      order by created_at desc limit ${literal(limit)}`
-
     /**
-     * `question`: the query, without a row when it has no words or `isSearched` is false. `older`: its rare words, without
-     * a row when no message is older than the newest ones.
+     * `question`: the query, without a row when it has no words or `isSearched` is false. `newest`: the agent's newest
+     * messages. `older`: the rare words of the query, without a row when no message is older than the newest ones.
      */
     const questionTables = (
       of: MemoryOwner,
@@ -109,13 +105,21 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         select words from recall_query(${questionOf(question)}, ${allWords}::boolean) as words
         where words is not null and ${isSearched}
       ),
+      newest as materialized (
+        select messages.* from question, (
+          select id, sender, session_id, agent_id, user_id, content, created_at, search from messages
+          -- The subquery hides the value, since planning for each value takes longer than the search.
+          where agent_id = (select ${toStorableText(of.agentId)}::text) and state = 'answered'
+          order by created_at desc limit ${literal(depth.newest)}
+        ) as messages
+      ),
       oldest as materialized (
-        select newest.created_at from question, (${newestMessages(of, depth.newest)}) as newest
-        offset ${literal(depth.newest - 1)}
+        select min(created_at) as created_at from newest having count(*) = ${literal(depth.newest)}
       ),
       sample as materialized (
         -- The concatenation decompresses each text once.
-        select newest.search || '' as search from oldest, (${newestMessages(of, sampleSize)}) as newest
+        select newest.search || '' as search
+        from oldest, (select search from newest order by created_at desc limit ${literal(sampleSize)}) as newest
       ),
       older as materialized (
         select string_agg(word::text, '|')::tsquery as rare_words, oldest.created_at as before
@@ -145,7 +149,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         union all
         (
           select id, sender, session_id, content, created_at, search, words
-          from question, (${newestMessages(of, depth.newest)}) as newest
+          from question, newest
           where search @@ words and ${own(of)} ${where}
         )
       ) as candidate`
@@ -244,7 +248,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
                 select sender, content, created_at, seq, state, attachments from messages
                 where session_id = ${message.sessionId} and state <> 'failed' and seq < ${message.seq}
                   and seq > coalesce((select up_to_seq from session_summaries where session_id = ${message.sessionId}), 0)
-                order by seq desc limit ${limits.history}
+                order by seq desc limit ${literal(limits.history)}
               ) as newest`
         const hasOtherSession = sql`exists (
           select from chat_sessions
@@ -265,14 +269,14 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             from (
               select id, text, created_at from agent_notes
               where agent_id = ${message.agentId} and user_id = ${message.userId}
-              order by created_at desc, id desc limit ${limits.notes}
+              order by created_at desc, id desc limit ${literal(limits.notes)}
             ) as newest
             union all
             select 'message', ${senderOf}, left(content, ${maximumTextLength}), created_at, null, null, null,
               row_number() over (order by score desc, created_at desc)
             from (
               select * from (${messageMatches(message, now, depthOfTurn, sql`and session_id <> ${message.sessionId}`)}) as matches
-              order by score desc, created_at desc limit ${limits.messages}
+              order by score desc, created_at desc limit ${literal(limits.messages)}
             ) as best
             ${history}
           ) as context
