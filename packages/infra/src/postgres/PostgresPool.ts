@@ -43,6 +43,8 @@ const idleInTransactionTimeout = Duration.seconds(60)
 // Required, since the wait for a pool connection is uninterruptible.
 const defaultPoolTimeout = Duration.seconds(15)
 const connectTimeout = Duration.seconds(3)
+// Longer than the intervals of pollers, since a connection costs an authentication.
+const unusedTimeout = Duration.minutes(5)
 const defaultPort = 5432
 
 // Permanent errors: wrong password, rejected role, unknown database.
@@ -69,6 +71,7 @@ const acquirePool = (options: PostgresPoolOptions): Effect.Effect<Pool, never, S
         max: options.maxConnections,
         Client: PreparingClient,
         keepAlive: true,
+        idleTimeoutMillis: Duration.toMillis(unusedTimeout),
         stream: () =>
           new IdleTimeoutSocket({
             connect: Duration.toMillis(connectTimeout),

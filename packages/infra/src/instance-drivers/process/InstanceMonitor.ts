@@ -102,8 +102,9 @@ export const make = ({ client, intervals, processes }: InstanceMonitorOptions) =
       const size = yield* InstanceLogFile.readFileSize(process.directory.log)
       const now = yield* Clock.currentTimeMillis
       const allowance = consumeAllowance(observed.log.allowance, size - observed.log.size, now)
-      yield* logLock.withPermits(1)(InstanceLogFile.rotate(process.directory))
-      observed.log = { size: size > InstanceLogFile.maximumLogBytes ? 0 : size, allowance }
+      const isLogOverLimit = size > InstanceLogFile.maximumLogBytes
+      if (isLogOverLimit) yield* logLock.withPermits(1)(InstanceLogFile.rotate(process.directory))
+      observed.log = { size: isLogOverLimit ? 0 : size, allowance }
       if (isLogFlood(allowance)) yield* checks.end(process, "it floods its log")
     })
 

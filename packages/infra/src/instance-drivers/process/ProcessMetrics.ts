@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import { readFile } from "node:fs/promises"
+import { readFileSync } from "node:fs"
 
 interface ProcessFigures {
   /** Processor time since the start, in milliseconds. */
@@ -24,11 +24,8 @@ export const parseProcessMetrics = (stat: string, status: string): Option.Option
   return Object.values(figures).every(Number.isFinite) ? Option.some(figures) : Option.none()
 }
 
-/** None for an ended process, and on systems without `/proc`. */
+/** None for an ended process, and on systems without `/proc`. Synchronous, since `/proc` does not wait for a disk. */
 export const readProcessMetrics = (pid: number): Effect.Effect<Option.Option<ProcessFigures>> =>
-  Effect.tryPromise(() =>
-    Promise.all([readFile(`/proc/${pid}/stat`, "utf8"), readFile(`/proc/${pid}/status`, "utf8")])
-  ).pipe(
-    Effect.map(([stat, status]) => parseProcessMetrics(stat, status)),
-    Effect.orElseSucceed(() => Option.none())
-  )
+  Effect.try(() =>
+    parseProcessMetrics(readFileSync(`/proc/${pid}/stat`, "utf8"), readFileSync(`/proc/${pid}/status`, "utf8"))
+  ).pipe(Effect.orElseSucceed(() => Option.none()))
