@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { Client, type ClientConfig } from "pg"
+import { Client, type ClientConfig, Query } from "pg"
 import { readSqlErrorCode } from "./SqlErrors.ts"
 
 /** Prefix of statements that each connection prepares once. Their text must be constant and must name its columns. */
@@ -36,18 +36,27 @@ type Arguments = ReadonlyArray<unknown>
 
 const names = new StatementNames()
 
-/** Adds the statement's name to a query's arguments, and observes its result. */
-const nameStatement = (text: string, [values, callback, ...rest]: Arguments): Arguments => [
-  { text, name: names.nameOf(text) },
-  values,
-  typeof callback === "function"
-    ? (error: unknown, ...answer: Arguments): void => {
-        if (stalePlanCodes.has(readSqlErrorCode(error) ?? "")) names.invalidate(text)
-        Reflect.apply(callback, undefined, [error, ...answer])
-      }
-    : callback,
-  ...rest
-]
+/** A query with a name. The driver copies the descriptors of a configuration object, which takes longer than the query. */
+class NamedQuery extends Query {
+  readonly name: string
+
+  constructor(text: string, values: Array<unknown>) {
+    super(text, values)
+    this.name = names.nameOf(text)
+  }
+}
+
+/** Names the query of these arguments, and observes its result. */
+const nameStatement = (text: string, [values, callback, ...rest]: Arguments): Arguments =>
+  Array.isArray(values) && typeof callback === "function"
+    ? [
+        new NamedQuery(text, values),
+        (error: unknown, ...answer: Arguments): void => {
+          if (stalePlanCodes.has(readSqlErrorCode(error) ?? "")) names.invalidate(text)
+          Reflect.apply(callback, undefined, [error, ...answer])
+        }
+      ]
+    : [{ text, name: names.nameOf(text) }, values, callback, ...rest]
 
 /**
  * A connection that names marked statements: they are parsed and planned once, which otherwise costs the database more
