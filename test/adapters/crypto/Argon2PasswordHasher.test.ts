@@ -1,7 +1,9 @@
 import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
 import * as Argon2PasswordHasher from "@berth/infra/crypto/Argon2PasswordHasher"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, Redacted } from "effect"
+import { Duration, Effect, Exit, Fiber, Redacted } from "effect"
+import { readdirSync, readFileSync } from "node:fs"
+import { niceValue } from "@berth/infra/crypto/Argon2Threads"
 import { measureCpuTime } from "../../support/CpuTime.ts"
 
 const hasher = Argon2PasswordHasher.layer({ maxConcurrent: 2 })
@@ -63,6 +65,28 @@ describe("PasswordHasher", () => {
         yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       }
       assert.isAbove(turns, 20)
+    }).pipe(Effect.provide(hasher))
+  )
+
+  it.live.runIf(process.platform === "linux")("PasswordHasher hashes at a lower priority than requests", () =>
+    Effect.gen(function* () {
+      const { hash } = yield* PasswordHasher
+      const countThreads = () =>
+        readdirSync("/proc/self/task").filter((id) => {
+          const fields = readFileSync(`/proc/self/task/${id}/stat`, "utf8").split(") ").at(-1)?.split(" ")
+          return Number(fields?.[16]) === niceValue
+        }).length
+      const before = countThreads()
+      yield* hash(password)
+      assert.strictEqual(countThreads(), before + 1)
+    }).pipe(Effect.provide(hasher))
+  )
+
+  it.live("PasswordHasher fails for an unreadable hash, and continues", () =>
+    Effect.gen(function* () {
+      const { hash, verify } = yield* PasswordHasher
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(verify(password, "not a hash"))))
+      assert.isTrue(yield* verify(password, yield* hash(password)))
     }).pipe(Effect.provide(hasher))
   )
 })
