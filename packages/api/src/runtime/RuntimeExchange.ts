@@ -72,7 +72,9 @@ const readBody = (response: IncomingMessage): ChunkSource<Uint8Array, ExchangeFa
     })
     .once("end", () => finish())
     .once("error", finish)
-    .once("close", () => finish(new Error("The connection was lost")))
+    .once("close", () => {
+      if (end === null) finish(new Error("The connection was lost"))
+    })
   return {
     poll: () => {
       if (chunks.length === 0) return end
@@ -110,13 +112,11 @@ const send = ({ agent, body, headers, url }: StreamedPost, span: Tracer.AnySpan 
   return (isSecure ? requestHttps : requestHttp)(url, {
     method: "POST",
     agent: isSecure || agent === undefined ? false : agent,
-    headers: {
-      ...(span?._tag === "Span" ? HttpTraceContext.toHeaders(span) : {}),
-      ...headers,
+    headers: Object.assign({}, span?._tag === "Span" ? HttpTraceContext.toHeaders(span) : undefined, headers, {
       accept: "text/event-stream",
       "content-type": "application/json",
       "content-length": Buffer.byteLength(body)
-    }
+    })
   })
 }
 
@@ -139,6 +139,7 @@ const sendIn = (
       const cancel = headTimeout?.timers.schedule(headTimeout.after, () =>
         resume(Effect.fail(new ExchangeFailed({ cause: new Error("No response in time"), hasTimedOut: true })))
       )
+      let hasHead = false
       const fail = (cause: Error) => {
         cancel?.()
         // The agent has dropped the connection, so repetitions end at a new one.
@@ -148,8 +149,11 @@ const sendIn = (
       sent
         .on("error", fail)
         // The only event of a response that switches protocols.
-        .once("close", () => fail(new Error("The connection was lost")))
+        .once("close", () => {
+          if (!hasHead) fail(new Error("The connection was lost"))
+        })
         .once("response", (response) => {
+          hasHead = true
           cancel?.()
           const status = response.statusCode ?? 0
           if (span?._tag === "Span" && span.kind === "client") span.attribute("http.response.status_code", status)
