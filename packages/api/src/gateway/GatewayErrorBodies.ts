@@ -137,8 +137,8 @@ export const describeUnpaidCall = (
       const body = makeChallengeBody(issued, isPaymentFailure(reason) ? reason : "no credential")
       return {
         status: body.status,
-        headers: { ...uncached, "www-authenticate": formatChallengeHeader(issued) },
-        body: { ...body, ...(message === undefined ? {} : { message }), ...common }
+        headers: { "www-authenticate": formatChallengeHeader(issued), ...uncached },
+        body: Object.assign({}, body, message === undefined ? {} : { message }, common)
       }
     }
   })

@@ -92,7 +92,8 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
       const quote = yield* quotes.quote(input, caller)
       const priceUsd = convertUnitsToUsd(quote.units)
       const paidRequest: PaidRequest = {
-        ...request,
+        route: request.route,
+        body: request.body,
         plugin: input.plugin,
         amount: convertUsdToTokenUnits(priceUsd),
         description: `One call of ${input.plugin}`

@@ -40,16 +40,16 @@ const toPluginResult = <E>(
         toolCalls.push(event.call)
         return []
       case "done": {
-        const { type, ...ending } = event
+        const { costUsd, finishReason, type, usage, usageIsEstimated } = event
         return [
           {
             type,
             message: texts.join(""),
-            tokens: ending.usage.totalTokens,
-            costUsd: ending.costUsd,
+            tokens: usage.totalTokens,
+            costUsd,
             ownKey,
             answeredBy: { model, provider },
-            completion: { ...ending, toolCalls }
+            completion: { costUsd, finishReason, usage, usageIsEstimated, toolCalls }
           }
         ]
       }
@@ -89,7 +89,7 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
       switch (input.plugin) {
         case "generate-text": {
           const { fallbackCostLimitUsd } = options
-          const request = { ...toChatRequest(input.request, caller), ownKeysOnly, fallbackCostLimitUsd }
+          const request = Object.assign(toChatRequest(input.request, caller), { ownKeysOnly, fallbackCostLimitUsd })
           return Effect.map(answers.open(request), ({ events, opening }) => ({
             opening: Option.some(opening),
             events: toPluginResult(opening, events)

@@ -22,16 +22,18 @@ export class Caller extends Context.Reference<Caller>()("@berth/Caller", {
   })
 }) {}
 
-export const makeCaller = (
-  address: Option.Option<string>,
-  user: Option.Option<UserId> = Option.none(),
-  userAgent: Option.Option<string> = Option.none()
-): CallerContext => {
+export const makeCaller = ({
+  address,
+  requestId,
+  user = Option.none(),
+  userAgent = Option.none()
+}: Pick<CallerContext, "address" | "requestId"> &
+  Partial<Pick<CallerContext, "userAgent">> & { readonly user?: Option.Option<UserId> }): CallerContext => {
   let known = user
   return {
     address,
     userAgent,
-    requestId: Option.none(),
+    requestId,
     user: Effect.sync(() => known),
     identify: (authenticated) =>
       Effect.sync(() => {

@@ -116,7 +116,7 @@ const answerPrompt = (
     return answerInRounds({
       prompt,
       tools,
-      who: { ...agent, messageId: turn.messageId },
+      who: { messageId: turn.messageId, ...agent },
       contextWindow: agent.contextWindow,
       maxTokens: agent.maxTokens,
       callModel,
@@ -138,7 +138,7 @@ const invoke = Effect.fnUntraced(function* (
 ) {
   const tool = tools.find(({ spec }) => spec.name === call.tool)
   if (tool === undefined) return yield* new ToolFailed({ reason: `The agent has no tool ${call.tool}.` })
-  const reply = yield* tool.run(JSON.stringify(call.arguments), { ...agent, messageId: turn.messageId }).pipe(
+  const reply = yield* tool.run(JSON.stringify(call.arguments), { messageId: turn.messageId, ...agent }).pipe(
     Effect.timeoutFail({
       duration: tool.timeout,
       onTimeout: () => new ToolFailed({ reason: `The tool did not answer within ${Duration.format(tool.timeout)}.` })
@@ -159,7 +159,7 @@ export const answerTurn = Effect.fnUntraced(function* (
   const local = [...selectTools(agent, yield* Toolbox), ...uploaded]
   if (turn.invocation !== undefined)
     return makeSingleChunkSource<TurnEvent>([yield* invoke(agent, turn, local, turn.invocation)])
-  const tools = [...local, ...(yield* listMcpTools({ ...agent, messageId: turn.messageId }, local))]
+  const tools = [...local, ...(yield* listMcpTools({ messageId: turn.messageId, ...agent }, local))]
   const { events, prompt } = yield* compact(agent, turn, tools, now)
   return prependChunk(events, yield* answerPrompt(models, agent, turn, prompt, tools))
 })

@@ -55,7 +55,7 @@ export const makeUncountedCompletion = (
 export const makeCompletion = (
   answer: Pick<ChatCompletion, "id" | "model" | "text" | "toolCalls"> & ChatEnding,
   created: number
-): OpenAiCompletion => ({ ...makeUncountedCompletion(answer, created), usage: usageOf(answer) })
+): OpenAiCompletion => Object.assign(makeUncountedCompletion(answer, created), { usage: usageOf(answer) })
 
 /**
  * Makes the frames of an answer; the first frame has the role. `failureBody` is the error of an answer that fails

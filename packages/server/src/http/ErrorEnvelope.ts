@@ -1,5 +1,5 @@
 import { HttpServerResponse } from "@effect/platform"
-import { Option, Predicate, Record, Schema } from "effect"
+import { Option, Predicate, Schema } from "effect"
 import { countRefusal } from "./RequestTelemetry.ts"
 
 const JsonObject = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
@@ -31,9 +31,7 @@ export const wrapErrorBody = (
     onNone: () => response,
     onSome: (members) => {
       countRefusal(codeOf(members))
-      // V8 clones only the first object that is spread.
-      const own = { ...members, ...trace }
-      const whole = Record.isEmptyReadonlyRecord(groupMembers) ? own : { ...groupMembers, ...own }
+      const whole = Object.assign({}, groupMembers, members, trace)
       const { body: shaped, status } = reshape(response.status, whole)
       const { cookies, headers } = response
       return HttpServerResponse.unsafeJson(shaped, { status, headers, cookies, contentType: "application/json" })

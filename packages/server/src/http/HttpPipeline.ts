@@ -89,6 +89,16 @@ const plainRouteOf = oncePerObject(({ handler, method, path }: FoundHandler["han
   HttpRouter.makeRoute(method, path, handler)
 )
 
+/** A class, since V8 creates an object with a computed name slowly. */
+class FoundRoute implements HttpRouter.RouteContext {
+  readonly [HttpRouter.RouteContextTypeId]: typeof HttpRouter.RouteContextTypeId = HttpRouter.RouteContextTypeId
+
+  constructor(
+    readonly route: HttpRouter.Route<unknown, unknown>,
+    readonly params: HttpRouter.RouteContext["params"]
+  ) {}
+}
+
 /** Services of a handler: the request, its route's data, and the scope of its response. */
 const makeServices = ({
   caller,
@@ -122,11 +132,7 @@ const makeServices = ({
   if (found !== undefined) {
     const { handler, params, searchParams } = found
     add(HttpServerRequest.ParsedSearchParams, searchParams)
-    add(HttpRouter.RouteContext, {
-      [HttpRouter.RouteContextTypeId]: HttpRouter.RouteContextTypeId,
-      route: plainRouteOf(handler),
-      params
-    })
+    add(HttpRouter.RouteContext, new FoundRoute(plainRouteOf(handler), params))
   }
   return Context.unsafeMake<never>(services)
 }
@@ -322,7 +328,7 @@ export const makeHttpPipeline = Effect.fnUntraced(function* <R, P = never>(
       instanceTable !== undefined && Option.isSome(site) ? { routes: instanceTable, origin: site.value.origin } : webApi
     const route = findRoute(host.routes, request.method, path)
     const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
-    const caller = { ...findCaller(request), requestId: Option.some(requestId) }
+    const caller = findCaller(request, requestId)
     const early = answerEarly(request, path, route, host)
     const found = Option.isSome(early) ? undefined : findHandler(request)
     if (found !== undefined) span.attribute("http.route", found.handler.path)
@@ -343,16 +349,18 @@ export const makeHttpPipeline = Effect.fnUntraced(function* <R, P = never>(
       nanos: clock.unsafeCurrentTimeNanos() - startedAt,
       user: yield* caller.user
     })
-    const headers: Record<string, string> = {
-      ...(Option.isNone(route)
-        ? ownHeaders
-        : Option.isSome(early)
-          ? { ...ownHeaders, ...route.value.headers }
-          : handledHeadersOf(route.value)),
-      // The response's own headers replace the defaults.
-      ...presented.headers,
-      ...makeCredentialHeaders(request, presented, cookie, Option.isSome(site))
-    }
+    const defaults = Option.isNone(route)
+      ? ownHeaders
+      : Option.isSome(early)
+        ? { ...ownHeaders, ...route.value.headers }
+        : handledHeadersOf(route.value)
+    // The response's own headers replace the defaults.
+    const headers: Record<string, string> = Object.assign(
+      {},
+      defaults,
+      presented.headers,
+      makeCredentialHeaders(request, presented, cookie, Option.isSome(site))
+    )
     // RFC 9110, section 15.5.16.
     if (presented.status === 415 && isCoded(request)) headers["accept-encoding"] = "identity"
     if (hasLongUnreadBody(request)) headers["connection"] = "close"

@@ -11,19 +11,19 @@ import { UserId } from "@berth/domain/shared/UserId"
 
 type Request = HttpServerRequest.HttpServerRequest
 
-/** Resolves the caller from the request head. */
-export type ResolveCaller = (request: Request) => CallerContext
+/** Resolves the caller from the request head and the id of the request. */
+export type ResolveCaller = (request: Request, requestId: string) => CallerContext
 
 /** Public listener: the client's address and user agent. */
 export const makeClientCallerResolver: Effect.Effect<ResolveCaller, never, WebSettings> = Effect.map(
   WebSettings,
   ({ trustedProxies }): ResolveCaller =>
-    (request) =>
-      makeCaller(
-        Option.some(readClientAddress(request, trustedProxies)),
-        Option.none(),
-        Option.fromNullable(request.headers["user-agent"])
-      )
+    (request, requestId) =>
+      makeCaller({
+        address: Option.some(readClientAddress(request, trustedProxies)),
+        requestId: Option.some(requestId),
+        userAgent: Option.fromNullable(request.headers["user-agent"])
+      })
 )
 
 const idPattern = /^[\w-]{1,128}$/
@@ -34,20 +34,23 @@ export const makeInternalCallerResolver: Effect.Effect<ResolveCaller, never, Web
     const { trustedProxies } = yield* WebSettings
     const key = yield* InternalKey
     const digests = yield* Digests
-    return (request) => {
+    return (request, id) => {
+      const requestId = Option.some(id)
       const direct = Option.some(readClientAddress(request, trustedProxies))
-      if (!Option.exists(readBearerToken(request), (token) => digests.equal(token, key))) return makeCaller(direct)
+      if (!Option.exists(readBearerToken(request), (token) => digests.equal(token, key)))
+        return makeCaller({ address: direct, requestId })
       const validHeader = (name: string, isValid: (text: string) => boolean) =>
         Option.filter(Option.fromNullable(request.headers[name]), isValid)
-      return makeCaller(
-        Option.orElse(
+      return makeCaller({
+        address: Option.orElse(
           validHeader(clientAddressHeader, (text) => isIP(text) !== 0),
           () => direct
         ),
-        Option.map(
+        requestId,
+        user: Option.map(
           validHeader(actingUserHeader, (text) => idPattern.test(text)),
           (id) => UserId.make(id)
         )
-      )
+      })
     }
   })

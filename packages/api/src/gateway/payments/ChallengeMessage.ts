@@ -72,7 +72,7 @@ export const makeChallengeBody = (challenge: Challenge, failure: PaymentFailure)
       nonce: challenge.id,
       expiresAt: DateTime.toEpochMillis(challenge.expiresAt)
     },
-    ...problem,
-    challengeId: challenge.id
+    challengeId: challenge.id,
+    ...problem
   }
 }

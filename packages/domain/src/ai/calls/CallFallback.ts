@@ -49,7 +49,7 @@ const tryOnce = (input: CallInput, context: CallContext) =>
         const now = clock.unsafeCurrentTimeMillis()
         measureFirstText(call, now - calledAt)
         activities.recordSuccess(call, now - calledAt, now)
-        return Effect.succeed({ ...opened, call, first, meter: meter({ call, calledAt, span: opened.span }) })
+        return Effect.succeed({ call, first, meter: meter({ call, calledAt, span: opened.span }), ...opened })
       }
     })
   })
@@ -115,7 +115,7 @@ export const callUntilAnswered = Effect.fnUntraced(function* (
     ownKey ||= call.keyId !== undefined
     const provider = providers.get(call.provider)
     if (provider === undefined) continue
-    const input = { ...withAnswerLimit(request, call), provider, call }
+    const input = { provider, call, ...withAnswerLimit(request, call) }
     const attempt = yield* retryCall(tryOnce(input, context), {
       breakers,
       call,
@@ -133,8 +133,8 @@ export const callUntilAnswered = Effect.fnUntraced(function* (
       note(call, "answered", tries)
       const answer = result.right
       return {
-        ...answer,
         attempts,
+        ...answer,
         next: Effect.catchAll(answer.next, (broken) => {
           const failure = call.keyId === undefined ? broken : markOwnKeyFailure(broken)
           answer.span?.attribute("error.type", failure.kind)

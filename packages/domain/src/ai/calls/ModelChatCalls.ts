@@ -177,7 +177,7 @@ export const makeModelChat = ({
       const planned = yield* planFor(reachable, request, yield* choose(reachable, request))
       const [first] = planned.plan
       if (first === undefined) return yield* new ModelsUnavailable({ taskType: parseTaskType(request.taskType) })
-      return { ...planned, request, clock, startedAt }
+      return { request, clock, startedAt, ...planned }
     })
 
     const begin = Effect.fnUntraced(function* (
@@ -214,7 +214,14 @@ export const makeModelChat = ({
         meter.add(event)
         if (event.type !== "done") return event
         isDone = true
-        return { type: "done", ...meter.usage(), finishReason: event.finishReason }
+        const metered = meter.usage()
+        return {
+          type: "done",
+          usage: metered.usage,
+          usageIsEstimated: metered.usageIsEstimated,
+          costUsd: metered.costUsd,
+          finishReason: event.finishReason
+        }
       }
       return {
         opening,

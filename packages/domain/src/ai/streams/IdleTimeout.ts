@@ -99,6 +99,9 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
       return true
     }
     return {
+      end: () => {
+        timers.delete(timer)
+      },
       ...source,
       // Without a batch the reader waits next.
       poll: () => {
@@ -107,9 +110,6 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
         if (batch !== null) isFirst = false
         if (batch !== null || (!timer.hasExpired && arm())) return batch
         return { values: [], isDone: true, failure: makeFailure() }
-      },
-      end: () => {
-        timers.delete(timer)
       }
     }
   }

@@ -162,7 +162,7 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       const request = describeReservation(user, units, agentId)
       if (Option.isNone(request)) return Option.none<ReservationId>()
       const reserved = reservations
-        .reserve({ ...request.value, cause })
+        .reserve({ cause, ...request.value })
         .pipe(
           Effect.catchTag(
             "UnitsExhausted",

@@ -32,11 +32,11 @@ export interface CallQuote {
 export const toChatRequest = (
   request: Extract<PluginInput, { plugin: "generate-text" }>["request"],
   caller: Option.Option<User>
-): ChatRequest => ({
-  ...request,
-  unknownModel: "refuse",
-  caller: { userId: Option.getOrNull(Option.map(caller, ({ id }) => id)), agentId: null }
-})
+): ChatRequest =>
+  Object.assign({}, request, {
+    unknownModel: "refuse" as const,
+    caller: { userId: Option.getOrNull(Option.map(caller, ({ id }) => id)), agentId: null }
+  })
 
 const hasImages = ({ messages }: Pick<ChatRequest, "messages">) =>
   messages.some((message) => message.role === "user" && message.parts !== undefined && hasImage(message.parts))

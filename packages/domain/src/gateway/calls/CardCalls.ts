@@ -28,7 +28,7 @@ interface CardCall {
 }
 
 const addTime = (result: PluginResult): Effect.Effect<CallResult> =>
-  Effect.map(currentTime, (answeredAt) => ({ ...result, answeredAt }))
+  Effect.map(currentTime, (answeredAt) => ({ answeredAt, ...result }))
 
 /**
  * Calls paid with units and credits: reserved up to the quote, settled by usage. A call is free if it fails before any

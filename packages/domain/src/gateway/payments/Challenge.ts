@@ -124,5 +124,5 @@ export const makeChallenge = (
     opaque: encodeAscii(`{"plugin":${JSON.stringify(plugin)},"route":${JSON.stringify(route)},"seed":"${seed}"}`)
   }
   const id = ChallengeId.make(`${bindChallenge(digests, parts)}.${expires}.${amount}.${seed}`)
-  return { ...parts, id, expiresAt, amount, currency, recipient, description }
+  return { id, expiresAt, amount, currency, recipient, description, ...parts }
 }

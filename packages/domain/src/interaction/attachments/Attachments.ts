@@ -146,9 +146,9 @@ export const makeAttachmentPrompts = Effect.map(
       const toPrompt =
         (texts: ReadonlyMap<string, string>) =>
         (message: M): M & PromptedMessage => ({
+          images: idsOf([message], isImage).filter((id) => shown.has(id)),
           ...message,
-          content: describeAttachments(message.content, message.attachments ?? [], texts),
-          images: idsOf([message], isImage).filter((id) => shown.has(id))
+          content: describeAttachments(message.content, message.attachments ?? [], texts)
         })
       const read = messages.every(({ attachments }) => attachments === null)
         ? Effect.succeed(new Map<string, string>())

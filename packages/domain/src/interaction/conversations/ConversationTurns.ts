@@ -78,7 +78,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     const readContext = Effect.fnUntraced(function* (message: Message) {
       const { history, ...recalled } = yield* memories.recallForTurn(message)
       const prompts = yield* promptsOf(message, history, message)
-      return { ...prompts, recalled, isNext: history.every(({ state }) => state !== "pending") }
+      return { recalled, isNext: history.every(({ state }) => state !== "pending"), ...prompts }
     })
 
     /**
@@ -105,7 +105,6 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
         agentId: message.agentId,
         sessionId: message.sessionId,
         messageId: message.id,
-        ...recalled,
         history: fitHistory(before).map(({ content, images, sender, seq }) => ({
           seq,
           role: toChatRole(sender),
@@ -113,8 +112,9 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
           ...(images.length === 0 ? {} : { images })
         })),
         message: prompted.content,
-        ...(prompted.images.length === 0 ? {} : { images: prompted.images }),
         reportsTools: true,
+        ...recalled,
+        ...(prompted.images.length === 0 ? {} : { images: prompted.images }),
         ...(invocation === undefined ? {} : { invocation })
       })
 

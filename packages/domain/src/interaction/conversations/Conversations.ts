@@ -126,7 +126,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       const append = (payment: TurnPayment) =>
         repository.appendUserMessage(
           { id, sessionId: session.id, content, topic, platform, attachments, repeats },
-          { ...payment, unitLimit, leaseUntil },
+          Object.assign({}, payment, { unitLimit, leaseUntil }),
           pendingLimits
         )
       return yield* stored === undefined

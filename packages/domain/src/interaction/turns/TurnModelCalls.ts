@@ -105,7 +105,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
     const quoteCall = (turn: AgentTurn, { ownKeysOnly }: Pick<TurnRecord, "ownKeysOnly">, request: TurnChatRequest) => {
       const caller = { userId: turn.userId, agentId: turn.agentId }
       return ai
-        .quote({ ...request, caller, ownKeysOnly })
+        .quote(Object.assign({}, request, { caller, ownKeysOnly }))
         .pipe(
           Effect.catchTag("ModelsUnavailable", (error) =>
             Effect.fail(ownKeysOnly ? new TurnBudgetExhausted({ limit: "balance" }) : error)

@@ -18,15 +18,13 @@ const textIn = (...values: ReadonlyArray<unknown>): string | undefined =>
     .find((value) => value !== "")
     ?.slice(0, maximumReportedLength)
 
-/** Reads the id and the model of an answer from an event of any vendor. */
-const readReported = (json: unknown): ReportedAnswer => {
-  if (!Predicate.isRecord(json)) return {}
+/** Adds the id and the model of an answer from an event of any vendor. */
+const addReported = (known: ReportedAnswer, json: unknown): ReportedAnswer => {
+  if (!Predicate.isRecord(json)) return known
   const message = Predicate.isRecord(json["message"]) ? json["message"] : {}
-  const responseId = textIn(json["id"], json["responseId"], message["id"])
-  const responseModel = textIn(json["model"], json["modelVersion"], message["model"])
   return {
-    ...(responseId === undefined ? {} : { responseId }),
-    ...(responseModel === undefined ? {} : { responseModel })
+    responseId: known.responseId ?? textIn(json["id"], json["responseId"], message["id"]),
+    responseModel: known.responseModel ?? textIn(json["model"], json["modelVersion"], message["model"])
   }
 }
 
@@ -75,7 +73,7 @@ export const foldAnswer =
     const toModelEvent = (event: VendorEvent<Chunk>): ModelEvent<ProviderEnding> => {
       if (event.type !== "chunk") return keepAlive
       if (reported.responseId === undefined || reported.responseModel === undefined)
-        reported = { ...readReported(event.received), ...reported }
+        reported = addReported(reported, event.received)
       const [next, text] = add(answer, event.chunk)
       answer = next
       return { type: "delta", text }
@@ -89,7 +87,7 @@ export const foldAnswer =
             const called = calls(answer)
             return called.some(({ name }) => name === "")
               ? { values: [], failure: new VendorAnswerMalformed({ reason: "tool call without a name" }) }
-              : { values: [...called.map(toToolCallEvent(context)), { ...done, ...reported }] }
+              : { values: [...called.map(toToolCallEvent(context)), Object.assign({}, reported, done)] }
           }
         })
     })

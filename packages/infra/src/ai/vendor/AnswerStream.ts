@@ -31,7 +31,7 @@ export const makeEventReader = <A, I, Chunk>(
     return Option.match(decode(json), {
       onNone: () => Either.left(new VendorAnswerMalformed({ reason: "malformed event" })),
       onSome: (event) =>
-        Either.map(toEvent(event), (read) => (read.type === "chunk" ? { ...read, received: json } : read))
+        Either.map(toEvent(event), (read) => (read.type === "chunk" ? { received: json, ...read } : read))
     })
   }
 }

@@ -121,13 +121,13 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
 
   /** Returns the response head, once, with its body. */
   readonly source: OpenedSource<HttpExchange, VendorConnectionFailed> = {
+    close: this.#close,
     ...this.#bytes,
     poll: () => {
       if (this.#head === null) return this.#isOver ? { values: [], isDone: true, failure: this.#failure } : null
       this.#isHeadRead = true
       return { values: [this.#head], isDone: true }
-    },
-    close: this.#close
+    }
   }
 }
 

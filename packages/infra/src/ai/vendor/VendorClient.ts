@@ -196,11 +196,11 @@ export const makeVendorClient = (
           body
         }),
         (response) => ({
+          close: response.close,
           ...continueSource(
             response,
             readSuccess(read, readError, () => clock.unsafeCurrentTimeMillis())
-          ),
-          close: response.close
+          )
         })
       )
     )

@@ -39,7 +39,7 @@ export const makeVendorModelProvider = (
       embed: (modelId: string, input: EmbeddingInput) => Effect.mapError(embed(modelId, input), toFailure)
     }),
     chat: (...request) =>
-      Effect.map(chat(...request), (answer) => ({ ...mapChunkFailure(answer, toFailure), close: answer.close })),
+      Effect.map(chat(...request), (answer) => ({ close: answer.close, ...mapChunkFailure(answer, toFailure) })),
     models: Effect.mapBoth(models, {
       onFailure: toFailure,
       onSuccess: Array.filterMap((entry) => readListedModel(provider, entry))

@@ -285,7 +285,13 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         return {
           history: rows
             .filter((row): row is typeof HistoryRow.Type => row.kind === "history")
-            .map(({ kind: _, text: content, ...message }): HistoryMessage => ({ ...message, content })),
+            .map(({ attachments, sender, seq, state, text }): HistoryMessage => ({
+              attachments,
+              content: text,
+              sender,
+              seq,
+              state
+            })),
           fromOwner: Option.map(
             Array.findFirst(rows, (row): row is typeof SessionRow.Type => row.kind === "session"),
             ({ text }) => text === "owner"
