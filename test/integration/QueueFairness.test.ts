@@ -24,6 +24,7 @@ import { unusedPorts } from "../../packages/worker/test/jobs/UnusedPorts.ts"
 import { eventually } from "../support/Eventually.ts"
 import * as MigratedDatabase from "../support/MigratedDatabase.ts"
 import { sql } from "../support/Sql.ts"
+import { describeWithTool, redisServer } from "../support/RequiredTools.ts"
 import * as TestSecrets from "../support/TestSecrets.ts"
 
 const queueOf = {
@@ -63,58 +64,62 @@ const kindOf = (queue: QueueName) => {
  */
 const bound = 3 * maximumInFlightPerOwner
 
-describe("The fairness of queues", () => {
-  for (const store of ["PostgreSQL", "Redis"] as const)
-    it.scopedLive(
-      `A single job, mail and a card event start before more than ${bound} further jobs of an owner with 10,000 waiting ones, over ${store}`,
-      () =>
-        Effect.gen(function* () {
-          const outbox = yield* Outbox
-          const queue = yield* JobQueue
-          const started: Array<string> = []
-          let inFlight = 0
-          let most = 0
-          const consume = (name: QueueName, concurrency: number) =>
-            queue.consume(name, { concurrency, drain: "5 seconds" }, ({ id, payload }) =>
-              Effect.gen(function* () {
-                const { owner } = yield* Schema.decodeUnknown(kindOf(name).payload)(payload)
-                started.push(owner)
-                inFlight += name === "tasks" ? 1 : 0
-                most = Math.max(most, inFlight)
-                yield* outbox.settle(id)
-                inFlight -= name === "tasks" ? 1 : 0
-              })
-            )
-          yield* sql`
-            insert into outbox (id, lane, queue, name, payload, created_at)
-            select 'job_' || n, 'tasks usr_flood', 'tasks', 'test', '{"owner":"flood"}', now() from generate_series(1, 10000) n`
-          yield* consume("tasks", 5)
-          yield* consume("mail", 2)
-          yield* consume("card-events", 2)
-          const append = (name: QueueName, owner: string) =>
-            outbox.append(kindOf(name), { owner }, UserId.make(`usr_${owner}`))
-          yield* append("mail", "first")
-          yield* eventually(
-            Effect.sync(() => started.length),
-            (count) => count > 20
+const isFair = (store: keyof typeof queueOf) => () => {
+  it.scopedLive(
+    `A single job, mail and a card event start before more than ${bound} further jobs of an owner with 10,000 waiting ones`,
+    () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const queue = yield* JobQueue
+        const started: Array<string> = []
+        let inFlight = 0
+        let most = 0
+        const consume = (name: QueueName, concurrency: number) =>
+          queue.consume(name, { concurrency, drain: "5 seconds" }, ({ id, payload }) =>
+            Effect.gen(function* () {
+              const { owner } = yield* Schema.decodeUnknown(kindOf(name).payload)(payload)
+              started.push(owner)
+              inFlight += name === "tasks" ? 1 : 0
+              most = Math.max(most, inFlight)
+              yield* outbox.settle(id)
+              inFlight -= name === "tasks" ? 1 : 0
+            })
           )
-          for (const [name, owner] of [
-            ["tasks", "other"],
-            ["mail", "mailed"],
-            ["card-events", "paying"]
-          ] as const) {
-            yield* append(name, owner)
-            const before = started.length
-            yield* eventually(
-              Effect.sync(() => started),
-              (current) => current.includes(owner)
-            )
-            assert.isAtMost(started.indexOf(owner) - before, bound, owner)
-          }
-          assert.isAtMost(most, maximumInFlightPerOwner + 1)
-        }).pipe(Effect.provide(services(store)))
-    )
+        yield* sql`
+          insert into outbox (id, lane, queue, name, payload, created_at)
+          select 'job_' || n, 'tasks usr_flood', 'tasks', 'test', '{"owner":"flood"}', now() from generate_series(1, 10000) n`
+        yield* consume("tasks", 5)
+        yield* consume("mail", 2)
+        yield* consume("card-events", 2)
+        const append = (name: QueueName, owner: string) =>
+          outbox.append(kindOf(name), { owner }, UserId.make(`usr_${owner}`))
+        yield* append("mail", "first")
+        yield* eventually(
+          Effect.sync(() => started.length),
+          (count) => count > 20
+        )
+        for (const [name, owner] of [
+          ["tasks", "other"],
+          ["mail", "mailed"],
+          ["card-events", "paying"]
+        ] as const) {
+          yield* append(name, owner)
+          const before = started.length
+          yield* eventually(
+            Effect.sync(() => started),
+            (current) => current.includes(owner)
+          )
+          assert.isAtMost(started.indexOf(owner) - before, bound, owner)
+        }
+        assert.isAtMost(most, maximumInFlightPerOwner + 1)
+      }).pipe(Effect.provide(services(store)))
+  )
+}
 
+describe("The fairness of queues in PostgreSQL", isFair("PostgreSQL"))
+describeWithTool(redisServer, "The fairness of queues in Redis", isFair("Redis"))
+
+describe("The fairness of queues", () => {
   it.scopedLive("Two owners whose agents hang in runs and in messages do not delay those of a third owner", () =>
     Effect.gen(function* () {
       const hanging = yield* Ref.make<ReadonlyArray<string>>([])
