@@ -126,9 +126,8 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         from oldest, (
           select word, sum(matches) over (order by matches, word::text) as sum_of_matches
           from (
-            select word, count(*) filter (where search @@ word) as matches
-            from question, unnest(string_to_array(words::text, ' | ')::tsquery[]) as word, sample
-            group by word
+            select word, (select count(*) from sample where search @@ word) as matches
+            from question, unnest(string_to_array(words::text, ' | ')::tsquery[]) as word
           ) as counted
         ) as rarest_first
         where sum_of_matches <= ${literal(rareMatches)}
