@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { mergeMessages, pairMessages } from "../src/chat/exchanges.ts"
+import { mergeMessages, nameMessage, pairMessages } from "../src/chat/exchanges.ts"
 import type { LiveHead } from "../src/chat/live.ts"
 import type { SessionMessageJson } from "../src/wire.ts"
 
@@ -50,6 +50,18 @@ describe("Exchanges", () => {
     assert.deepStrictEqual(show(messages.slice(0, 2), [answer("live-2", undefined, "Same")]), [
       "m1 m1 r1 -",
       "live-2 - - live-2"
+    ])
+  })
+
+  it("An exchange has one answer in progress, also if its message was followed before its sender had a response", () => {
+    const followed = answer("live-1", "m1")
+    const sent = answer("live-2", undefined, "Question m1")
+    const other = answer("live-3", "m2")
+    const named = nameMessage([followed, sent, other], "live-2", "m1")
+    assert.deepStrictEqual(named, [{ ...sent, messageId: "m1" }, other])
+    assert.deepStrictEqual(show([question("m1", "pending"), question("m2", "pending")], named), [
+      "m1 m1 - live-2",
+      "m2 m2 - live-3"
     ])
   })
 

@@ -37,6 +37,20 @@ export const pairMessages = (
   return [...exchanges, ...[...unmatched].map((live) => ({ key: live.messageId ?? live.key, live }))]
 }
 
+/**
+ * Names the message of an answer, and drops another answer to it: the conversation can contain the message before the
+ * service responds to its sender, and is then followed.
+ */
+export const nameMessage = <A extends LiveHead>(
+  answers: ReadonlyArray<A>,
+  key: string,
+  messageId: string
+): ReadonlyArray<A> =>
+  answers.flatMap((answer) => {
+    if (answer.key === key) return [{ ...answer, messageId }]
+    return answer.messageId === messageId ? [] : [answer]
+  })
+
 /** Merges messages with those of a later response, which may be older: no message is lost or becomes pending again. */
 export const mergeMessages = (
   known: ReadonlyArray<SessionMessageJson>,

@@ -5,6 +5,7 @@ import { describe } from "../parts.tsx"
 import { readConversation } from "../queries.ts"
 import type { AttachmentJson, ToolActivityJson } from "../wire.ts"
 import type { Outgoing } from "./attachments.ts"
+import { nameMessage } from "./exchanges.ts"
 import { StreamLost, type StreamSource, receiveAnswer, openAnswer } from "./answers.ts"
 
 interface LiveAnswer {
@@ -136,7 +137,7 @@ const follow = async (
         tools.set(activity.id, activity)
         change(sessionId, key, { tools: [...tools.values()] })
       },
-      onMessageId: (named) => change(sessionId, key, { messageId: named }),
+      onMessageId: (named) => publish(sessionId, nameMessage(readLiveAnswers(sessionId), key, named)),
       onFailed: (message, traceId) => change(sessionId, key, { failure: { message, traceId } }),
       onConnection: (isBroken) => change(sessionId, key, { isBroken })
     })
