@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { mergeMessages, nameMessage, pairMessages } from "../src/chat/exchanges.ts"
-import type { LiveHead } from "../src/chat/live.ts"
+import { type LiveHead, mergeMessages, nameMessage, pairMessages } from "../src/chat/exchanges.ts"
 import type { SessionMessageJson } from "../src/wire.ts"
 
 const makeMessage = (fields: Pick<SessionMessageJson, "id" | "role" | "status" | "content">): SessionMessageJson => ({

@@ -8,8 +8,8 @@ import { texts } from "../texts.ts"
 import type { SessionMessageJson, ToolActivityJson } from "../wire.ts"
 import { AttachmentList } from "./AttachmentList.tsx"
 import type { Outgoing } from "./attachments.ts"
-import { pairMessages } from "./exchanges.ts"
-import { type LiveHead, useLiveBlocks, useLiveHeads } from "./live.ts"
+import { type LiveHead, pairMessages } from "./exchanges.ts"
+import { useLiveBlocks, useLiveHeads } from "./live.ts"
 import { Markdown } from "./Markdown.tsx"
 
 interface Shared {

@@ -1,5 +1,17 @@
-import type { SessionMessageJson } from "../wire.ts"
-import type { LiveHead } from "./live.ts"
+import type { AttachmentJson, SessionMessageJson, ToolActivityJson } from "../wire.ts"
+
+/** An answer in progress without its text, which changes with each delta. */
+export interface LiveHead {
+  readonly key: string
+  /** The message, unless the stored conversation contains it. */
+  readonly question: string | undefined
+  readonly attachments: ReadonlyArray<AttachmentJson>
+  readonly messageId: string | undefined
+  readonly tools: ReadonlyArray<ToolActivityJson>
+  readonly isBroken: boolean
+  readonly isStopping: boolean
+  readonly failure: { readonly message: string; readonly traceId: string | undefined } | undefined
+}
 
 /** A message and its reply; either can be missing. */
 interface MessagePair {

@@ -3,26 +3,14 @@ import { appendText, type Blocks, noBlocks } from "../blocks.ts"
 import { call, segment } from "../api.ts"
 import { describe } from "../parts.tsx"
 import { readConversation } from "../queries.ts"
-import type { AttachmentJson, ToolActivityJson } from "../wire.ts"
+import type { ToolActivityJson } from "../wire.ts"
 import type { Outgoing } from "./attachments.ts"
-import { nameMessage } from "./exchanges.ts"
+import { type LiveHead, nameMessage } from "./exchanges.ts"
 import { StreamLost, type StreamSource, receiveAnswer, openAnswer } from "./answers.ts"
 
-interface LiveAnswer {
-  readonly key: string
-  /** The message, unless the stored conversation contains it. */
-  readonly question: string | undefined
-  readonly attachments: ReadonlyArray<AttachmentJson>
-  readonly messageId: string | undefined
+interface LiveAnswer extends LiveHead {
   readonly blocks: Blocks
-  readonly tools: ReadonlyArray<ToolActivityJson>
-  readonly isBroken: boolean
-  readonly isStopping: boolean
-  readonly failure: { readonly message: string; readonly traceId: string | undefined } | undefined
 }
-
-/** An answer without its text, which changes with each delta. */
-export type LiveHead = Omit<LiveAnswer, "blocks">
 
 const none: ReadonlyArray<LiveAnswer> = []
 const answers = new Map<string, ReadonlyArray<LiveAnswer>>()
