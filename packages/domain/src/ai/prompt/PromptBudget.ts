@@ -1,3 +1,4 @@
+import { oncePerObject } from "../../shared/ObjectMemo.ts"
 import { reasoningMaxTokens } from "../models/ModelCost.ts"
 import { estimateImageTokens, estimateTokens } from "./TokenEstimate.ts"
 import type { ChatMessage, ToolSpec } from "../chat/ModelChat.ts"
@@ -5,18 +6,26 @@ import type { ChatMessage, ToolSpec } from "../chat/ModelChat.ts"
 /** Tokens of roles and separators. */
 const tokensAroundMessage = 4
 
-/** Tokens of a message as JSON, since it must fit a request body too. */
-export const estimateMessageTokens = (message: ChatMessage): number =>
-  tokensAroundMessage +
-  estimateTokens(JSON.stringify(message.content)) +
-  estimateImageTokens(message) +
-  (message.role === "assistant" && message.toolCalls !== undefined
-    ? estimateTokens(JSON.stringify(message.toolCalls))
-    : 0) +
-  (message.role === "tool" ? estimateTokens(`${message.toolCallId}${message.toolName}`) : 0)
+/**
+ * Tokens of a message as JSON, since it must fit a request body too. Kept, as those of a tool: a turn needs them up to
+ * three times.
+ */
+export const estimateMessageTokens = oncePerObject(
+  (message: ChatMessage): number =>
+    tokensAroundMessage +
+    estimateTokens(JSON.stringify(message.content)) +
+    estimateImageTokens(message) +
+    (message.role === "assistant" && message.toolCalls !== undefined
+      ? estimateTokens(JSON.stringify(message.toolCalls))
+      : 0) +
+    (message.role === "tool" ? estimateTokens(`${message.toolCallId}${message.toolName}`) : 0)
+)
 
+const estimateSerializedTokens = oncePerObject((tool: ToolSpec) => estimateTokens(JSON.stringify(tool)))
+
+/** Tokens of tools as a JSON array. */
 export const estimateSerializedToolTokens = (tools: ReadonlyArray<ToolSpec>): number =>
-  tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools))
+  tools.reduce((sum, tool) => sum + estimateSerializedTokens(tool) + 1, Math.min(tools.length, 1))
 
 export const estimateMessagesTokens = (messages: ReadonlyArray<ChatMessage>): number =>
   messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0)
