@@ -46,7 +46,7 @@ class NamedQuery extends Query {
   }
 }
 
-/** Names the query of these arguments, and observes its result. */
+/** Names the query of these arguments, and observes its result. Without values or a callback, it has no name. */
 const nameStatement = (text: string, [values, callback, ...rest]: Arguments): Arguments =>
   Array.isArray(values) && typeof callback === "function"
     ? [
@@ -56,7 +56,7 @@ const nameStatement = (text: string, [values, callback, ...rest]: Arguments): Ar
           Reflect.apply(callback, undefined, [error, ...answer])
         }
       ]
-    : [{ text, name: names.nameOf(text) }, values, callback, ...rest]
+    : [text, values, callback, ...rest]
 
 /**
  * A connection that names marked statements: they are parsed and planned once, which otherwise costs the database more
