@@ -5,6 +5,7 @@ import {
   minimumTruncatedTokens,
   computePromptBudget,
   estimateMessagesTokens,
+  estimateSerializedToolTokens,
   computeUsableWindow
 } from "@berth/domain/ai/prompt/PromptBudget"
 import { estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
@@ -123,6 +124,21 @@ it.prop(
     assert.isAtMost(estimateTokens(JSON.stringify(cut)), tokens)
     if (cut !== whole) assert.isTrue(cut.isWellFormed())
   }
+)
+
+const toolSpec = FastCheck.record({
+  name: FastCheck.string(),
+  description: FastCheck.string({ unit: "binary", maxLength: 200 }),
+  parameters: FastCheck.dictionary(FastCheck.string(), FastCheck.jsonValue(), { noNullPrototype: true })
+})
+
+it.prop(
+  "estimateSerializedToolTokens is at least the estimate of the whole array, and 0 for no tool",
+  [FastCheck.array(toolSpec, { maxLength: 6 })],
+  ([tools]) =>
+    tools.length === 0
+      ? assert.strictEqual(estimateSerializedToolTokens(tools), 0)
+      : assert.isAtLeast(estimateSerializedToolTokens(tools), estimateTokens(JSON.stringify(tools)))
 )
 
 it("fitPrompt leaves room for the answer and stays within the limit of the wire", () => {
