@@ -22,13 +22,17 @@ export class Caller extends Context.Reference<Caller>()("@berth/Caller", {
   })
 }) {}
 
+interface RequestOrigin extends Pick<CallerContext, "address" | "requestId"> {
+  readonly user?: Option.Option<UserId>
+  readonly userAgent?: Option.Option<string>
+}
+
 export const makeCaller = ({
   address,
   requestId,
   user = Option.none(),
   userAgent = Option.none()
-}: Pick<CallerContext, "address" | "requestId"> &
-  Partial<Pick<CallerContext, "userAgent">> & { readonly user?: Option.Option<UserId> }): CallerContext => {
+}: RequestOrigin): CallerContext => {
   let known = user
   return {
     address,
