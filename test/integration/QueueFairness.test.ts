@@ -64,7 +64,7 @@ const kindOf = (queue: QueueName) => {
  */
 const bound = 3 * maximumInFlightPerOwner
 
-const isFair = (store: keyof typeof queueOf) => () => {
+const fairnessIn = (store: keyof typeof queueOf) => () => {
   it.scopedLive(
     `A single job, mail and a card event start before more than ${bound} further jobs of an owner with 10,000 waiting ones`,
     () =>
@@ -116,8 +116,8 @@ const isFair = (store: keyof typeof queueOf) => () => {
   )
 }
 
-describe("The fairness of queues in PostgreSQL", isFair("PostgreSQL"))
-describeWithTool(redisServer, "The fairness of queues in Redis", isFair("Redis"))
+describe("The fairness of queues in PostgreSQL", fairnessIn("PostgreSQL"))
+describeWithTool(redisServer, "The fairness of queues in Redis", fairnessIn("Redis"))
 
 describe("The fairness of queues", () => {
   it.scopedLive("Two owners whose agents hang in runs and in messages do not delay those of a third owner", () =>

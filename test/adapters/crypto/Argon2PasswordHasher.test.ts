@@ -1,9 +1,9 @@
 import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
 import * as Argon2PasswordHasher from "@berth/infra/crypto/Argon2PasswordHasher"
+import { niceValue } from "@berth/infra/crypto/Argon2Threads"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Fiber, Redacted } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
-import { niceValue } from "@berth/infra/crypto/Argon2Threads"
 import { measureCpuTime } from "../../support/CpuTime.ts"
 
 const hasher = Argon2PasswordHasher.layer({ maxConcurrent: 2 })

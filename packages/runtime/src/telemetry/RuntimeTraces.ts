@@ -48,6 +48,7 @@ const isRelayed = ([key, value]: readonly [string, unknown]) => value !== undefi
 class RelayedSpan implements Tracer.Span {
   readonly _tag = "Span"
   readonly traceId: string
+  /** Of the parent if the span is not recorded, so that no random bytes are made. */
   readonly spanId: string
   readonly sampled: boolean
   readonly attributes = new Map<string, unknown>()
