@@ -16,6 +16,7 @@ import * as PostgresTransaction from "@berth/infra/postgres/persistence/Postgres
 import * as PostgresSubscriptionRepository from "@berth/infra/postgres/billing/PostgresSubscriptionRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
+import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import {
@@ -54,7 +55,9 @@ const Live = Layer.mergeAll(
   PostgresCreditGrants.layer,
   PostgresLedgerAudit.layer,
   PostgresSubscriptionRepository.layer,
-  PostgresTransaction.layer
+  PostgresTransaction.layer,
+  // Requests of an exported trace share no statement.
+  Layer.succeed(SpanExportEnabled, false)
 ).pipe(Layer.provideMerge(Layer.mergeAll(MigratedDatabase.layer, TestSecrets.layer, admins)))
 
 /** Daily units of the free plan. */
@@ -304,6 +307,55 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       )
       yield* isAwaited.open
       yield* Effect.zipRight(Fiber.join(transaction), Fiber.join(caller))
+      assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
+    })
+  )
+
+  it.effect("UnitLedger reserves and settles for other users while the rows of one are locked", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { reserve, settle } = yield* UnitLedger
+      const users = yield* Effect.replicateEffect(insertUser(), 4)
+      const [locked, ...others] = users
+      if (locked === undefined) return assert.fail("four are inserted")
+      const callAll = (n: number) =>
+        Effect.forEach(users, (user) => Effect.map(reserve(user, Units(10), `call ${n}`), Option.getOrThrow), {
+          concurrency: "unbounded"
+        })
+      const ids = yield* callAll(0)
+      const tables = [
+        sql`select from users where id = ${locked.id} for update`,
+        sql`select from unit_days where user_id = ${locked.id} for update`,
+        sql`select from reservations where user_id = ${locked.id} for update`
+      ]
+      for (const [n, lock] of tables.entries()) {
+        const isLocked = yield* Effect.makeLatch()
+        const isFinished = yield* Effect.makeLatch()
+        const holding = yield* lock.pipe(
+          Effect.zipRight(isLocked.open),
+          Effect.zipRight(isFinished.await),
+          sql.withTransaction,
+          Effect.fork
+        )
+        yield* isLocked.await
+        const waiting = yield* Effect.fork(
+          Effect.all([settle(ids[0] ?? ReservationId.make(""), Units(3)), reserve(locked, Units(1), `waits ${n}`)], {
+            concurrency: "unbounded"
+          })
+        )
+        const ofOthers = ids
+          .slice(1)
+          .flatMap((id, index) => [
+            settle(id, Units(4)),
+            Effect.asVoid(reserve(others[index] ?? locked, Units(1), `other ${n}`))
+          ])
+        yield* Effect.all(ofOthers, { concurrency: "unbounded" })
+        yield* isFinished.open
+        yield* Effect.zipRight(Fiber.join(holding), Fiber.join(waiting))
+        for (const [index, id] of (yield* callAll(n + 1)).entries()) ids[index] = id
+      }
+      const used = yield* Effect.forEach(users, (user) => Effect.map(balanceOf(user), (balance) => balance.used))
+      assert.deepStrictEqual(used, [3 * 3 + 3 + 10, 3 * 4 + 3 + 10, 3 * 4 + 3 + 10, 3 * 4 + 3 + 10])
       assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
     })
   )

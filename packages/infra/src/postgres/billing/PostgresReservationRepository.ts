@@ -8,6 +8,7 @@ import type { Fragment } from "@effect/sql/Statement"
 import { Array, DateTime, Effect, flow, Layer, Option, Schema } from "effect"
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { makeDirectly } from "../DirectQueries.ts"
+import { makeRequestGroups } from "../RequestGroups.ts"
 import { countAffectedRows, decodeFirstRow, decodeRows, execute } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { ReservationHolder, today } from "./DayReservation.ts"
@@ -29,9 +30,10 @@ const make = Effect.gen(function* () {
   const ids = yield* IdGenerator
   const holder = yield* ReservationHolder
   const directly = yield* makeDirectly
-  const reserve = makeReserveUnits(sql, directly, ids, holder)
+  const groupRequests = yield* makeRequestGroups
+  const reserve = makeReserveUnits(sql, directly, groupRequests, ids, holder)
   const extend = makeExtendReservation(sql)
-  const { release, settle } = makeSettleUnits(sql, directly, ids)
+  const { release, settle } = makeSettleUnits(sql, directly, groupRequests, ids)
 
   const asDelivery = (deliveries: ReadonlyArray<Delivery>) => {
     const stored = deliveries.map(({ id, units }) => ({ id, units: Math.min(units, Number.MAX_SAFE_INTEGER) }))

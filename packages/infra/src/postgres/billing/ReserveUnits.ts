@@ -7,11 +7,14 @@ import { noUnits } from "@berth/domain/shared/Money"
 import type { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, DateTime, Effect, Either, Option, Schema } from "effect"
+import { currentTime } from "@berth/domain/shared/HotPath"
 import type { Directly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
+import { type GroupRequests, skipFailedGroup } from "../RequestGroups.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { readBindingBudgets } from "./BudgetUsage.ts"
 import { makeDayReservation, today } from "./DayReservation.ts"
+import { makeReserveGroup } from "./ReserveGroup.ts"
 import { lockCreditUnits, lockDailyUnits } from "./BalanceLocks.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -22,15 +25,18 @@ const decodeKey = decodeFirstRow(ReservationKey)
 
 /**
  * Reserves in one statement if the day's units suffice and no budget applies, else in a transaction that locks day and
- * user.
+ * user. Concurrent requests share a statement unless their rows are locked.
  */
 export const makeReserveUnits = (
   sql: SqlClient,
   directly: Directly,
+  groupRequests: GroupRequests,
   ids: Context.Tag.Service<IdGenerator>,
   holder: string
 ) => {
   const ofDay = makeDayReservation(sql, ids, holder)
+  const inGroup = groupRequests(skipFailedGroup(makeReserveGroup(sql, directly, holder)))
+  const nextId = Effect.map(ids.next("rsv"), (id) => ReservationId.make(id))
 
   // The single statement locks the day before the reservation, so calls of a cause are serialized by an advisory lock.
   const causeLock = (userId: UserId, cause: string) =>
@@ -108,8 +114,7 @@ export const makeReserveUnits = (
       select reservation_id as id from reserved`)
     return yield* reserved.pipe(
       Effect.catchIf(violatesConstraint("reservations_cause_key"), () => Effect.succeed([])),
-      decodeKey,
-      Effect.uninterruptible
+      decodeKey
     )
   })
 
@@ -127,9 +132,18 @@ export const makeReserveUnits = (
       })
     )
 
+  /** In its own statement if the group skipped the request. */
+  const reserveWithoutTransaction = Effect.fnUntraced(function* (request: ReservationRequest) {
+    const id = yield* nextId
+    const isReserved = yield* inGroup(Object.assign({ id, at: yield* currentTime }, request))
+    if (Option.isNone(isReserved)) return yield* reserveFromDay(request)
+    return isReserved.value ? Option.some({ id }) : Option.none()
+  }, Effect.uninterruptible)
+
   return (request: ReservationRequest) => {
-    const stored = { ...request, cause: toStorableText(request.cause) }
-    const first = Number.isSafeInteger(request.units) && request.units > 0 ? reserveFromDay(stored) : Effect.succeedNone
+    const stored = Object.assign({}, request, { cause: toStorableText(request.cause) })
+    const first =
+      Number.isSafeInteger(request.units) && request.units > 0 ? reserveWithoutTransaction(stored) : Effect.succeedNone
     const attempt: Effect.Effect<
       ReservationId,
       Effect.Effect.Error<ReturnType<typeof reserveInTransaction>>

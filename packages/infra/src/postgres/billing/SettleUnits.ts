@@ -1,4 +1,4 @@
-import type { ReservationId } from "@berth/domain/billing/units/Reservation"
+import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { roundUpUnits } from "@berth/domain/billing/units/UnitSplit"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { currentTime } from "@berth/domain/shared/HotPath"
@@ -7,9 +7,11 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, DateTime, Effect, Metric, Option, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
+import { type GroupRequests, skipFailedGroup } from "../RequestGroups.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
+import { makeSettleGroup } from "./SettleGroup.ts"
 
 export const charged = Metric.counter("berth_units_charged_total", {
   description: "Units booked for work that was done",
@@ -35,8 +37,15 @@ export const makeBooking = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator
 }
 
 /** Closes reservations: books the used units and returns the rest. */
-export const makeSettleUnits = (sql: SqlClient, directly: Directly, ids: Context.Tag.Service<IdGenerator>) => {
+export const makeSettleUnits = (
+  sql: SqlClient,
+  directly: Directly,
+  groupRequests: GroupRequests,
+  ids: Context.Tag.Service<IdGenerator>
+) => {
   const book = makeBooking(sql, ids)
+  const inGroup = groupRequests(skipFailedGroup(makeSettleGroup(sql, directly)))
+  const nextId = ids.next("led")
 
   /**
    * False if the reservation is already closed. Read committed: a lock reads the newest version of its row. The update
@@ -48,17 +57,19 @@ export const makeSettleUnits = (sql: SqlClient, directly: Directly, ids: Context
   const close = Effect.fnUntraced(function* (
     id: ReservationId,
     state: "settled" | "released",
-    units: Units,
+    used: number,
     model: string | null
   ) {
-    const used = Math.min(roundUpUnits(units), Number.MAX_SAFE_INTEGER)
     const booked = yield* book(DateTime.toDate(yield* currentTime))
     const closed = yield* decodeSettled(
       directly(sql`${sql.literal(preparedMark)}
         with open as materialized (
           select id, user_id, day, daily_units, credit_units, least(daily_units, ${used}::bigint) as booked_daily,
             least(credit_units, greatest(${used}::bigint - daily_units, 0)) as booked_credit
-          from reservations where id = ${toStorableText(id)} and state = 'reserved' for update
+          from (
+            select id, user_id, day, daily_units, credit_units, state from reservations where id = ${id} for update
+          ) as locked
+          where state = 'reserved'
         ), held_day as materialized (
           select user_id, day, used - (daily_units - booked_daily) as used from open join unit_days using (user_id, day)
           where booked_daily + booked_credit < daily_units + credit_units for no key update of unit_days
@@ -85,10 +96,31 @@ export const makeSettleUnits = (sql: SqlClient, directly: Directly, ids: Context
     return Option.isSome(closed)
   }, Effect.uninterruptible)
 
+  /** In its own statement if the group skipped the reservation. */
+  const settle = Effect.fnUntraced(function* (id: ReservationId, used: number, model: string | null) {
+    const settled = yield* inGroup({
+      id,
+      units: used,
+      model,
+      allowanceEntry: yield* nextId,
+      usageEntry: yield* nextId,
+      at: yield* currentTime
+    })
+    if (Option.isNone(settled)) return yield* close(id, "settled", used, model)
+    charged.unsafeUpdate(settled.value, [])
+    return true
+  }, Effect.uninterruptible)
+
+  const storable = (id: ReservationId) => ReservationId.make(toStorableText(id))
+
   return {
     /** False if the reservation is already closed. */
     settle: (id: ReservationId, units: Units, model?: string) =>
-      close(id, "settled", units, model === undefined ? null : toStorableText(model)),
-    release: (id: ReservationId) => close(id, "released", noUnits, null)
+      settle(
+        storable(id),
+        Math.min(roundUpUnits(units), Number.MAX_SAFE_INTEGER),
+        model === undefined ? null : toStorableText(model)
+      ),
+    release: (id: ReservationId) => close(storable(id), "released", noUnits, null)
   }
 }

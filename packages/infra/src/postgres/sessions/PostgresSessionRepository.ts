@@ -6,6 +6,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Option, Schema } from "effect"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
+import { makeRequestGroups } from "../RequestGroups.ts"
 import {
   affectsRow,
   countAffectedRows,
@@ -54,13 +55,31 @@ const withUser = (row: typeof SessionWithUser.Type): { readonly session: Session
   },
   user: toUser(row)
 })
-const decodeSession = decodeFirstRow(SessionWithUser)
+const decodeSessions = decodeRows(Schema.Struct({ ...SessionWithUser.fields, tokenHash: Schema.String }))
 const Open = Schema.Struct({ id: SessionId })
 
 export const layer = Repository.layerEffect(
   SessionRepository,
-  Effect.map(Effect.all([SqlClient, makeDirectly]), ([sql, directly]) =>
-    SessionRepository.of({
+  Effect.map(Effect.all([SqlClient, makeDirectly, makeRequestGroups]), ([sql, directly, groupRequests]) => {
+    // Hot path: runs for every authenticated request.
+    const findInGroup = groupRequests((requests: ReadonlyArray<{ readonly id: string }>) => {
+      const hashes = Array.from(new Set(requests.map(({ id }) => id)))
+      return Effect.map(
+        decodeSessions(
+          directly(sql`${sql.literal(preparedMark)}
+            select ${sql.literal(columns)}, sessions.token_hash
+            from (
+              select * from unnest(${hashes}::text[]) as wanted (token_hash)
+              limit ${hashes.length}
+            ) as wanted
+            join sessions on sessions.token_hash = wanted.token_hash
+            join users on users.id = sessions.user_id
+            where users.suspended_at is null`)
+        ),
+        (rows) => new Map(rows.map((row) => [row.tokenHash, withUser(row)]))
+      )
+    })
+    return SessionRepository.of({
       // The delete does not see the insert of the same statement, hence the `- 1`.
       insert: (session, tokenHash) =>
         Effect.map(
@@ -84,16 +103,13 @@ export const layer = Repository.layerEffect(
             select exists (select from suspended)`),
           (isSuspended) => !isSuspended
         ),
-      findByTokenHash: Effect.fnUntraced(function* (tokenHash: string, now: DateTime.Utc) {
-        // Hot path: runs for every authenticated request.
-        const statement = sql`${sql.literal(preparedMark)}
-          select ${sql.literal(columns)}
-          from sessions join users on users.id = sessions.user_id
-          where sessions.token_hash = ${tokenHash} and sessions.expires_at > ${DateTime.toDate(now)}
-            and users.suspended_at is null`
-        const row = yield* decodeSession(directly(statement))
-        return Option.map(row, withUser)
-      }, withExportedSpan("SessionRepository.findByTokenHash")),
+      findByTokenHash: (tokenHash, now) =>
+        withExportedSpan("SessionRepository.findByTokenHash")(
+          Effect.map(
+            findInGroup({ id: tokenHash }),
+            Option.filter(({ session }) => DateTime.greaterThan(session.expiresAt, now))
+          )
+        ),
       find: (id, now) =>
         sql`
           select ${sql.literal(columns)}
@@ -139,6 +155,6 @@ export const layer = Repository.layerEffect(
           where user_id = ${userId} and id is distinct from ${except ?? null}`),
       removeExpired: (now) => countAffectedRows(sql`delete from sessions where expires_at <= ${DateTime.toDate(now)}`)
     })
-  ),
+  }),
   { untraced: ["findByTokenHash"] }
 )

@@ -1,0 +1,86 @@
+import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
+import { TransactionConnection } from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
+import { Cause, Context, Effect, Exit, Option, Runtime } from "effect"
+import { readSqlErrorCode } from "./SqlErrors.ts"
+
+/** Maximum requests of a statement. */
+const maximumGroup = 100
+
+interface Identified {
+  readonly id: string
+}
+
+/** Executes requests in one statement. A request without an answer is missing from the result. */
+type ExecuteGroup<Request, Answer> = (requests: ReadonlyArray<Request>) => Effect.Effect<ReadonlyMap<string, Answer>>
+
+interface Waiting<Request, Answer> {
+  readonly request: Request
+  readonly resume: (answer: Effect.Effect<Option.Option<Answer>>) => void
+}
+
+/**
+ * Groups the requests of concurrent callers: those that arrive while a statement runs share the next one, which sees all
+ * that was committed before. The statements of all kinds run one at a time, in turn, so they must not wait for locks.
+ * Requests of a transaction, or of a trace that is exported, have their own statement.
+ */
+export const makeRequestGroups = Effect.map(Effect.runtime<never>(), (runtime) => {
+  // The statement of several traces is in none.
+  const unexported = Runtime.provideService(runtime, SpanExportEnabled, false)
+  const starts: Array<() => boolean> = []
+  let isRunning = false
+
+  /** The kind that starts comes last in the next turn. */
+  const startNext = () => {
+    const index = starts.findIndex((start) => start())
+    isRunning = index >= 0
+    if (isRunning) starts.push(...starts.splice(index, 1))
+  }
+
+  return <Request extends Identified, Answer>(executeGroup: ExecuteGroup<Request, Answer>) => {
+    const waiting: Array<Waiting<Request, Answer>> = []
+    starts.push(() => {
+      const group = waiting.splice(0, maximumGroup)
+      if (group.length === 0) return false
+      const execution = Effect.suspend(() => executeGroup(group.map(({ request }) => request)))
+      Runtime.runCallback(unexported)(execution, {
+        onExit: (exit) => {
+          for (const { request, resume } of group)
+            resume(
+              Exit.isSuccess(exit)
+                ? Effect.succeed(Option.fromNullable(exit.value.get(request.id)))
+                : Effect.failCause(exit.cause)
+            )
+          startNext()
+        }
+      })
+      return true
+    })
+
+    return (request: Request): Effect.Effect<Option.Option<Answer>> =>
+      Effect.withFiberRuntime(({ currentContext }) =>
+        Context.get(currentContext, SpanExportEnabled) ||
+        Option.isSome(Context.getOption(currentContext, TransactionConnection))
+          ? Effect.map(executeGroup([request]), (answers) => Option.fromNullable(answers.get(request.id)))
+          : Effect.async((resume) => {
+              waiting.push({ request, resume })
+              if (!isRunning) startNext()
+            })
+      )
+  }
+})
+
+export type GroupRequests = Effect.Effect.Success<typeof makeRequestGroups>
+
+/** Leaves the requests of a failed group without answers. */
+export const skipFailedGroup =
+  <Request, Answer>(executeGroup: ExecuteGroup<Request, Answer>): ExecuteGroup<Request, Answer> =>
+  (requests) =>
+    Effect.catchAllCause(executeGroup(requests), (cause) => {
+      const error = Cause.squash(cause)
+      return Effect.logWarning("Grouped statement failed, its requests are executed separately").pipe(
+        // The error's detail can contain a row.
+        Effect.annotateLogs({ code: readSqlErrorCode(error instanceof SqlError ? error.cause : error) ?? "none" }),
+        Effect.as(new Map<string, Answer>())
+      )
+    })

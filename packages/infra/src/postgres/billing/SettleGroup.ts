@@ -1,0 +1,89 @@
+import { ReservationId } from "@berth/domain/billing/units/Reservation"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Schema } from "effect"
+import type { Directly } from "../DirectQueries.ts"
+import { preparedMark } from "../PreparedStatements.ts"
+import { decodeRows } from "../Rows.ts"
+import { UnitsColumn } from "../shared/MoneyColumns.ts"
+
+/** Units to book of a reservation, with the ids of its ledger entries. */
+export interface GroupedSettlement {
+  readonly id: ReservationId
+  readonly units: number
+  readonly model: string | null
+  readonly allowanceEntry: string
+  readonly usageEntry: string
+  readonly at: DateTime.Utc
+}
+
+const decodeSettled = decodeRows(Schema.Struct({ id: ReservationId, units: UnitsColumn }))
+
+/**
+ * Settles several reservations of daily units in one statement. Returns the units booked of each. Skips closed
+ * reservations, those with credits, and those with a locked row: waiting would delay the other users. As the statement
+ * for one reservation, it changes days before reservations; for the limit, see `makeReserveGroup`.
+ */
+export const makeSettleGroup = (sql: SqlClient, directly: Directly) => (requests: ReadonlyArray<GroupedSettlement>) => {
+  // Two settlements of one reservation would return its units twice.
+  const group = Array.from(new Map(requests.map((each) => [each.id, each])).values())
+  return Effect.map(
+    decodeSettled(
+      directly(sql`${sql.literal(preparedMark)}
+          with request as materialized (
+            select * from unnest(
+              ${group.map(({ id }) => id)}::text[], ${group.map(({ units }) => units)}::bigint[],
+              ${group.map(({ model }) => model)}::text[],
+              ${group.map(({ allowanceEntry }) => allowanceEntry)}::text[],
+              ${group.map(({ usageEntry }) => usageEntry)}::text[],
+              ${group.map(({ at }) => DateTime.formatIso(at))}::timestamptz[]
+            ) as request (id, units, model, allowance_entry, usage_entry, at)
+            limit ${group.length}
+          ), locked as materialized (
+            select request.*, reservation.user_id, day, state, daily_units, credit_units,
+              least(daily_units, units) as booked, coalesce(request.model, reservation.model) as booked_model
+            from request cross join lateral (
+              select user_id, day, state, daily_units, credit_units, model from reservations where id = request.id
+              for update skip locked
+            ) as reservation
+            cross join lateral (
+              select from users where id = reservation.user_id for key share skip locked
+            ) as payer
+          ), open as materialized (
+            select * from locked where state = 'reserved' and credit_units = 0
+          ), held_day as materialized (
+            select returned.user_id, returned.day, used - units as used
+            from (
+              select user_id, day, sum(daily_units - booked)::bigint as units from open
+              group by user_id, day having sum(daily_units - booked) > 0
+            ) as returned
+            cross join lateral (
+              select used from unit_days where user_id = returned.user_id and day = returned.day
+              for no key update skip locked
+            ) as today
+          ), closable as materialized (
+            select open.* from open left join held_day using (user_id, day)
+            where booked = daily_units or held_day.used is not null
+          ), returned_day as (
+            update unit_days set used = held_day.used from held_day
+            where unit_days.user_id = held_day.user_id and unit_days.day = held_day.day
+            returning unit_days.user_id
+          ), settled as (
+            update reservations
+            set state = 'settled', daily_units = closable.daily_units, settled_daily_units = booked, credit_units = 0,
+              settled_credit_units = 0, model = booked_model
+            from closable, (select count(*) from returned_day) as days
+            where reservations.id = closable.id
+            returning reservations.id, reservations.user_id, cause, booked, allowance_entry, usage_entry, at
+          ), entries as (
+            insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
+            select entry.id, settled.id, user_id, account, units, cause, at
+            from settled cross join lateral (
+              values (allowance_entry, 'allowance', -booked), (usage_entry, 'usage', booked)
+            ) as entry (id, account, units)
+            where units <> 0
+          )
+          select id, booked as units from settled`)
+    ),
+    (settled) => new Map(settled.map(({ id, units }) => [id, units]))
+  )
+}
