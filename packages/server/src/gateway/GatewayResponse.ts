@@ -31,14 +31,14 @@ const makeHeaders = (
   plugin: PluginId,
   { answeredBy, isReplayed, opening, receipt }: OpenedGatewayCall
 ): Record<string, string> => ({
+  [pluginHeader]: plugin,
   ...makeAnsweringModelHeaders(answeredBy),
   ...Option.match(opening, { onNone: () => ({}), onSome: makeOpeningHeaders }),
   ...Option.match(receipt, {
     onNone: () => ({}),
     onSome: (paid) => ({ [receiptHeader]: formatReceiptHeader(paid), "cache-control": "private" })
   }),
-  ...(isReplayed ? { "idempotent-replayed": "true" } : {}),
-  [pluginHeader]: plugin
+  ...(isReplayed ? { "idempotent-replayed": "true" } : {})
 })
 
 const makeAnswer = (

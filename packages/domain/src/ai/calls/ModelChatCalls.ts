@@ -60,8 +60,9 @@ const gatherAll = ({ first, more, opening }: BegunChat): Effect.Effect<ChatCompl
           toolCalls.push(event.call)
           break
         case "done": {
-          const { type: _, ...ending } = event
-          return Effect.succeed({ ...opening, ...ending, text: texts.join(""), toolCalls })
+          const { costUsd, finishReason, usage, usageIsEstimated } = event
+          const ending = { usage, usageIsEstimated, costUsd, finishReason, text: texts.join(""), toolCalls }
+          return Effect.succeed(Object.assign(ending, opening))
         }
       }
     }

@@ -4,8 +4,8 @@ import { ApiKeyId } from "@berth/domain/sessions/ApiKeyScope"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Schema } from "effect"
 import { makeBatchWriter } from "../BatchWriter.ts"
-import { preparedMark } from "../PreparedStatements.ts"
-import { affectsRow, decodeRows, execute, listColumns, mapFirstRow, readCount } from "../Rows.ts"
+import { makeKeyedRead } from "../KeyedReads.ts"
+import { affectsRow, decodeRows, execute, listColumns, mapRows, readCount } from "../Rows.ts"
 import { toUser, UserRow } from "../shared/UserRow.ts"
 import { toStorableText } from "../StorableText.ts"
 import * as Repository from "../Repository.ts"
@@ -39,6 +39,11 @@ const withUser = (row: typeof KeyWithUser.Type) => ({
   },
   user: toUser(row)
 })
+
+const decodeByHash = mapRows(
+  Schema.Struct({ ...KeyWithUser.fields, keyHash: Schema.String }),
+  (row) => [row.keyHash, withUser(row)] as const
+)
 
 const columns = `${listColumns("users", UserRow)}, ${listColumns("api_keys", { fields: keyColumns })},
   api_keys.id as key_id, api_keys.name as key_name, api_keys.created_at as key_created_at`
@@ -77,6 +82,14 @@ export const layer = Repository.layerEffect(
         )`
     })
 
+    const findByHash = yield* makeKeyedRead(sql, {
+      select: (wanted) => sql`
+        select ${sql.literal(columns)}, api_keys.key_hash
+        from ${wanted} join api_keys on api_keys.key_hash = wanted.key join users on users.id = api_keys.user_id
+        where users.suspended_at is null`,
+      decode: decodeByHash
+    })
+
     return ApiKeyRepository.of({
       insert: (key, keyHash) =>
         execute(
@@ -92,11 +105,7 @@ export const layer = Repository.layerEffect(
             lastUsedAt: toDateOrNull(key.lastUsedAt)
           })}`
         ),
-      // Hot path: runs for every request with a key.
-      findByHash: (keyHash) =>
-        sql`${sql.literal(preparedMark)}
-          select ${sql.literal(columns)} from api_keys join users on users.id = api_keys.user_id
-          where api_keys.key_hash = ${keyHash} and users.suspended_at is null`.pipe(mapFirstRow(KeyWithUser, withUser)),
+      findByHash,
       findActiveIds: (ids, now) =>
         Effect.gen(function* () {
           if (ids.length === 0) return new Set<ApiKeyId>()

@@ -5,20 +5,10 @@ import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { Tokens } from "@berth/domain/secrets/Tokens"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Array, DateTime, Effect, Layer, Option, type Redacted, Schema } from "effect"
+import { Array, DateTime, Effect, Layer, type Redacted, Schema } from "effect"
 import * as AdvisoryLocks from "../AdvisoryLocks.ts"
-import { makeDirectly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
-import {
-  affectsRow,
-  decodeFirstRow,
-  decodeRows,
-  decodeSingleRow,
-  execute,
-  mapFirstRow,
-  mapRows,
-  readCount
-} from "../Rows.ts"
+import { makeKeyedRead } from "../KeyedReads.ts"
+import { affectsRow, decodeRows, decodeSingleRow, execute, mapFirstRow, mapRows, readCount } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
@@ -33,7 +23,10 @@ const ListedRow = Schema.Struct({ ...InstanceRow.fields, ownerEmail: Schema.Stri
 const toInstance = (row: typeof InstanceRow.Type) => new Instance(row)
 
 const Owner = Schema.Struct({ ownerId: UserId })
-const decodeOwner = decodeFirstRow(Owner)
+const decodeOwners = mapRows(
+  Schema.Struct({ ownerId: UserId, runtimeTokenHash: Schema.String }),
+  (row) => [row.runtimeTokenHash, row.ownerId] as const
+)
 const Mark = Schema.Struct({ ownerId: UserId, mark: Schema.String })
 const SealedToken = Schema.Struct({ sealed: Schema.NullOr(Schema.String) })
 
@@ -42,7 +35,6 @@ const maximumRuntimeTokens = 10_000
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const directly = yield* makeDirectly
   const locks = yield* AdvisoryLocks.AdvisoryLocks
   const box = yield* SecretBox
   const tokens = yield* Tokens
@@ -51,6 +43,14 @@ const make = Effect.gen(function* () {
   const columns = sql.literal(
     "owner_id as user_id, subdomain, desired, status, started_at, runtime_version, created_at"
   )
+
+  const findByTokenHash = yield* makeKeyedRead(sql, {
+    select: (wanted) => sql`
+      select owner_id, runtime_token_hash
+      from ${wanted} join instances on runtime_token_hash = wanted.key join users on users.id = owner_id
+      where suspended_at is null`,
+    decode: decodeOwners
+  })
 
   const isUnused = (since: DateTime.Utc) =>
     sql`desired = 'up' and last_used_at < ${DateTime.toDate(since)} and ${sql.in("status", ["running", "active"])}`
@@ -159,13 +159,7 @@ const make = Effect.gen(function* () {
           ? Effect.tap(token("runtime_token_sealed", userId), (created) => keepRuntimeToken(userId, created))
           : Effect.succeed(cached)
       }).pipe(withExportedSpan("InstanceRepository.ensureRuntimeToken")),
-    findByRuntimeToken: Effect.fnUntraced(function* (shown: Redacted.Redacted) {
-      // Hot path: runs for every request of an instance.
-      const owner = directly(sql`${sql.literal(preparedMark)}
-        select owner_id from instances join users on users.id = owner_id
-        where runtime_token_hash = ${hashSecret(digests, shown)} and suspended_at is null`)
-      return Option.map(yield* decodeOwner(owner), (row) => row.ownerId)
-    }, withExportedSpan("InstanceRepository.findByRuntimeToken")),
+    findByRuntimeToken: (shown) => findByTokenHash(hashSecret(digests, shown)),
     ensureGatewayToken: (userId) => token("gateway_token_sealed", userId),
     revokeGatewayToken: (userId) =>
       execute(sql`update instances set gateway_token_sealed = null where owner_id = ${toStorableText(userId)}`),
@@ -186,5 +180,5 @@ const make = Effect.gen(function* () {
 
 export const layer: Layer.Layer<InstanceRepository, never, PgClient | SqlClient | SecretBox | Digests | Tokens> =
   Repository.layerEffect(InstanceRepository, make, {
-    untraced: ["ensureRuntimeToken", "findByRuntimeToken", "serialized"]
+    untraced: ["ensureRuntimeToken", "serialized"]
   }).pipe(Layer.provide(AdvisoryLocks.layer))

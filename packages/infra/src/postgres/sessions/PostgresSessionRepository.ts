@@ -1,12 +1,9 @@
 import type { User } from "@berth/domain/shared/User"
 import { maximumSessionsPerUser, Session, SessionId } from "@berth/domain/sessions/Session"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
-import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Option, Schema } from "effect"
-import { makeDirectly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
-import { makeRequestGroups } from "../RequestGroups.ts"
+import { makeKeyedRead } from "../KeyedReads.ts"
 import {
   affectsRow,
   countAffectedRows,
@@ -15,6 +12,7 @@ import {
   execute,
   listColumns,
   mapFirstRow,
+  mapRows,
   readExists
 } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -55,29 +53,22 @@ const withUser = (row: typeof SessionWithUser.Type): { readonly session: Session
   },
   user: toUser(row)
 })
-const decodeSessions = decodeRows(Schema.Struct({ ...SessionWithUser.fields, tokenHash: Schema.String }))
+const decodeByTokenHash = mapRows(
+  Schema.Struct({ ...SessionWithUser.fields, tokenHash: Schema.String }),
+  (row) => [row.tokenHash, withUser(row)] as const
+)
 const Open = Schema.Struct({ id: SessionId })
 
 export const layer = Repository.layerEffect(
   SessionRepository,
-  Effect.map(Effect.all([SqlClient, makeDirectly, makeRequestGroups]), ([sql, directly, groupRequests]) => {
-    // Hot path: runs for every authenticated request.
-    const findInGroup = groupRequests((requests: ReadonlyArray<{ readonly id: string }>) => {
-      const hashes = Array.from(new Set(requests.map(({ id }) => id)))
-      return Effect.map(
-        decodeSessions(
-          directly(sql`${sql.literal(preparedMark)}
-            select ${sql.literal(columns)}, sessions.token_hash
-            from (
-              select * from unnest(${hashes}::text[]) as wanted (token_hash)
-              limit ${hashes.length}
-            ) as wanted
-            join sessions on sessions.token_hash = wanted.token_hash
-            join users on users.id = sessions.user_id
-            where users.suspended_at is null`)
-        ),
-        (rows) => new Map(rows.map((row) => [row.tokenHash, withUser(row)]))
-      )
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const findByTokenHash = yield* makeKeyedRead(sql, {
+      select: (wanted) => sql`
+        select ${sql.literal(columns)}, sessions.token_hash
+        from ${wanted} join sessions on sessions.token_hash = wanted.key join users on users.id = sessions.user_id
+        where users.suspended_at is null`,
+      decode: decodeByTokenHash
     })
     return SessionRepository.of({
       // The delete does not see the insert of the same statement, hence the `- 1`.
@@ -104,11 +95,9 @@ export const layer = Repository.layerEffect(
           (isSuspended) => !isSuspended
         ),
       findByTokenHash: (tokenHash, now) =>
-        withExportedSpan("SessionRepository.findByTokenHash")(
-          Effect.map(
-            findInGroup({ id: tokenHash }),
-            Option.filter(({ session }) => DateTime.greaterThan(session.expiresAt, now))
-          )
+        Effect.map(
+          findByTokenHash(tokenHash),
+          Option.filter(({ session }) => DateTime.greaterThan(session.expiresAt, now))
         ),
       find: (id, now) =>
         sql`
@@ -155,6 +144,5 @@ export const layer = Repository.layerEffect(
           where user_id = ${userId} and id is distinct from ${except ?? null}`),
       removeExpired: (now) => countAffectedRows(sql`delete from sessions where expires_at <= ${DateTime.toDate(now)}`)
     })
-  }),
-  { untraced: ["findByTokenHash"] }
+  })
 )

@@ -1,0 +1,30 @@
+import type { SqlClient } from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import type { Fragment } from "@effect/sql/Statement"
+import { Effect, type Option } from "effect"
+import { makeDirectly } from "./DirectQueries.ts"
+import { preparedMark } from "./PreparedStatements.ts"
+import { makeRequestGroups } from "./RequestGroups.ts"
+
+interface KeyedRead<A> {
+  /** Selects from `wanted`, a table of the keys in its column `key`. */
+  readonly select: (wanted: Fragment) => Fragment
+  readonly decode: (
+    statement: Effect.Effect<ReadonlyArray<unknown>, SqlError>
+  ) => Effect.Effect<ReadonlyArray<readonly [key: string, A]>>
+}
+
+/**
+ * Hot path: reads a row by its key, in one statement for concurrent callers. The limit, which is unknown to a kept plan,
+ * makes the planner expect one key, and so read every table by index.
+ */
+export const makeKeyedRead = <A>(sql: SqlClient, { decode, select }: KeyedRead<A>) =>
+  Effect.map(Effect.all([makeDirectly, makeRequestGroups]), ([directly, groupRequests]) => {
+    const read = groupRequests((requests: ReadonlyArray<{ readonly id: string }>) => {
+      const keys = Array.from(new Set(requests.map(({ id }) => id)))
+      const wanted = sql`(select * from unnest(${keys}::text[]) as wanted (key) limit ${keys.length}) as wanted`
+      const statement = directly(sql`${sql.literal(preparedMark)} ${select(wanted)}`)
+      return Effect.map(decode(statement), (rows) => new Map(rows))
+    })
+    return (key: string): Effect.Effect<Option.Option<A>> => read({ id: key })
+  })
