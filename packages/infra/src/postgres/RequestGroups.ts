@@ -64,7 +64,10 @@ export const makeRequestGroups = Effect.map(Effect.runtime<never>(), (runtime) =
           ? Effect.map(executeGroup([request]), (answers) => Option.fromNullable(answers.get(request.id)))
           : Effect.async((resume) => {
               waiting.push({ request, resume })
-              if (!isRunning) startNext()
+              if (isRunning) return
+              isRunning = true
+              // Other requests of this turn of the event loop share the statement.
+              setImmediate(startNext)
             })
       )
   }
