@@ -311,53 +311,66 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     })
   )
 
-  it.effect("UnitLedger reserves and settles for other users while the rows of one are locked", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient
-      const { reserve, settle } = yield* UnitLedger
-      const users = yield* Effect.replicateEffect(insertUser(), 4)
-      const [locked, ...others] = users
-      if (locked === undefined) return assert.fail("four are inserted")
-      const callAll = (n: number) =>
-        Effect.forEach(users, (user) => Effect.map(reserve(user, Units(10), `call ${n}`), Option.getOrThrow), {
-          concurrency: "unbounded"
-        })
-      const ids = yield* callAll(0)
-      const tables = [
-        sql`select from users where id = ${locked.id} for update`,
-        sql`select from unit_days where user_id = ${locked.id} for update`,
-        sql`select from reservations where user_id = ${locked.id} for update`
-      ]
-      for (const [n, lock] of tables.entries()) {
-        const isLocked = yield* Effect.makeLatch()
-        const isFinished = yield* Effect.makeLatch()
-        const holding = yield* lock.pipe(
-          Effect.zipRight(isLocked.open),
-          Effect.zipRight(isFinished.await),
-          sql.withTransaction,
-          Effect.fork
-        )
-        yield* isLocked.await
-        const waiting = yield* Effect.fork(
-          Effect.all([settle(ids[0] ?? ReservationId.make(""), Units(3)), reserve(locked, Units(1), `waits ${n}`)], {
+  it.effect(
+    "UnitLedger reserves and settles for other users while the rows of one are locked, which holds four connections",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { reserve, settle } = yield* UnitLedger
+        const users = yield* Effect.replicateEffect(insertUser(), 4)
+        const [locked, ...others] = users
+        if (locked === undefined) return assert.fail("four are inserted")
+        const callAll = (n: number) =>
+          Effect.forEach(users, (user) => Effect.map(reserve(user, Units(10), `call ${n}`), Option.getOrThrow), {
             concurrency: "unbounded"
           })
-        )
-        const ofOthers = ids
-          .slice(1)
-          .flatMap((id, index) => [
-            settle(id, Units(4)),
-            Effect.asVoid(reserve(others[index] ?? locked, Units(1), `other ${n}`))
-          ])
-        yield* Effect.all(ofOthers, { concurrency: "unbounded" })
-        yield* isFinished.open
-        yield* Effect.zipRight(Fiber.join(holding), Fiber.join(waiting))
-        for (const [index, id] of (yield* callAll(n + 1)).entries()) ids[index] = id
-      }
-      const used = yield* Effect.forEach(users, (user) => Effect.map(balanceOf(user), (balance) => balance.used))
-      assert.deepStrictEqual(used, [3 * 3 + 3 + 10, 3 * 4 + 3 + 10, 3 * 4 + 3 + 10, 3 * 4 + 3 + 10])
-      assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
-    })
+        const ids = yield* callAll(0)
+        const tables = [
+          sql`select from users where id = ${locked.id} for update`,
+          sql`select from unit_days where user_id = ${locked.id} for update`,
+          sql`select from reservations where user_id = ${locked.id} for update`
+        ]
+        for (const [n, lock] of tables.entries()) {
+          const isLocked = yield* Effect.makeLatch()
+          const isFinished = yield* Effect.makeLatch()
+          const holding = yield* lock.pipe(
+            Effect.zipRight(isLocked.open),
+            Effect.zipRight(isFinished.await),
+            sql.withTransaction,
+            Effect.fork
+          )
+          yield* isLocked.await
+          const waiting = yield* Effect.fork(
+            Effect.all(
+              [
+                settle(ids[0] ?? ReservationId.make(""), Units(3)),
+                ...Array.from({ length: 9 }, (_, call) =>
+                  Effect.asVoid(reserve(locked, Units(1), `waits ${n} ${call}`))
+                )
+              ],
+              { concurrency: "unbounded" }
+            )
+          )
+          const ofOthers = ids
+            .slice(1)
+            .flatMap((id, index) => [
+              settle(id, Units(4)),
+              Effect.asVoid(reserve(others[index] ?? locked, Units(1), `other ${n}`))
+            ])
+          yield* Effect.all(ofOthers, { concurrency: "unbounded" })
+          const held = yield* eventually(
+            sql`select from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()`,
+            (connections) => connections.length > 0
+          )
+          assert.isAtMost(held.length, 4)
+          yield* isFinished.open
+          yield* Effect.zipRight(Fiber.join(holding), Fiber.join(waiting))
+          for (const [index, id] of (yield* callAll(n + 1)).entries()) ids[index] = id
+        }
+        const used = yield* Effect.forEach(users, (user) => Effect.map(balanceOf(user), (balance) => balance.used))
+        assert.deepStrictEqual(used, [3 * 3 + 27 + 10, 3 * 4 + 3 + 10, 3 * 4 + 3 + 10, 3 * 4 + 3 + 10])
+        assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
+      })
   )
 
   it.effect("UnitLedger reserves once for a cause, concurrently too, and anew only after a release", () =>
@@ -673,8 +686,8 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       const taken = yield* reserveIn("taken over")
       const continued = yield* reserveIn("continued")
       yield* repository.recordDeliveries([{ id: undelivered, units: Units(5) }])
-      yield* ledger.close(user.id, streamed, Units(3))
-      for (const id of [undelivered, taken, continued]) yield* ledger.close(user.id, id, Units(0))
+      yield* ledger.close(streamed, Units(3))
+      for (const id of [undelivered, taken, continued]) yield* ledger.close(id, Units(0))
       assert.deepInclude(yield* balanceOf(user), { used: Units(40) })
 
       assert.strictEqual(yield* reserved(user, 10, "taken over"), taken)

@@ -27,13 +27,16 @@ const reservation = (user: User, units: number, cause: string) =>
     dailyUnitsOf: () => dailyUnits
   }))
 
-const settlement = (id: ReservationId, units: number) =>
+let entries = 0
+
+const settlement = (id: ReservationId, units: number, state: "settled" | "released" = "settled") =>
   Effect.map(DateTime.now, (at) => ({
-    id,
+    id: `${id} settled ${entries++}`,
+    reservationId: id,
+    state,
     units,
     model: null,
-    allowanceEntry: `${id} of the day`,
-    usageEntry: `${id} used`,
+    usageEntry: `${id} used ${entries}`,
     at
   }))
 
@@ -88,7 +91,7 @@ layer(BillingServices, { excludeTestServices: true })("Groups of reservations", 
     })
   )
 
-  it.effect("A group settles each open reservation of daily units once, and no other", () =>
+  it.effect("A group closes each open reservation of daily units once, and no other", () =>
     Effect.gen(function* () {
       const [sql, directly] = [yield* SqlClient, yield* makeDirectly]
       const reserveGroup = makeReserveGroup(sql, directly, "holder")
@@ -101,32 +104,36 @@ layer(BillingServices, { excludeTestServices: true })("Groups of reservations", 
         reservation(user, 20, "one"),
         reservation(user, 10, "two"),
         reservation(user, 5, "closed"),
+        reservation(user, 7, "released"),
         reservation(other, 30, "all")
       ])
       yield* reserveGroup(requests)
-      const [one, two, closed, all] = requests.map(({ id }) => id)
-      if (one === undefined || two === undefined || closed === undefined || all === undefined)
-        return assert.fail("four are requested")
+      const [one, two, closed, released, all] = requests.map(({ id }) => id)
+      if (one === undefined || two === undefined || closed === undefined || released === undefined || all === undefined)
+        return assert.fail("five are requested")
       const credited = Option.getOrThrow(yield* reserve(other, Units(60), "with credits"))
       yield* settleGroup([yield* settlement(closed, 5)])
-      const settled = yield* settleGroup(
-        yield* Effect.all([
-          settlement(one, 4),
-          settlement(one, 4),
-          settlement(two, 10),
-          settlement(closed, 1),
-          settlement(all, 90),
-          settlement(credited, 1),
-          settlement(ReservationId.make("rsv_none"), 1)
-        ])
+      const closings = yield* Effect.all([
+        settlement(one, 4),
+        settlement(one, 4),
+        settlement(two, 10),
+        settlement(closed, 1),
+        settlement(released, 0, "released"),
+        settlement(all, 90),
+        settlement(credited, 1),
+        settlement(ReservationId.make("rsv_none"), 1)
+      ])
+      const outcomes = yield* settleGroup(closings)
+      assert.deepStrictEqual(
+        closings.map(({ id }) => {
+          const outcome = outcomes.get(id)
+          return outcome === undefined ? "missing" : `${outcome.isOpen ? "open" : "closed"} ${outcome.units}`
+        }),
+        ["missing", "open 4", "open 10", "closed null", "open 0", "open 30", "open null", "missing"]
       )
       assert.deepStrictEqual(
-        new Map(settled),
-        new Map([
-          [one, Units(4)],
-          [two, Units(10)],
-          [all, Units(30)]
-        ])
+        new Set(Array.from(outcomes.values(), ({ userId }) => userId)),
+        new Set([user.id, other.id])
       )
       assert.strictEqual((yield* readBalance(user)).used, 19)
       assert.strictEqual((yield* readBalance(other)).used, 50)

@@ -3,9 +3,7 @@ import { Administrators } from "../../accounts/Administrators.ts"
 import { DomainEvents } from "../../events/DomainEvents.ts"
 import { noUnits, type Units } from "../../shared/Money.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
-import * as OwnerLocks from "../../shared/OwnerLocks.ts"
 import type { User } from "../../shared/User.ts"
-import type { UserId } from "../../shared/UserId.ts"
 import { isBillingExempt } from "../BillingExemption.ts"
 import { type BudgetExceeded, computeRemainingUnits } from "../budgets/Budget.ts"
 import { findEntitlements } from "../subscriptions/Plan.ts"
@@ -42,9 +40,6 @@ const findDailyUnits = (payer: UnitPayer, policy: Context.Tag.Service<UnitPolicy
 const reservationLease = Duration.seconds(45)
 const renewalInterval = Duration.seconds(15)
 
-/** Concurrent changes of a user's units per process. One at a time would cost a user with many calls a fourth of their rate. */
-const maximumChanges = 4
-
 const meterInterval = Duration.millis(250)
 /** A stream with a stored cost is metered once per second, since a count can take a pass over its text. */
 const intervalsPerReading = 4
@@ -66,11 +61,6 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
     const administrators = yield* Administrators
     const policy = yield* UnitPolicy
     const events = yield* DomainEvents
-    /**
-     * Limits concurrent changes of a user's units: further ones wait outside of the database, as each would hold a
-     * connection. Not for use in a transaction.
-     */
-    const limitPerUser = yield* OwnerLocks.makeLimited(maximumChanges)
     const dailyUnitsOf = (payer: UnitPayer) => findDailyUnits(payer, policy)
 
     const renewLease = Effect.flatMap(DateTime.now, (now) =>
@@ -176,14 +166,9 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       return Option.some(id)
     }, withExportedSpan("UnitLedger.reserve"))
 
-    /**
-     * None for a user exempt from billing. `cause` names the work: one reservation per cause. Not for use in a
-     * transaction, since it is limited per user.
-     */
+    /** None for a user exempt from billing. `cause` names the work: one reservation per cause. */
     const reserve = (user: User, units: Units, cause: string, agentId: AgentId | null = null) =>
-      Effect.tapError(limitPerUser(user.id, reserveUnannounced(user, units, cause, agentId)), (refusal) =>
-        announceExhaustion(user, refusal)
-      )
+      Effect.tapError(reserveUnannounced(user, units, cause, agentId), (refusal) => announceExhaustion(user, refusal))
 
     /**
      * Raises an open reservation to at least `units` as far as balance and budgets allow. Returns its units; 0 if
@@ -208,14 +193,12 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
      * Settles, or releases for no units, at the end of work outside of a transaction. A failure leaves the closing to the
      * worker. Parameters as of `settle`.
      */
-    const close = (userId: UserId, id: ReservationId, units: Units, reserved?: Units, model?: string) =>
-      Effect.catchAllCause(
-        limitPerUser(userId, units === noUnits ? reservations.release(id) : settle(id, units, reserved, model)),
-        (cause) =>
-          Effect.zipRight(
-            Effect.sync(() => unclosed.set(id, units)),
-            Effect.logWarning("Reservation not closed, left to the worker", cause)
-          )
+    const close = (id: ReservationId, units: Units, reserved?: Units, model?: string) =>
+      Effect.catchAllCause(units === noUnits ? reservations.release(id) : settle(id, units, reserved, model), (cause) =>
+        Effect.zipRight(
+          Effect.sync(() => unclosed.set(id, units)),
+          Effect.logWarning("Reservation not closed, left to the worker", cause)
+        )
       )
 
     const findUsage = Effect.fn("UnitLedger.findUsage")(function* (user: UnitPayer & Pick<User, "id">) {
@@ -224,7 +207,6 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
 
     const { release, closeAbandoned } = reservations
     return {
-      limitPerUser,
       describeReservation,
       reserve,
       reserveUnannounced,

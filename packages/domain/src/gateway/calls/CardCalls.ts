@@ -51,8 +51,8 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         : computePrice(settings, input.plugin, result)
     }
 
-    const settle = ({ quote, user }: CardCall, id: ReservationId, units: Units, model: string | undefined) =>
-      ledger.limitPerUser(user.id, ledger.settle(id, units, quote.units, model))
+    const settle = ({ quote }: CardCall, id: ReservationId, units: Units, model: string | undefined) =>
+      ledger.settle(id, units, quote.units, model)
 
     const countOpenUnits = ({ input, quote }: CardCall, spentUsd: number, outputTokens: number) =>
       input.plugin === "agent"
@@ -70,7 +70,6 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
     ) => {
       const freeUnits = spentUsd === 0 ? noUnits : convertPriceToUnits(spentUsd * settings.priceMargin)
       return ledger.close(
-        call.user.id,
         id,
         isFree ? freeUnits : countOpenUnits(call, spentUsd, outputTokens),
         call.quote.units,
@@ -153,7 +152,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         Effect.scoped,
         Effect.tap(Effect.flatten(RequestCharge)),
         Effect.tap((result) => settle(call, id, countUsedUnits(call, result), result.answeredBy?.model)),
-        Effect.onError(() => ledger.close(call.user.id, id, noUnits)),
+        Effect.onError(() => ledger.close(id, noUnits)),
         Effect.interruptible,
         Effect.forkIn(scope),
         Effect.flatMap(Fiber.join),

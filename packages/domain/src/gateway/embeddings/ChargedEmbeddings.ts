@@ -42,17 +42,14 @@ export class ChargedEmbeddings extends Effect.Service<ChargedEmbeddings>()("@ber
         (reserved) =>
           Effect.tap(Effect.zipLeft(send, Effect.flatten(RequestCharge)), ({ costUsd }) =>
             Effect.transposeMapOption(reserved, (id) =>
-              ledger.limitPerUser(
-                user.id,
-                ledger.settle(id, convertPriceToUnits(costUsd * priceMargin), units, request.model)
-              )
+              ledger.settle(id, convertPriceToUnits(costUsd * priceMargin), units, request.model)
             )
           ),
         // No effect on a settled reservation. A client that disconnects after the call began pays the estimate, since
         // the provider may have received the texts.
         (reserved, exit) =>
           Effect.transposeMapOption(reserved, (id) =>
-            ledger.close(user.id, id, isSent && Exit.isInterrupted(exit) ? units : noUnits, units, request.model)
+            ledger.close(id, isSent && Exit.isInterrupted(exit) ? units : noUnits, units, request.model)
           )
       )
     })

@@ -41,7 +41,7 @@ export class ChargedTranscription extends Effect.Service<ChargedTranscription>()
               : Effect.transposeMapOption(reserved, (id) => ledger.settle(id, units, units, answeredBy.model))
           ),
         // No effect on a settled reservation.
-        (reserved) => Effect.transposeMapOption(reserved, (id) => ledger.close(user.id, id, noUnits))
+        (reserved) => Effect.transposeMapOption(reserved, (id) => ledger.close(id, noUnits))
       ).pipe(Effect.map(({ text }) => text))
     })
 

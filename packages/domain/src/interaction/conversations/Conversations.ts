@@ -132,9 +132,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return yield* stored === undefined
         ? Effect.flatMap(pay, (payment) =>
             Effect.onError(append(payment), () =>
-              Effect.transposeMapOption(payment.reservation, (reserved) =>
-                ledger.close(session.userId, reserved, noUnits)
-              )
+              Effect.transposeMapOption(payment.reservation, (reserved) => ledger.close(reserved, noUnits))
             )
           )
         : repository

@@ -55,7 +55,7 @@ const leaveWhile = (moment: "reserving" | "calling") =>
       Layer.mock(UnitLedger, {
         _tag: "@berth/UnitLedger",
         reserve: () => Effect.as(pauseAt("reserving"), Option.some(ReservationId.make("rsv_1"))),
-        close: (_userId, _id, units) => record(`close ${units}`)
+        close: (_id, units) => record(`close ${units}`)
       })
     )
     const embeddings = yield* Effect.provide(ChargedEmbeddings, Layer.provide(ChargedEmbeddings.Default, ports))

@@ -1,4 +1,5 @@
 import { computeRoom } from "@berth/domain/billing/budgets/Budget"
+import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import type { ReservationExtension } from "@berth/domain/billing/units/ReservationRepository"
 import { extendSplit } from "@berth/domain/billing/units/UnitSplit"
 import { noUnits, Units } from "@berth/domain/shared/Money"
@@ -11,6 +12,7 @@ import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import { readBindingBudgets } from "./BudgetUsage.ts"
 import { lockCreditUnits, lockDailyUnits } from "./BalanceLocks.ts"
+import type { LimitPerUser } from "./UserLimit.ts"
 
 const OpenReservation = Schema.Struct({
   userId: UserId,
@@ -20,33 +22,43 @@ const OpenReservation = Schema.Struct({
   credit: UnitsColumn
 })
 
+const Owner = Schema.Struct({ userId: UserId })
+
 /** Raises open reservations. Lock order: reservation, day, user. */
-export const makeExtendReservation =
-  (sql: SqlClient) =>
-  ({ dailyUnitsOf, id, units }: ReservationExtension) =>
-    sql
-      .withTransaction(
-        Effect.gen(function* () {
-          const open = yield* sql`
-            select user_id, agent_id, day::text as day, daily_units as daily, credit_units as credit from reservations
-            where id = ${toStorableText(id)} and state = 'reserved' for update`.pipe(decodeFirstRow(OpenReservation))
-          if (Option.isNone(open)) return noUnits
-          const { agentId, day, userId, ...reserved } = open.value
-          const total = reserved.daily + reserved.credit
-          if (total >= units) return Units(total)
-          const { daily, hasBudgets } = yield* lockDailyUnits(sql, userId, day, dailyUnitsOf)
-          const credit = yield* lockCreditUnits(sql, userId)
-          const room = hasBudgets ? computeRoom(yield* readBindingBudgets(sql, { userId, agentId, day })) : units
-          const extended = extendSplit(reserved, { daily, credit }, Units(Math.min(units, total + room)))
+export const makeExtendReservation = (sql: SqlClient, limitPerUser: LimitPerUser) => {
+  const extendLocked = ({ dailyUnitsOf, id, units }: ReservationExtension) =>
+    sql.withTransaction(
+      Effect.gen(function* () {
+        const open = yield* sql`
+          select user_id, agent_id, day::text as day, daily_units as daily, credit_units as credit from reservations
+          where id = ${id} and state = 'reserved' for update`.pipe(decodeFirstRow(OpenReservation))
+        if (Option.isNone(open)) return noUnits
+        const { agentId, day, userId, ...reserved } = open.value
+        const total = reserved.daily + reserved.credit
+        if (total >= units) return Units(total)
+        const { daily, hasBudgets } = yield* lockDailyUnits(sql, userId, day, dailyUnitsOf)
+        const credit = yield* lockCreditUnits(sql, userId)
+        const room = hasBudgets ? computeRoom(yield* readBindingBudgets(sql, { userId, agentId, day })) : units
+        const extended = extendSplit(reserved, { daily, credit }, Units(Math.min(units, total + room)))
+        yield* sql`
+          update unit_days set used = used + ${extended.daily - reserved.daily}
+          where user_id = ${userId} and day = ${day}::date`
+        if (extended.credit > reserved.credit)
           yield* sql`
-            update unit_days set used = used + ${extended.daily - reserved.daily}
-            where user_id = ${userId} and day = ${day}::date`
-          if (extended.credit > reserved.credit)
-            yield* sql`
-              update users set credit_units = credit_units - ${extended.credit - reserved.credit} where id = ${userId}`
-          yield* sql`
-            update reservations set daily_units = ${extended.daily}, credit_units = ${extended.credit} where id = ${id}`
-          return Units(extended.daily + extended.credit)
-        })
-      )
-      .pipe(Effect.orDie)
+            update users set credit_units = credit_units - ${extended.credit - reserved.credit} where id = ${userId}`
+        yield* sql`
+          update reservations set daily_units = ${extended.daily}, credit_units = ${extended.credit} where id = ${id}`
+        return Units(extended.daily + extended.credit)
+      })
+    )
+
+  return (extension: ReservationExtension) =>
+    Effect.gen(function* () {
+      const stored = { ...extension, id: ReservationId.make(toStorableText(extension.id)) }
+      const owner = yield* sql`select user_id from reservations where id = ${stored.id}`.pipe(decodeFirstRow(Owner))
+      return yield* Option.match(owner, {
+        onNone: () => Effect.succeed(noUnits),
+        onSome: ({ userId }) => limitPerUser(userId, extendLocked(stored))
+      })
+    }).pipe(Effect.orDie)
+}

@@ -15,6 +15,7 @@ import { ReservationHolder, today } from "./DayReservation.ts"
 import { makeExtendReservation } from "./ExtendReservation.ts"
 import { makeReserveUnits } from "./ReserveUnits.ts"
 import { makeSettleUnits } from "./SettleUnits.ts"
+import { makeLimitPerUser } from "./UserLimit.ts"
 import * as Repository from "../Repository.ts"
 
 const StaleRow = Schema.Struct({ id: ReservationId, deliveredUnits: UnitsColumn })
@@ -31,9 +32,10 @@ const make = Effect.gen(function* () {
   const holder = yield* ReservationHolder
   const directly = yield* makeDirectly
   const groupRequests = yield* makeRequestGroups
-  const reserve = makeReserveUnits(sql, directly, groupRequests, ids, holder)
-  const extend = makeExtendReservation(sql)
-  const { release, settle } = makeSettleUnits(sql, directly, groupRequests, ids)
+  const limitPerUser = yield* makeLimitPerUser
+  const reserve = makeReserveUnits(sql, directly, groupRequests, limitPerUser, ids, holder)
+  const extend = makeExtendReservation(sql, limitPerUser)
+  const { release, settle } = makeSettleUnits(sql, directly, groupRequests, limitPerUser, ids)
 
   const asDelivery = (deliveries: ReadonlyArray<Delivery>) => {
     const stored = deliveries.map(({ id, units }) => ({ id, units: Math.min(units, Number.MAX_SAFE_INTEGER) }))

@@ -15,6 +15,7 @@ import { decodeFirstRow } from "../Rows.ts"
 import { readBindingBudgets } from "./BudgetUsage.ts"
 import { makeDayReservation, today } from "./DayReservation.ts"
 import { makeReserveGroup } from "./ReserveGroup.ts"
+import type { LimitPerUser } from "./UserLimit.ts"
 import { lockCreditUnits, lockDailyUnits } from "./BalanceLocks.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -31,6 +32,7 @@ export const makeReserveUnits = (
   sql: SqlClient,
   directly: Directly,
   groupRequests: GroupRequests,
+  limitPerUser: LimitPerUser,
   ids: Context.Tag.Service<IdGenerator>,
   holder: string
 ) => {
@@ -136,7 +138,7 @@ export const makeReserveUnits = (
   const reserveWithoutTransaction = Effect.fnUntraced(function* (request: ReservationRequest) {
     const id = yield* nextId
     const isReserved = yield* inGroup(Object.assign({ id, at: yield* currentTime }, request))
-    if (Option.isNone(isReserved)) return yield* reserveFromDay(request)
+    if (Option.isNone(isReserved)) return yield* limitPerUser(request.user.id, reserveFromDay(request))
     return isReserved.value ? Option.some({ id }) : Option.none()
   }, Effect.uninterruptible)
 
@@ -149,7 +151,9 @@ export const makeReserveUnits = (
       Effect.Effect.Error<ReturnType<typeof reserveInTransaction>>
     > = first.pipe(
       Effect.flatMap((reservation) =>
-        Option.isSome(reservation) ? Effect.succeed(reservation) : reserveInTransaction(stored)
+        Option.isSome(reservation)
+          ? Effect.succeed(reservation)
+          : limitPerUser(request.user.id, reserveInTransaction(stored))
       ),
       Effect.flatMap((reservation) => (Option.isSome(reservation) ? Effect.succeed(reservation.value.id) : attempt))
     )

@@ -1,4 +1,5 @@
-import { ReservationId } from "@berth/domain/billing/units/Reservation"
+import type { ReservationId } from "@berth/domain/billing/units/Reservation"
+import { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
@@ -6,50 +7,53 @@ import { preparedMark } from "../PreparedStatements.ts"
 import { decodeRows } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 
-/** Units to book of a reservation, with the ids of its ledger entries. */
+/** Units to book of a reservation, with its next state and the ids of its ledger entries. `id`: that of the first. */
 export interface GroupedSettlement {
-  readonly id: ReservationId
+  readonly id: string
+  readonly reservationId: ReservationId
+  readonly state: "settled" | "released"
   readonly units: number
   readonly model: string | null
-  readonly allowanceEntry: string
   readonly usageEntry: string
   readonly at: DateTime.Utc
 }
 
-const decodeSettled = decodeRows(Schema.Struct({ id: ReservationId, units: UnitsColumn }))
+const decodeOutcomes = decodeRows(
+  Schema.Struct({ id: Schema.String, userId: UserId, isOpen: Schema.Boolean, units: Schema.NullOr(UnitsColumn) })
+)
 
 /**
- * Settles several reservations of daily units in one statement. Returns the units booked of each. Skips closed
- * reservations, those with credits, and those with a locked row: waiting would delay the other users. As the statement
- * for one reservation, it changes days before reservations; for the limit, see `makeReserveGroup`.
+ * Closes several reservations of daily units in one statement. Returns the user of each, whether it was open, and the
+ * units booked. Units are null for closed reservations, and for those that need their own statement: with credits, or
+ * with a locked day or user. Reservations that are locked are missing. As the statement for one reservation, it changes days
+ * before reservations; for the limit, see `makeReserveGroup`.
  */
 export const makeSettleGroup = (sql: SqlClient, directly: Directly) => (requests: ReadonlyArray<GroupedSettlement>) => {
   // Two settlements of one reservation would return its units twice.
-  const group = Array.from(new Map(requests.map((each) => [each.id, each])).values())
+  const group = Array.from(new Map(requests.map((each) => [each.reservationId, each])).values())
   return Effect.map(
-    decodeSettled(
+    decodeOutcomes(
       directly(sql`${sql.literal(preparedMark)}
           with request as materialized (
             select * from unnest(
-              ${group.map(({ id }) => id)}::text[], ${group.map(({ units }) => units)}::bigint[],
-              ${group.map(({ model }) => model)}::text[],
-              ${group.map(({ allowanceEntry }) => allowanceEntry)}::text[],
-              ${group.map(({ usageEntry }) => usageEntry)}::text[],
+              ${group.map(({ reservationId }) => reservationId)}::text[], ${group.map(({ state }) => state)}::text[],
+              ${group.map(({ units }) => units)}::bigint[], ${group.map(({ model }) => model)}::text[],
+              ${group.map(({ id }) => id)}::text[], ${group.map(({ usageEntry }) => usageEntry)}::text[],
               ${group.map(({ at }) => DateTime.formatIso(at))}::timestamptz[]
-            ) as request (id, units, model, allowance_entry, usage_entry, at)
+            ) as request (reservation_id, next_state, units, model, allowance_entry, usage_entry, at)
             limit ${group.length}
           ), locked as materialized (
-            select request.*, reservation.user_id, day, state, daily_units, credit_units,
+            select request.*, reservation.user_id, day, state, daily_units, credit_units, is_unlocked,
               least(daily_units, units) as booked, coalesce(request.model, reservation.model) as booked_model
             from request cross join lateral (
-              select user_id, day, state, daily_units, credit_units, model from reservations where id = request.id
-              for update skip locked
+              select user_id, day, state, daily_units, credit_units, model from reservations
+              where id = request.reservation_id for update skip locked
             ) as reservation
-            cross join lateral (
-              select from users where id = reservation.user_id for key share skip locked
-            ) as payer
+            left join lateral (
+              select true as is_unlocked from users where id = reservation.user_id for key share skip locked
+            ) as payer on true
           ), open as materialized (
-            select * from locked where state = 'reserved' and credit_units = 0
+            select * from locked where state = 'reserved' and credit_units = 0 and is_unlocked
           ), held_day as materialized (
             select returned.user_id, returned.day, used - units as used
             from (
@@ -69,10 +73,10 @@ export const makeSettleGroup = (sql: SqlClient, directly: Directly) => (requests
             returning unit_days.user_id
           ), settled as (
             update reservations
-            set state = 'settled', daily_units = closable.daily_units, settled_daily_units = booked, credit_units = 0,
+            set state = next_state, daily_units = closable.daily_units, settled_daily_units = booked, credit_units = 0,
               settled_credit_units = 0, model = booked_model
             from closable, (select count(*) from returned_day) as days
-            where reservations.id = closable.id
+            where reservations.id = closable.reservation_id
             returning reservations.id, reservations.user_id, cause, booked, allowance_entry, usage_entry, at
           ), entries as (
             insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
@@ -82,8 +86,9 @@ export const makeSettleGroup = (sql: SqlClient, directly: Directly) => (requests
             ) as entry (id, account, units)
             where units <> 0
           )
-          select id, booked as units from settled`)
+          select locked.allowance_entry as id, locked.user_id, state = 'reserved' as is_open, settled.booked as units
+          from locked left join settled using (allowance_entry)`)
     ),
-    (settled) => new Map(settled.map(({ id, units }) => [id, units]))
+    (outcomes) => new Map(outcomes.map((outcome) => [outcome.id, outcome]))
   )
 }

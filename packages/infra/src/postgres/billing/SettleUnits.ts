@@ -11,7 +11,8 @@ import { type GroupRequests, skipFailedGroup } from "../RequestGroups.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
-import { makeSettleGroup } from "./SettleGroup.ts"
+import { type GroupedSettlement, makeSettleGroup } from "./SettleGroup.ts"
+import type { LimitPerUser } from "./UserLimit.ts"
 
 export const charged = Metric.counter("berth_units_charged_total", {
   description: "Units booked for work that was done",
@@ -36,11 +37,14 @@ export const makeBooking = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator
   })
 }
 
+type Closing = Pick<GroupedSettlement, "reservationId" | "state" | "units" | "model">
+
 /** Closes reservations: books the used units and returns the rest. */
 export const makeSettleUnits = (
   sql: SqlClient,
   directly: Directly,
   groupRequests: GroupRequests,
+  limitPerUser: LimitPerUser,
   ids: Context.Tag.Service<IdGenerator>
 ) => {
   const book = makeBooking(sql, ids)
@@ -54,12 +58,7 @@ export const makeSettleUnits = (
    * waits for the transaction that changed the reservation, and does not wait for a lock. The day is locked for the
    * counters of its agents too.
    */
-  const close = Effect.fnUntraced(function* (
-    id: ReservationId,
-    state: "settled" | "released",
-    used: number,
-    model: string | null
-  ) {
+  const closeAlone = Effect.fnUntraced(function* ({ model, reservationId, state, units: used }: Closing) {
     const booked = yield* book(DateTime.toDate(yield* currentTime))
     const closed = yield* decodeSettled(
       directly(sql`${sql.literal(preparedMark)}
@@ -67,7 +66,7 @@ export const makeSettleUnits = (
           select id, user_id, day, daily_units, credit_units, least(daily_units, ${used}::bigint) as booked_daily,
             least(credit_units, greatest(${used}::bigint - daily_units, 0)) as booked_credit
           from (
-            select id, user_id, day, daily_units, credit_units, state from reservations where id = ${id} for update
+            select id, user_id, day, daily_units, credit_units, state from reservations where id = ${reservationId} for update
           ) as locked
           where state = 'reserved'
         ), held_day as materialized (
@@ -94,20 +93,16 @@ export const makeSettleUnits = (
     )
     if (Option.isSome(closed)) charged.unsafeUpdate(closed.value.units, [])
     return Option.isSome(closed)
-  }, Effect.uninterruptible)
+  })
 
   /** In its own statement if the group skipped the reservation. */
-  const settle = Effect.fnUntraced(function* (id: ReservationId, used: number, model: string | null) {
-    const settled = yield* inGroup({
-      id,
-      units: used,
-      model,
-      allowanceEntry: yield* nextId,
-      usageEntry: yield* nextId,
-      at: yield* currentTime
-    })
-    if (Option.isNone(settled)) return yield* close(id, "settled", used, model)
-    charged.unsafeUpdate(settled.value, [])
+  const close = Effect.fnUntraced(function* (closing: Closing) {
+    const entries = { id: yield* nextId, usageEntry: yield* nextId, at: yield* currentTime }
+    const found = yield* inGroup(Object.assign(entries, closing))
+    if (Option.isNone(found)) return yield* closeAlone(closing)
+    const { isOpen, units, userId } = found.value
+    if (units === null) return isOpen && (yield* limitPerUser(userId, closeAlone(closing)))
+    charged.unsafeUpdate(units, [])
     return true
   }, Effect.uninterruptible)
 
@@ -116,11 +111,13 @@ export const makeSettleUnits = (
   return {
     /** False if the reservation is already closed. */
     settle: (id: ReservationId, units: Units, model?: string) =>
-      settle(
-        storable(id),
-        Math.min(roundUpUnits(units), Number.MAX_SAFE_INTEGER),
-        model === undefined ? null : toStorableText(model)
-      ),
-    release: (id: ReservationId) => close(storable(id), "released", noUnits, null)
+      close({
+        reservationId: storable(id),
+        state: "settled",
+        units: Math.min(roundUpUnits(units), Number.MAX_SAFE_INTEGER),
+        model: model === undefined ? null : toStorableText(model)
+      }),
+    release: (id: ReservationId) =>
+      close({ reservationId: storable(id), state: "released", units: noUnits, model: null })
   }
 }
