@@ -14,6 +14,8 @@ import { BillingServices, readBalance } from "../../../support/billing/BillingSe
 import { insertUser } from "../../../support/Samples.ts"
 
 const dailyUnits = Units(50)
+/** Text with a meaning in arrays of PostgreSQL. */
+const oddCause = `NULL {"\\",}`
 
 /** A reservation, with its cause as id. */
 const reservation = (user: User, units: number, cause: string) =>
@@ -63,8 +65,8 @@ layer(BillingServices, { excludeTestServices: true })("Groups of reservations", 
       yield* reserveGroup([yield* reservation(user, 5, "again")])
       const requests = yield* Effect.all([
         reservation(user, 20, "one"),
-        reservation(user, 25, "two"),
-        reservation(user, 25, "two"),
+        reservation(user, 25, oddCause),
+        reservation(user, 25, oddCause),
         reservation(user, 1, "again"),
         reservation(poor, 30, "one"),
         reservation(poor, 21, "two"),
@@ -77,7 +79,7 @@ layer(BillingServices, { excludeTestServices: true })("Groups of reservations", 
         new Map(outcomes),
         new Map([
           [ReservationId.make(`${user.id} one`), true],
-          [ReservationId.make(`${user.id} two`), true],
+          [ReservationId.make(`${user.id} ${oddCause}`), true],
           [ReservationId.make(`${user.id} again`), false],
           [ReservationId.make(`${poor.id} one`), false],
           [ReservationId.make(`${poor.id} two`), false],
