@@ -178,7 +178,7 @@ const prepare = Effect.gen(function* () {
     /** With the limits of a request: operations, statements and new generator functions. */
     requests: [
       ["GET /health/live", read("/health/live"), 39, 0, 0],
-      ["GET /api/auth/session", read("/api/auth/session"), 78, 1, 0],
+      ["GET /api/auth/session", read("/api/auth/session"), 76, 1, 0],
       [
         "GET /api/auth/session, 401",
         () =>
@@ -191,7 +191,7 @@ const prepare = Effect.gen(function* () {
       [
         "POST /api/v1/gateway by card",
         plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),
-        385,
+        373,
         3,
         0
       ],

@@ -28,6 +28,10 @@ export const makeDirectQueries =
       )
     })
 
+/** Whether a fiber with this context runs in a transaction. */
+export const isInTransaction = (context: Context.Context<never>): boolean =>
+  Option.isSome(Context.getOption(context, TransactionConnection))
+
 const runDirectly = (
   query: Option.Option<Query>,
   statement: Statement.Statement<object>

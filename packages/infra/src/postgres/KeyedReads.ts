@@ -23,8 +23,7 @@ export const makeKeyedRead = <A>(sql: SqlClient, { decode, select }: KeyedRead<A
     const read = groupRequests((requests: ReadonlyArray<{ readonly id: string }>) => {
       const keys = Array.from(new Set(requests.map(({ id }) => id)))
       const wanted = sql`(select * from unnest(${keys}::text[]) as wanted (key) limit ${keys.length}) as wanted`
-      const statement = directly(sql`${sql.literal(preparedMark)} ${select(wanted)}`)
-      return Effect.map(decode(statement), (rows) => new Map(rows))
+      return decode(directly(sql`${sql.literal(preparedMark)} ${select(wanted)}`))
     })
     return (key: string): Effect.Effect<Option.Option<A>> => read({ id: key })
   })

@@ -1,7 +1,7 @@
 import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
-import { TransactionConnection } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { Cause, Context, Effect, Exit, Option, Runtime } from "effect"
+import { isInTransaction } from "./DirectQueries.ts"
 import { readSqlErrorCode } from "./SqlErrors.ts"
 
 /** Maximum requests of a statement. */
@@ -11,8 +11,10 @@ interface Identified {
   readonly id: string
 }
 
-/** Executes requests in one statement. A request without an answer is missing from the result. */
-type ExecuteGroup<Request, Answer> = (requests: ReadonlyArray<Request>) => Effect.Effect<ReadonlyMap<string, Answer>>
+/** Executes requests in one statement. Returns the answers by id; a request without an answer is missing. */
+type ExecuteGroup<Request, Answer> = (
+  requests: ReadonlyArray<Request>
+) => Effect.Effect<ReadonlyArray<readonly [id: string, answer: Answer]>>
 
 interface Waiting<Request, Answer> {
   readonly request: Request
@@ -20,8 +22,9 @@ interface Waiting<Request, Answer> {
 }
 
 /**
- * Groups the requests of concurrent callers: those that arrive while a statement runs share the next one, which sees all
- * that was committed before. The statements of all kinds run one at a time, in turn, so they must not wait for locks.
+ * Groups the requests of concurrent callers: those that arrive in one turn of the event loop, or while a statement runs,
+ * share the next statement, which starts after them. The statements of all kinds run one at a time, in turn, so they
+ * must not wait for locks.
  * Requests of a transaction, or of a trace that is exported, have their own statement.
  */
 export const makeRequestGroups = Effect.map(Effect.runtime<never>(), (runtime) => {
@@ -45,12 +48,11 @@ export const makeRequestGroups = Effect.map(Effect.runtime<never>(), (runtime) =
       const execution = Effect.suspend(() => executeGroup(group.map(({ request }) => request)))
       Runtime.runCallback(unexported)(execution, {
         onExit: (exit) => {
-          for (const { request, resume } of group)
-            resume(
-              Exit.isSuccess(exit)
-                ? Effect.succeed(Option.fromNullable(exit.value.get(request.id)))
-                : Effect.failCause(exit.cause)
-            )
+          if (Exit.isSuccess(exit)) {
+            const answers = new Map(exit.value)
+            for (const { request, resume } of group)
+              resume(Effect.succeed(Option.fromNullable(answers.get(request.id))))
+          } else for (const { resume } of group) resume(Effect.failCause(exit.cause))
           startNext()
         }
       })
@@ -59,9 +61,10 @@ export const makeRequestGroups = Effect.map(Effect.runtime<never>(), (runtime) =
 
     return (request: Request): Effect.Effect<Option.Option<Answer>> =>
       Effect.withFiberRuntime(({ currentContext }) =>
-        Context.get(currentContext, SpanExportEnabled) ||
-        Option.isSome(Context.getOption(currentContext, TransactionConnection))
-          ? Effect.map(executeGroup([request]), (answers) => Option.fromNullable(answers.get(request.id)))
+        Context.get(currentContext, SpanExportEnabled) || isInTransaction(currentContext)
+          ? Effect.map(executeGroup([request]), ([answered]) =>
+              Option.map(Option.fromNullable(answered), ([, answer]) => answer)
+            )
           : Effect.async((resume) => {
               waiting.push({ request, resume })
               if (isRunning) return
@@ -84,6 +87,6 @@ export const skipFailedGroup =
       return Effect.logWarning("Grouped statement failed, its requests are executed separately").pipe(
         // The error's detail can contain a row.
         Effect.annotateLogs({ code: readSqlErrorCode(error instanceof SqlError ? error.cause : error) ?? "none" }),
-        Effect.as(new Map<string, Answer>())
+        Effect.as([])
       )
     })

@@ -19,7 +19,7 @@ const makeKinds = Effect.gen(function* () {
       yield* mayAnswer.await
       if (requests.some(({ id }) => id === "broken")) return yield* Effect.dieMessage("broken")
       const answered = requests.filter(({ id }) => id !== "unknown")
-      return new Map(answered.map(({ id }) => [id, `${kind} of ${id}`]))
+      return answered.map(({ id }): readonly [string, string] => [id, `${kind} of ${id}`])
     })
   return { groupRequests, executeAs, groups, isRunning, mayAnswer }
 })

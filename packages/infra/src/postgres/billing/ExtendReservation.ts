@@ -6,7 +6,9 @@ import { noUnits, Units } from "@berth/domain/shared/Money"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import { Effect, Option, Schema } from "effect"
+import { isInTransaction } from "../DirectQueries.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -52,13 +54,19 @@ export const makeExtendReservation = (sql: SqlClient, limitPerUser: LimitPerUser
       })
     )
 
-  return (extension: ReservationExtension) =>
-    Effect.gen(function* () {
-      const stored = { ...extension, id: ReservationId.make(toStorableText(extension.id)) }
-      const owner = yield* sql`select user_id from reservations where id = ${stored.id}`.pipe(decodeFirstRow(Owner))
-      return yield* Option.match(owner, {
+  const extendLimited = (extension: ReservationExtension) =>
+    Effect.flatMap(
+      sql`select user_id from reservations where id = ${extension.id}`.pipe(decodeFirstRow(Owner)),
+      Option.match({
         onNone: () => Effect.succeed(noUnits),
-        onSome: ({ userId }) => limitPerUser(userId, extendLocked(stored))
+        onSome: ({ userId }) => limitPerUser(userId, extendLocked(extension))
       })
-    }).pipe(Effect.orDie)
+    )
+
+  return ({ dailyUnitsOf, id, units }: ReservationExtension) => {
+    const extension = { id: ReservationId.make(toStorableText(id)), units, dailyUnitsOf }
+    return Effect.withFiberRuntime<Units, SqlError>(({ currentContext }) =>
+      isInTransaction(currentContext) ? extendLocked(extension) : extendLimited(extension)
+    ).pipe(Effect.orDie)
+  }
 }

@@ -1,10 +1,10 @@
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import type { ReservationRequest } from "@berth/domain/billing/units/ReservationRepository"
 import type { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Schema } from "effect"
+import { DateTime, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { decodeRows } from "../Rows.ts"
+import { mapRows } from "../Rows.ts"
 
 /** A request with the id and time of its reservation. */
 export interface GroupedReservation extends ReservationRequest {
@@ -12,7 +12,10 @@ export interface GroupedReservation extends ReservationRequest {
   readonly at: DateTime.Utc
 }
 
-const decodeOutcomes = decodeRows(Schema.Struct({ id: ReservationId, isReserved: Schema.Boolean }))
+const decodeOutcomes = mapRows(
+  Schema.Struct({ id: ReservationId, isReserved: Schema.Boolean }),
+  ({ id, isReserved }) => [id, isReserved] as const
+)
 
 /**
  * Reserves units of the day for several requests in one statement: per user, all or none. Returns whether each request
@@ -26,9 +29,8 @@ export const makeReserveGroup =
     // Two requests of one cause would reserve it twice.
     const group = Array.from(new Map(requests.map((each) => [`${each.user.id} ${each.cause}`, each])).values())
     const days = group.map(({ at }) => DateTime.formatIsoDateUtc(at))
-    return Effect.map(
-      decodeOutcomes(
-        directly(sql`${sql.literal(preparedMark)}
+    return decodeOutcomes(
+      directly(sql`${sql.literal(preparedMark)}
           with request as materialized (
             select * from unnest(
               ${group.map(({ id }) => id)}::text[], ${group.map(({ user }) => user.id)}::text[],
@@ -73,7 +75,5 @@ export const makeReserveGroup =
             returning id
           )
           select held.id, reserved.id is not null as is_reserved from held left join reserved using (id)`)
-      ),
-      (outcomes) => new Map(outcomes.map(({ id, isReserved }) => [id, isReserved]))
     )
   }

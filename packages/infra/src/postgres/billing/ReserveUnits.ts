@@ -38,7 +38,6 @@ export const makeReserveUnits = (
 ) => {
   const ofDay = makeDayReservation(sql, ids, holder)
   const inGroup = groupRequests(skipFailedGroup(makeReserveGroup(sql, directly, holder)))
-  const nextId = Effect.map(ids.next("rsv"), (id) => ReservationId.make(id))
 
   // The single statement locks the day before the reservation, so calls of a cause are serialized by an advisory lock.
   const causeLock = (userId: UserId, cause: string) =>
@@ -136,7 +135,7 @@ export const makeReserveUnits = (
 
   /** In its own statement if the group skipped the request. */
   const reserveWithoutTransaction = Effect.fnUntraced(function* (request: ReservationRequest) {
-    const id = yield* nextId
+    const id = ReservationId.make(yield* ids.next("rsv"))
     const isReserved = yield* inGroup(Object.assign({ id, at: yield* currentTime }, request))
     if (Option.isNone(isReserved)) return yield* limitPerUser(request.user.id, reserveFromDay(request))
     return isReserved.value ? Option.some({ id }) : Option.none()

@@ -1,13 +1,13 @@
 import type { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Schema } from "effect"
+import { DateTime, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { decodeRows } from "../Rows.ts"
+import { mapRows } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 
-/** Units to book of a reservation, with its next state and the ids of its ledger entries. `id`: that of the first. */
+/** Units to book of a reservation, with its next state and the ids of its ledger entries. `id`: the entry of the allowance. */
 export interface GroupedSettlement {
   readonly id: string
   readonly reservationId: ReservationId
@@ -18,22 +18,22 @@ export interface GroupedSettlement {
   readonly at: DateTime.Utc
 }
 
-const decodeOutcomes = decodeRows(
-  Schema.Struct({ id: Schema.String, userId: UserId, isOpen: Schema.Boolean, units: Schema.NullOr(UnitsColumn) })
+const decodeOutcomes = mapRows(
+  Schema.Struct({ id: Schema.String, userId: UserId, isOpen: Schema.Boolean, units: Schema.NullOr(UnitsColumn) }),
+  (outcome) => [outcome.id, outcome] as const
 )
 
 /**
  * Closes several reservations of daily units in one statement. Returns the user of each, whether it was open, and the
  * units booked. Units are null for closed reservations, and for those that need their own statement: with credits, or
- * with a locked day or user. Reservations that are locked are missing. As the statement for one reservation, it changes days
- * before reservations; for the limit, see `makeReserveGroup`.
+ * with a locked day or user. Reservations that are locked are missing. As the statement for one reservation, it changes
+ * days before reservations; for the limit, see `makeReserveGroup`.
  */
 export const makeSettleGroup = (sql: SqlClient, directly: Directly) => (requests: ReadonlyArray<GroupedSettlement>) => {
   // Two settlements of one reservation would return its units twice.
   const group = Array.from(new Map(requests.map((each) => [each.reservationId, each])).values())
-  return Effect.map(
-    decodeOutcomes(
-      directly(sql`${sql.literal(preparedMark)}
+  return decodeOutcomes(
+    directly(sql`${sql.literal(preparedMark)}
           with request as materialized (
             select * from unnest(
               ${group.map(({ reservationId }) => reservationId)}::text[], ${group.map(({ state }) => state)}::text[],
@@ -88,7 +88,5 @@ export const makeSettleGroup = (sql: SqlClient, directly: Directly) => (requests
           )
           select locked.allowance_entry as id, locked.user_id, state = 'reserved' as is_open, settled.booked as units
           from locked left join settled using (allowance_entry)`)
-    ),
-    (outcomes) => new Map(outcomes.map((outcome) => [outcome.id, outcome]))
   )
 }

@@ -1,7 +1,7 @@
 import * as OwnerLocks from "@berth/domain/shared/OwnerLocks"
-import { TransactionConnection } from "@effect/sql/SqlClient"
-import { Context, Effect, Option } from "effect"
 import type { UserId } from "@berth/domain/shared/UserId"
+import { Effect } from "effect"
+import { isInTransaction } from "../DirectQueries.ts"
 
 /**
  * Concurrent changes of a user's units per process that can wait for locks. Each holds a connection meanwhile, so further
@@ -15,7 +15,7 @@ export const makeLimitPerUser = Effect.map(
   (limitPerUser) =>
     <A, E, R>(userId: UserId, change: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.withFiberRuntime(({ currentContext }) =>
-        Option.isSome(Context.getOption(currentContext, TransactionConnection)) ? change : limitPerUser(userId, change)
+        isInTransaction(currentContext) ? change : limitPerUser(userId, change)
       )
 )
 export type LimitPerUser = Effect.Effect.Success<typeof makeLimitPerUser>

@@ -125,7 +125,7 @@ layer(BillingServices, { excludeTestServices: true })("Groups of reservations", 
         settlement(credited, 1),
         settlement(ReservationId.make("rsv_none"), 1)
       ])
-      const outcomes = yield* settleGroup(closings)
+      const outcomes = new Map(yield* settleGroup(closings))
       assert.deepStrictEqual(
         closings.map(({ id }) => {
           const outcome = outcomes.get(id)
