@@ -5,6 +5,7 @@ import { Effect, type Option } from "effect"
 import { makeDirectly } from "./DirectQueries.ts"
 import { preparedMark } from "./PreparedStatements.ts"
 import { makeRequestGroups } from "./RequestGroups.ts"
+import { selectRequests } from "./RequestTable.ts"
 
 interface KeyedRead<A> {
   /** Selects from `wanted`, a table of the keys in its column `key`. */
@@ -14,15 +15,12 @@ interface KeyedRead<A> {
   ) => Effect.Effect<ReadonlyArray<readonly [key: string, A]>>
 }
 
-/**
- * Hot path: reads a row by its key, in one statement for concurrent callers. The limit, which is unknown to a kept plan,
- * makes the planner expect one key, and so read every table by index.
- */
+/** Hot path: reads a row by its key, in one statement for concurrent callers. */
 export const makeKeyedRead = <A>(sql: SqlClient, { decode, select }: KeyedRead<A>) =>
   Effect.map(Effect.all([makeDirectly, makeRequestGroups]), ([directly, groupRequests]) => {
     const read = groupRequests((requests: ReadonlyArray<{ readonly id: string }>) => {
       const keys = Array.from(new Set(requests.map(({ id }) => id)))
-      const wanted = sql`(select * from unnest(${keys}::text[]) as wanted (key) limit ${keys.length}) as wanted`
+      const wanted = sql`(${selectRequests(sql, keys, { key: ["text", (key) => key] })}) as wanted`
       return decode(directly(sql`${sql.literal(preparedMark)} ${select(wanted)}`))
     })
     return (key: string): Effect.Effect<Option.Option<A>> => read({ id: key })

@@ -4,6 +4,7 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
+import { selectRequests } from "../RequestTable.ts"
 import { mapRows } from "../Rows.ts"
 
 /** A request with the id and time of its reservation. */
@@ -21,28 +22,26 @@ const decodeOutcomes = mapRows(
  * Reserves units of the day for several requests in one statement: per user, all or none. Returns whether each request
  * is reserved. Skips a request if the rows of its user or its cause are locked, or the day has no row: waiting would
  * delay the other users.
- *
- * The limit, which is unknown to a kept plan, makes the planner expect one request, and so read every table by index.
  */
 export const makeReserveGroup =
   (sql: SqlClient, directly: Directly, holder: string) => (requests: ReadonlyArray<GroupedReservation>) => {
     // Two requests of one cause would reserve it twice.
     const group = Array.from(new Map(requests.map((each) => [`${each.user.id} ${each.cause}`, each])).values())
-    const days = group.map(({ at }) => DateTime.formatIsoDateUtc(at))
+    const request = selectRequests(sql, group, {
+      id: ["text", ({ id }) => id],
+      userId: ["text", ({ user }) => user.id],
+      plan: ["text", ({ user }) => user.plan],
+      isUnconfirmed: ["boolean", ({ user }) => user.emailVerifiedAt === null],
+      agentId: ["text", ({ agentId }) => agentId],
+      cause: ["text", ({ cause }) => cause],
+      day: ["date", ({ at }) => DateTime.formatIsoDateUtc(at)],
+      units: ["bigint", ({ units }) => units],
+      dailyUnits: ["bigint", ({ dailyUnitsOf, user }) => dailyUnitsOf(user)],
+      createdAt: ["timestamptz", ({ at }) => DateTime.formatIso(at)]
+    })
     return decodeOutcomes(
       directly(sql`${sql.literal(preparedMark)}
-          with request as materialized (
-            select * from unnest(
-              ${group.map(({ id }) => id)}::text[], ${group.map(({ user }) => user.id)}::text[],
-              ${group.map(({ user }) => user.plan)}::text[],
-              ${group.map(({ user }) => user.emailVerifiedAt === null)}::boolean[],
-              ${group.map(({ agentId }) => agentId)}::text[], ${group.map(({ cause }) => cause)}::text[],
-              ${days}::date[], ${group.map(({ units }) => units)}::bigint[],
-              ${group.map(({ dailyUnitsOf, user }) => dailyUnitsOf(user))}::bigint[],
-              ${group.map(({ at }) => DateTime.formatIso(at))}::timestamptz[]
-            ) as request (id, user_id, plan, is_unconfirmed, agent_id, cause, day, units, daily_units, created_at)
-            limit ${group.length}
-          ), held as materialized (
+          with request as materialized (${request}), held as materialized (
             select request.*, today.used,
               payer.plan = request.plan and (payer.email_verified_at is null) = is_unconfirmed as is_current
             from request

@@ -4,6 +4,7 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
+import { selectRequests } from "../RequestTable.ts"
 import { mapRows } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 
@@ -27,22 +28,23 @@ const decodeOutcomes = mapRows(
  * Closes several reservations of daily units in one statement. Returns the user of each, whether it was open, and the
  * units booked. Units are null for closed reservations, and for those that need their own statement: with credits, or
  * with a locked day or user. Reservations that are locked are missing. As the statement for one reservation, it changes
- * days before reservations; for the limit, see `makeReserveGroup`.
+ * days before reservations.
  */
 export const makeSettleGroup = (sql: SqlClient, directly: Directly) => (requests: ReadonlyArray<GroupedSettlement>) => {
   // Two settlements of one reservation would return its units twice.
   const group = Array.from(new Map(requests.map((each) => [each.reservationId, each])).values())
+  const request = selectRequests(sql, group, {
+    reservationId: ["text", ({ reservationId }) => reservationId],
+    nextState: ["text", ({ state }) => state],
+    units: ["bigint", ({ units }) => units],
+    model: ["text", ({ model }) => model],
+    allowanceEntry: ["text", ({ id }) => id],
+    usageEntry: ["text", ({ usageEntry }) => usageEntry],
+    at: ["timestamptz", ({ at }) => DateTime.formatIso(at)]
+  })
   return decodeOutcomes(
     directly(sql`${sql.literal(preparedMark)}
-          with request as materialized (
-            select * from unnest(
-              ${group.map(({ reservationId }) => reservationId)}::text[], ${group.map(({ state }) => state)}::text[],
-              ${group.map(({ units }) => units)}::bigint[], ${group.map(({ model }) => model)}::text[],
-              ${group.map(({ id }) => id)}::text[], ${group.map(({ usageEntry }) => usageEntry)}::text[],
-              ${group.map(({ at }) => DateTime.formatIso(at))}::timestamptz[]
-            ) as request (reservation_id, next_state, units, model, allowance_entry, usage_entry, at)
-            limit ${group.length}
-          ), locked as materialized (
+          with request as materialized (${request}), locked as materialized (
             select request.*, reservation.user_id, day, state, daily_units, credit_units, is_unlocked,
               least(daily_units, units) as booked, coalesce(request.model, reservation.model) as booked_model
             from request cross join lateral (
