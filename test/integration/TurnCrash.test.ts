@@ -175,7 +175,7 @@ layer(Live, { excludeTestServices: true })("The end of a turn in one statement",
         yield* turns.endCall(turn, small, { costMicros: UsdMicros(300) })
         yield* turns.beginCall(turn, small)
         const outcomes = yield* Effect.replicateEffect(completeAtOnce, 3, { concurrency: "unbounded" })
-        const [reply, ...others] = outcomes.flatMap(Option.toArray).flatMap(Option.toArray)
+        const [reply, ...others] = outcomes.flatMap(Option.toArray)
         assert.lengthOf(others, 0)
         // The call in progress counts with its upper bound.
         assert.deepInclude(reply, { content: "fine", seq: 2, units: Units(1), costMicros: UsdMicros(800) })
@@ -193,16 +193,19 @@ layer(Live, { excludeTestServices: true })("The end of a turn in one statement",
       })
   )
 
-  it.effect("A turn whose conversation was deleted is settled, and has no reply", () =>
+  it.effect("A turn whose conversation was deleted is not changed by the end in one statement", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { accept, id } = yield* makeTurn(owner)
-      const { completeTurn, removeSession } = yield* ConversationRepository
-      const { messagePrice } = yield* TurnSettlement
+      const { completeTurn, removeSession, storeReply } = yield* ConversationRepository
+      const { complete, messagePrice } = yield* TurnSettlement
       const message = yield* accept
+      const reply = { id: MessageId.make(`${id}r`), content: "fine" }
       yield* removeSession(owner.user.id, owner.conversation)
-      const outcome = yield* completeTurn(message, { id: MessageId.make(`${id}r`), content: "fine" }, messagePrice)
-      assert.deepStrictEqual(outcome, Option.some(Option.none()))
+      assert.deepStrictEqual(yield* completeTurn(message, reply, messagePrice), Option.none())
+      assert.deepStrictEqual(yield* sql`select state from reservations where cause = ${id}`, [{ state: "reserved" }])
+      assert.isTrue(Option.isSome(yield* complete(id)))
+      assert.deepStrictEqual(yield* storeReply(message, reply), Option.none())
       assert.strictEqual(yield* findUsedUnits(owner), 1)
       assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
     })

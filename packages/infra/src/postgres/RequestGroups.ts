@@ -16,6 +16,14 @@ type ExecuteGroup<Request, Answer> = (
   requests: ReadonlyArray<Request>
 ) => Effect.Effect<ReadonlyArray<readonly [id: string, answer: Answer]>>
 
+/** Executes a request in its own statement. */
+export const executeAlone =
+  <Request, Answer>(executeGroup: ExecuteGroup<Request, Answer>) =>
+  (request: Request): Effect.Effect<Option.Option<Answer>> =>
+    Effect.map(executeGroup([request]), ([answered]) =>
+      Option.map(Option.fromNullable(answered), ([, answer]) => answer)
+    )
+
 interface Waiting<Request, Answer> {
   readonly request: Request
   readonly resume: (answer: Effect.Effect<Option.Option<Answer>>) => void
@@ -62,9 +70,7 @@ export const makeRequestGroups = Effect.map(Effect.runtime<never>(), (runtime) =
     return (request: Request): Effect.Effect<Option.Option<Answer>> =>
       Effect.withFiberRuntime(({ currentContext }) =>
         Context.get(currentContext, SpanExportEnabled) || isInTransaction(currentContext)
-          ? Effect.map(executeGroup([request]), ([answered]) =>
-              Option.map(Option.fromNullable(answered), ([, answer]) => answer)
-            )
+          ? executeAlone(executeGroup)(request)
           : Effect.async((resume) => {
               waiting.push({ request, resume })
               if (isRunning) return

@@ -3,6 +3,7 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { type ChatSession, ChatSessionId, type Message, MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { Units } from "@berth/domain/shared/Money"
+import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import type { User } from "@berth/domain/shared/User"
 import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
 import * as PostgresConversationRepository from "@berth/infra/postgres/interaction/PostgresConversationRepository"
@@ -22,7 +23,9 @@ const Live = Layer.mergeAll(
   PostgresConversationRepository.layer,
   PostgresMemoryRepository.layer,
   PostgresAgentRepository.layer,
-  PostgresUserRepository.layer
+  PostgresUserRepository.layer,
+  // Concurrent requests share statements.
+  Layer.succeed(SpanExportEnabled, false)
 ).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
 
 const minute = (n: number) => DateTime.unsafeMake(Date.UTC(2026, 2, 1, 12, n))

@@ -5,6 +5,7 @@ import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { unusedTurn } from "@berth/domain/interaction/turns/TurnPricing"
 import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
+import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
 import * as PostgresConversationRepository from "@berth/infra/postgres/interaction/PostgresConversationRepository"
 import * as PostgresTurnRepository from "@berth/infra/postgres/interaction/PostgresTurnRepository"
@@ -22,7 +23,9 @@ const Live = Layer.mergeAll(
   PostgresTurnRepository.layer,
   PostgresConversationRepository.layer,
   PostgresAgentRepository.layer,
-  PostgresUserRepository.layer
+  PostgresUserRepository.layer,
+  // Concurrent requests share statements.
+  Layer.succeed(SpanExportEnabled, false)
 ).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
 
 const minute = (n: number) => DateTime.unsafeMake(Date.UTC(2026, 2, 1, 12, n))

@@ -70,6 +70,13 @@ export interface PendingLimits {
   readonly user: number
 }
 
+type AppendPaidMessage = (
+  message: NewMessage,
+  turn: PaidTurn,
+  payment: ReservationTerms,
+  limits?: PendingLimits
+) => Effect.Effect<Option.Option<Message>>
+
 /** Stores conversations. */
 export class ConversationRepository extends Context.Tag("@berth/ConversationRepository")<
   ConversationRepository,
@@ -125,14 +132,11 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     /**
      * As `appendUserMessage`, for a message with a new id, which is the cause of its turn's reservation; one statement.
      * None, without any change, if the day's units on the caller's plan do not suffice, a limit is reached or the
-     * session is deleted. Lock order: new messages, day, reservation, session.
+     * session is deleted. Lock order: new messages, day, session.
      */
-    readonly appendPaidMessage: (
-      message: NewMessage,
-      turn: PaidTurn,
-      payment: ReservationTerms,
-      limits?: PendingLimits
-    ) => Effect.Effect<Option.Option<Message>>
+    readonly appendPaidMessage: AppendPaidMessage
+    /** As `appendPaidMessage`, in a statement with concurrent messages. None also if it would wait for a lock. */
+    readonly appendWithOthers: AppendPaidMessage
     readonly findMessage: (userId: UserId, id: MessageId) => Effect.Effect<Option.Option<Message>>
     /** Returns the reply to a message; none before the reply. */
     readonly findReply: (message: Message) => Effect.Effect<Option.Option<Message>>
@@ -141,15 +145,15 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     /** Stores the reply and marks the message as answered; none if the message is no longer pending. */
     readonly storeReply: (message: Message, reply: NewReply) => Effect.Effect<Option.Option<Message>>
     /**
-     * Ends the turn of a message at a known price: settles it and stores the reply in one statement. None, without any
-     * change, if its calls cost more or used the owner's keys, or the reserved units differ from the price. The inner
-     * none: the message is no longer pending.
+     * Ends the turn of a message at a known price: settles it and stores the reply, in one statement for concurrent
+     * turns. None, without any change, if its calls cost more or used the owner's keys, the reserved units differ from
+     * the price or the message is no longer pending.
      */
     readonly completeTurn: (
       message: Message,
       reply: Omit<NewReply, "cost">,
       price: TurnPriceLimit
-    ) => Effect.Effect<Option.Option<Option.Option<Message>>>
+    ) => Effect.Effect<Option.Option<Message>>
     /**
      * False if the message is no longer pending. A partial answer becomes a failed reply, which is in the record but in
      * no transcript.

@@ -169,7 +169,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       const completed = yield* Effect.uninterruptible(repository.completeTurn(message, stored, settlement.messagePrice))
       // A conversation deleted during the answer is settled too. An abandoned turn has already ended.
       const answered = Option.isSome(completed)
-        ? completed.value
+        ? completed
         : yield* storeEnd(
             message,
             Effect.flatMap(settlement.complete(message.id, stored.answeredBy?.model), (cost) =>

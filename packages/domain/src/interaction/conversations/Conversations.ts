@@ -146,17 +146,15 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
             )
     })
 
-    /**
-     * Stores a message with a new id, paid by the day's units, in one statement. None, without any change, if that is
-     * impossible.
-     */
+    /** Stores a message with a new id, paid by the day's units. None, without any change, if that is impossible. */
     const storePaid = Effect.fnUntraced(function* (
       user: User,
-      { attachments, id, message: content, platform, session, topic = null, unitLimit }: MessageToStore
+      { attachments, id, message: content, platform, session, topic = null, unitLimit }: MessageToStore,
+      append: typeof repository.appendPaidMessage
     ) {
       const payment = ledger.describeReservation(user, messageUnits, session.agentId)
       if (Option.isNone(payment)) return Option.none()
-      return yield* repository.appendPaidMessage(
+      return yield* append(
         { id, sessionId: session.id, content, topic, platform, attachments },
         { unitLimit, leaseUntil: DateTime.addDuration(yield* DateTime.now, leaseDuration) },
         payment.value,
@@ -186,14 +184,22 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         )
       )
 
-    // One message of a user at a time: concurrent messages would each hold a connection while they wait for the lock.
-    const accept = <E>(user: User, toSend: MessageToStore, stored: Stored<E> | undefined) =>
-      withOwnerLock(
-        user.id,
-        Effect.flatMap(stored === undefined ? storePaid(user, toSend) : Effect.succeedNone, (message) =>
-          Option.isSome(message) ? Effect.succeed(message.value) : acceptInSteps(user, toSend, stored)
-        )
-      )
+    const acceptAlone = Effect.fnUntraced(function* <E>(
+      user: User,
+      toSend: MessageToStore,
+      stored: Stored<E> | undefined
+    ) {
+      const message =
+        stored === undefined ? yield* storePaid(user, toSend, repository.appendPaidMessage) : Option.none()
+      return Option.isSome(message) ? message.value : yield* acceptInSteps(user, toSend, stored)
+    })
+
+    const accept = Effect.fnUntraced(function* <E>(user: User, toSend: MessageToStore, stored: Stored<E> | undefined) {
+      const message = stored === undefined ? yield* storePaid(user, toSend, repository.appendWithOthers) : Option.none()
+      if (Option.isSome(message)) return message.value
+      // One message of a user at a time: concurrent messages would each hold a connection while they wait for the lock.
+      return yield* withOwnerLock(user.id, acceptAlone(user, toSend, stored))
+    })
 
     const validate = (message: string) => {
       if (message.trim() === "") return new MessageInvalid({ reason: "must not be empty" })

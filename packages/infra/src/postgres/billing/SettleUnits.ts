@@ -22,7 +22,7 @@ export const charged = Metric.counter("berth_units_charged_total", {
 const decodeSettled = decodeFirstRow(Schema.Struct({ units: UnitsColumn }))
 
 /** Part of a statement that books all units of the reservations in `settled`. */
-export const makeBooking = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => {
+const makeBooking = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => {
   const nextId = ids.next("led")
   return Effect.fnUntraced(function* (at: Date) {
     return sql`booked as (

@@ -10,7 +10,7 @@ import {
   MessageId,
   MessageState
 } from "@berth/domain/interaction/Conversation"
-import { ChatSessionNotFound, PendingMessageLimitReached } from "@berth/domain/interaction/ConversationErrors"
+import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import {
   ConversationRepository,
   type MessageFailure,
@@ -24,14 +24,15 @@ import {
 } from "@berth/domain/interaction/conversations/ConversationRepository"
 import type { ReservationTerms } from "@berth/domain/billing/units/UnitLedger"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { currentTime } from "@berth/domain/shared/HotPath"
 import { SqlClient } from "@effect/sql/SqlClient"
-import type { Fragment } from "@effect/sql/Statement"
-import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
-import { makeDayReservation, ReservationHolder } from "../billing/DayReservation.ts"
-import { charged, makeBooking } from "../billing/SettleUnits.ts"
-import { toDatabaseTime } from "../DatabaseClock.ts"
+import { Array, DateTime, Effect, flow, Layer, Option, Schema } from "effect"
+import { ReservationHolder } from "../billing/DayReservation.ts"
+import { charged } from "../billing/SettleUnits.ts"
 import { makeDirectly } from "../DirectQueries.ts"
+import { makeKeyedRead } from "../KeyedReads.ts"
 import { preparedMark } from "../PreparedStatements.ts"
+import { executeAlone, makeRequestGroups, skipFailedGroup } from "../RequestGroups.ts"
 import {
   countAffectedRows,
   decodeFirstRow,
@@ -39,14 +40,16 @@ import {
   decodeSingleRow,
   execute,
   listColumns,
+  mapRows,
   readCount,
   readExists
 } from "../Rows.ts"
-import { UnitsColumn } from "../shared/MoneyColumns.ts"
-import { isRowRejected } from "../SqlErrors.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
-
+import { makeAppendGroup, type PaidMessage } from "./AppendGroup.ts"
+import { makeAppendMessage, newMessagesKey } from "./AppendMessage.ts"
+import { type CompletedTurn, makeCompleteGroup } from "./CompleteGroup.ts"
 import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
+import { makeStoreReply } from "./StoreReply.ts"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
 const ChatSessionRow = Schema.Struct({
@@ -56,17 +59,17 @@ const ChatSessionRow = Schema.Struct({
 })
 const PreviewRow = Schema.Struct({ id: ChatSessionId, content: Schema.String })
 const decodeSession = decodeFirstRow(ChatSessionRow)
+const decodeSessionsWithAgent = mapRows(
+  Schema.Struct({ ...ChatSessionRow.fields, agentStatus: Schema.NullOr(AgentStatus) }),
+  ({ agentStatus, ...session }) => [session.id, { session, agentStatus: Option.fromNullable(agentStatus) }] as const
+)
 const decodeAgent = decodeFirstRow(Schema.Struct({ agentStatus: Schema.NullOr(AgentStatus) }))
-const decodeMessage = decodeFirstRow(MessageRow)
-const CompletedRow = Schema.Struct({ isStored: Schema.Boolean, charged: UnitsColumn })
-const decodeCompleted = decodeFirstRow(CompletedRow)
 const OutcomeRow = Schema.Struct({
   state: MessageState,
   failure: Schema.NullOr(Schema.String),
   callBegun: Schema.Boolean
 })
 const IdRow = Schema.Struct({ id: MessageId })
-const Waiting = Schema.Struct({ ofSession: Schema.Int, ofUser: Schema.Int })
 
 /** Limits of a conversation search: newest messages, and characters of each. */
 const searchedMessages = 5_000
@@ -76,14 +79,50 @@ const unlimited: PendingLimits = { session: 2 ** 31 - 1, user: 2 ** 31 - 1 }
 
 export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGenerator> = Layer.effect(
   ConversationRepository,
-  Effect.map(Effect.all([SqlClient, makeDirectly, IdGenerator, ReservationHolder]), ([sql, directly, ids, holder]) => {
-    const book = makeBooking(sql, ids)
-    const ofDay = makeDayReservation(sql, ids, holder)
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const directly = yield* makeDirectly
+    const ids = yield* IdGenerator
+    const holder = yield* ReservationHolder
+    const groupAppends = yield* makeRequestGroups
+    const groupCompletions = yield* makeRequestGroups
+    const append = makeAppendMessage(sql, directly)
+    const appendInGroup = groupAppends(skipFailedGroup(makeAppendGroup(sql, directly, holder, { waits: false })))
+    const appendAlone = executeAlone(skipFailedGroup(makeAppendGroup(sql, directly, holder, { waits: true })))
+    const completeInGroup = groupCompletions(skipFailedGroup(makeCompleteGroup(sql, directly, { waits: false })))
+    const completeAlone = executeAlone(makeCompleteGroup(sql, directly, { waits: true }))
+    const nextEntry = ids.next("led")
+    const nextReservation = Effect.map(ids.next("rsv"), (id) => ReservationId.make(id))
     const prepared = sql.literal(preparedMark)
     const sessionColumns = sql.literal(listColumns("chat_sessions", ChatSessionRow))
 
-    const newMessagesLock = (userId: Fragment) =>
-      sql`pg_advisory_xact_lock(hashtextextended('messages of ' || ${userId}, 0))`
+    const findSessionWithAgent = yield* makeKeyedRead(sql, {
+      select: (wanted) => sql`
+        select ${sessionColumns}, agents.status as agent_status
+        from ${wanted} join chat_sessions on chat_sessions.id = wanted.key
+        left join agents on agents.id = chat_sessions.agent_id and owner_id = chat_sessions.user_id`,
+      decode: decodeSessionsWithAgent
+    })
+
+    const describePaid = Effect.fnUntraced(function* (
+      message: NewMessage,
+      turn: PaidTurn,
+      payment: ReservationTerms,
+      limits: PendingLimits = unlimited
+    ) {
+      const request: PaidMessage = {
+        id: message.id,
+        message,
+        turn: Object.assign({ ownKeysOnly: false, reservation: Option.some(yield* nextReservation) }, turn),
+        at: yield* currentTime,
+        payment,
+        limits
+      }
+      return request
+    })
+
+    const lockNewMessages = (userId: UserId) =>
+      sql`select pg_advisory_xact_lock(${newMessagesKey(sql, sql`${userId}::text`)})`
 
     /**
      * Locks new and pending messages of a user until the transaction ends. Lock order as for a reply: messages, their
@@ -92,107 +131,12 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
     const lockMessages = (userId: UserId, sessionId?: ChatSessionId) => {
       const ofSession = sessionId === undefined ? [] : [sql`session_id = ${toStorableText(sessionId)}`]
       return Effect.all([
-        sql`select ${newMessagesLock(sql`${userId}::text`)}`,
+        lockNewMessages(userId),
         sql`
           select id from messages where ${sql.and([sql`state = 'pending'`, sql`user_id = ${userId}`, ...ofSession])}
           order by id for update`.pipe(decodeRows(IdRow))
       ]).pipe(Effect.map(([, pending]) => pending))
     }
-
-    /**
-     * Marks a pending message as answered and inserts its reply, named `reply` afterwards; `of` has a row if that is
-     * allowed.
-     */
-    const answer = (
-      message: Message,
-      { answeredBy, isStopped = false, toolCalls = [], ...reply }: Omit<NewReply, "cost">,
-      {
-        at,
-        costMicros,
-        of = sql``,
-        units
-      }: {
-        readonly at: Date
-        readonly units: Fragment
-        readonly costMicros: Fragment
-        readonly of?: Fragment
-      }
-    ) => sql`
-      answered as (
-        update messages set state = 'answered', delta_count = ${reply.deltaCount ?? 0} ${of}
-        where messages.id = ${message.id} and state = 'pending'
-        returning session_id, user_id, agent_id, seq, topic, platform, created_at as asked_at, ${costMicros} as answer_cost
-      ), session as (
-        update chat_sessions
-        set message_count = message_count + 1, last_activity = greatest(last_activity, ${at})
-        from answered where chat_sessions.id = answered.session_id
-      ), reply as (
-        insert into messages
-          (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, model, provider, units,
-            cost_micros, duration_ms, is_stopped, tool_calls, created_at)
-        select ${reply.id}, session_id, user_id, agent_id, seq + 1, 'agent', ${toStorableText(reply.content)},
-          topic, platform, 'answered', ${answeredBy === undefined ? null : toStorableText(answeredBy.model)},
-          ${answeredBy === undefined ? null : toStorableText(answeredBy.provider)}, ${units}::integer, answer_cost,
-          greatest(0, extract(epoch from ${at}::timestamptz - asked_at) * 1000)::integer, ${isStopped}::boolean,
-          ${toolCalls.length === 0 ? null : toStorableJson(toolCalls)}::jsonb, ${at}
-        from answered
-        returning ${selectMessageColumns(sql)}
-      )`
-
-    /** Counts everything committed before this user's lock was acquired, since the statement's snapshot is older. */
-    const countWaiting = (sessionId: ChatSessionId) => sql`
-      select pending.* from (
-        select user_id, ${newMessagesLock(sql`user_id`)}
-        from chat_sessions where id = ${sessionId}
-        offset 0
-      ) as locked cross join lateral count_pending_messages(locked.user_id, ${sessionId}) as pending`
-
-    /**
-     * Appends a message and its turn if `from` has a row; otherwise none, without any change. A message takes two
-     * numbers, for itself and its reply, so that the reply follows it. `to` is the updated session.
-     */
-    const append = Effect.fnUntraced(function* (
-      { attachments = [], ...message }: NewMessage,
-      { leaseUntil, ownKeysOnly, unitLimit }: Omit<NewTurn, "reservation">,
-      limits: PendingLimits,
-      {
-        from,
-        reservationId,
-        reserving,
-        to
-      }: { readonly [part in "from" | "reservationId" | "reserving" | "to"]: Fragment }
-    ) {
-      const now = DateTime.toDate(yield* DateTime.now)
-      return yield* directly(sql`${prepared}
-        with waiting as materialized (
-          select from (${countWaiting(message.sessionId)}) as counted
-          where of_session < ${limits.session} and of_user < ${limits.user}
-        ), ${reserving} repeated as (
-          delete from messages using ${from}
-          where id = ${message.repeats ?? null} and session_id = ${message.sessionId} and state = 'failed' and not call_begun
-          returning id
-        ), session as (
-          update chat_sessions
-          set last_seq = last_seq + 2, message_count = message_count + 1 - (select count(*) from repeated)::int,
-            last_activity = greatest(last_activity, ${now})
-          from ${from}
-          where id = ${message.sessionId}
-          returning id, user_id, agent_id, last_seq
-        ), turn as (
-          insert into turns (id, user_id, agent_id, reservation_id, own_keys_only, unit_limit, lease_until)
-          select ${message.id}, user_id, agent_id, ${reservationId}, ${ownKeysOnly}::boolean,
-            ${unitLimit ?? null}::integer,
-            ${yield* toDatabaseTime(sql, leaseUntil)}
-          from session
-        )
-        insert into messages
-          (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, attachments, created_at)
-        select ${message.id}, id, user_id, agent_id, last_seq - 1, 'user', ${toStorableText(message.content)},
-          ${message.topic === null ? null : toStorableText(message.topic)}, ${toStorableText(message.platform)},
-          'pending', ${attachments.length === 0 ? null : toStorableJson(attachments)}::jsonb, ${now}
-        from ${to}
-        returning ${selectMessageColumns(sql)}`)
-    })
 
     return ConversationRepository.of({
       insertSession: Effect.fn("ConversationRepository.insertSession")(function* (
@@ -217,18 +161,14 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           select ${sessionColumns} from chat_sessions where id = ${toStorableText(id)} and user_id = ${userId}`)
         return yield* decodeSession(found)
       }, withExportedSpan("ConversationRepository.findSession")),
-      findSessionWithAgent: Effect.fnUntraced(function* (userId: UserId, id: ChatSessionId) {
-        const found = yield* directly(sql`${prepared}
-          select ${sessionColumns}, agents.status as agent_status
-          from chat_sessions left join agents on agents.id = agent_id and owner_id = ${userId}
-          where chat_sessions.id = ${toStorableText(id)} and user_id = ${userId}`).pipe(Effect.orDie)
-        const session = yield* decodeSession(Effect.succeed(found))
-        const agent = yield* decodeAgent(Effect.succeed(found))
-        return Option.map(session, (known) => ({
-          session: known,
-          agentStatus: Option.flatMapNullable(agent, ({ agentStatus }) => agentStatus)
-        }))
-      }, withExportedSpan("ConversationRepository.findSessionWithAgent")),
+      findSessionWithAgent: flow(
+        (userId: UserId, id: ChatSessionId) =>
+          Effect.map(
+            findSessionWithAgent(toStorableText(id)),
+            Option.filter(({ session }) => session.userId === userId)
+          ),
+        withExportedSpan("ConversationRepository.findSessionWithAgent")
+      ),
       findActiveSession: Effect.fnUntraced(function* (userId: UserId, agentId: AgentId) {
         const found = yield* directly(sql`${prepared}
           select chat_sessions.*, agents.status as agent_status
@@ -280,48 +220,22 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         return new Map(previews.map(({ content, id }) => [id, content]))
       }),
       lockNewMessages: Effect.fnUntraced(function* (userId: UserId) {
-        yield* execute(sql`select ${newMessagesLock(sql`${userId}::text`)}`)
+        yield* execute(lockNewMessages(userId))
       }, withExportedSpan("ConversationRepository.lockNewMessages")),
-      appendPaidMessage: Effect.fnUntraced(function* (
-        message: NewMessage,
-        turn: PaidTurn,
-        payment: ReservationTerms,
-        limits: PendingLimits = unlimited
-      ) {
-        const reserved = yield* ofDay({ ...payment, cause: message.id })
-        return yield* append(message, { ...turn, ownKeysOnly: false }, limits, {
-          reserving: sql`allowed as (select from waiting), ${reserved},`,
-          from: sql`reserved`,
-          reservationId: sql`(select reservation_id from reserved)`,
-          // If the session was deleted during the wait for the lock, the message has no session, which undoes the
-          // reservation.
-          to: sql`reserved left join session on true`
-        }).pipe(
-          Effect.catchIf(
-            (error) => error._tag === "SqlError" && isRowRejected(error.cause),
-            () => Effect.succeed([])
-          ),
-          decodeMessage
-        )
-      }, withExportedSpan("ConversationRepository.appendPaidMessage")),
-      appendUserMessage: Effect.fnUntraced(function* (
-        message: NewMessage,
-        { reservation, ...turn }: NewTurn,
-        limits: PendingLimits = unlimited
-      ) {
-        const appended = yield* append(message, turn, limits, {
-          reserving: sql``,
-          from: sql`waiting`,
-          reservationId: sql`${Option.getOrNull(reservation)}`,
-          to: sql`session`
-        }).pipe(decodeMessage)
-        if (Option.isSome(appended)) return appended.value
-        const counted = yield* countWaiting(message.sessionId).pipe(decodeFirstRow(Waiting))
-        if (Option.isNone(counted)) return yield* new ChatSessionNotFound()
-        return yield* counted.value.ofSession >= limits.session
-          ? new PendingMessageLimitReached({ of: "session", limit: limits.session })
-          : new PendingMessageLimitReached({ of: "user", limit: limits.user })
-      }, withExportedSpan("ConversationRepository.appendUserMessage")),
+      appendPaidMessage: flow(
+        describePaid,
+        Effect.flatMap(appendAlone),
+        withExportedSpan("ConversationRepository.appendPaidMessage")
+      ),
+      appendWithOthers: flow(
+        describePaid,
+        Effect.flatMap(appendInGroup),
+        withExportedSpan("ConversationRepository.appendWithOthers")
+      ),
+      appendUserMessage: flow(
+        (message: NewMessage, turn: NewTurn, limits: PendingLimits = unlimited) => append(message, turn, limits),
+        withExportedSpan("ConversationRepository.appendUserMessage")
+      ),
       findMessage: Effect.fn("ConversationRepository.findMessage")((userId: UserId, id: MessageId) =>
         sql`
           select ${selectMessageColumns(sql)} from messages
@@ -341,48 +255,31 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           )`)
         return !hasEarlier
       }),
-      storeReply: Effect.fnUntraced(function* (message: Message, { cost, ...reply }: NewReply) {
-        const stored = directly(sql`${prepared}
-          with ${answer(message, reply, {
-            at: DateTime.toDate(yield* DateTime.now),
-            units: sql`${cost?.units ?? null}`,
-            costMicros: sql`${cost?.costMicros ?? null}::bigint`
-          })}
-          select ${selectMessageColumns(sql)} from reply`)
-        return yield* decodeMessage(stored)
-      }, withExportedSpan("ConversationRepository.storeReply")),
-      // Locks the turn and its reservation in the lock order, so that the conditions hold for the changed rows.
+      storeReply: flow(makeStoreReply(sql, directly), withExportedSpan("ConversationRepository.storeReply")),
       completeTurn: Effect.fnUntraced(function* (
         message: Message,
         reply: Omit<NewReply, "cost">,
-        { costLimit, units }: TurnPriceLimit
+        price: TurnPriceLimit
       ) {
-        const at = DateTime.toDate(yield* DateTime.now)
-        const booked = yield* book(at)
-        const completed = yield* directly(sql`${prepared}
-          with ended as materialized (
-            select turns.id as turn_id, reservations.id as held_by, cost_micros + held_micros as turn_cost
-            from turns join reservations on reservations.id = reservation_id
-            where turns.id = ${message.id} and own_calls = 0 and cost_micros + held_micros <= ${costLimit}::bigint
-              and (unit_limit is null or unit_limit >= ${units}::bigint)
-              and reservations.state = 'reserved' and daily_units + credit_units <= ${units}::bigint
-            for update of turns, reservations
-          ), removed as (
-            delete from turns using ended where turns.id = turn_id
-          ), settled as (
-            update reservations
-            set state = 'settled', settled_daily_units = daily_units, settled_credit_units = credit_units,
-              model = ${reply.answeredBy === undefined ? null : toStorableText(reply.answeredBy.model)}
-            from ended where reservations.id = held_by
-            returning reservations.id, reservations.user_id, cause, daily_units, credit_units
-          ), ${booked}, ${answer(message, reply, { at, units: sql`${units}`, costMicros: sql`turn_cost`, of: sql`from ended` })}
-          select reply.id is not null as is_stored,
-            (select daily_units + credit_units from settled) as charged, ${selectMessageColumns(sql)}
-          from ended left join reply on true`).pipe(Effect.orDie)
-        const outcome = yield* decodeCompleted(Effect.succeed(completed))
-        if (Option.isNone(outcome)) return Option.none()
-        charged.unsafeUpdate(outcome.value.charged, [])
-        return Option.some(outcome.value.isStored ? yield* decodeMessage(Effect.succeed(completed)) : Option.none())
+        const turn: CompletedTurn = {
+          id: reply.id,
+          message,
+          reply,
+          at: yield* currentTime,
+          price,
+          entries: {
+            allowance: yield* nextEntry,
+            usage: yield* nextEntry,
+            credits: yield* nextEntry,
+            creditUsage: yield* nextEntry
+          }
+        }
+        const inGroup = yield* completeInGroup(turn)
+        const completed = Option.isSome(inGroup) ? inGroup : yield* completeAlone(turn)
+        return Option.map(completed, (answer) => {
+          charged.unsafeUpdate(answer.charged, [])
+          return answer.reply
+        })
       }, withExportedSpan("ConversationRepository.completeTurn")),
       markFailed: Effect.fn("ConversationRepository.markFailed")(function* (
         id: MessageId,

@@ -9,13 +9,15 @@ import {
 } from "@berth/domain/interaction/turns/TurnRepository"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Array, type DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Array, type DateTime, Effect, flow, Layer, Option, Schema } from "effect"
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
+import { executeAlone, makeRequestGroups, skipFailedGroup } from "../RequestGroups.ts"
 import { decodeFirstRow, decodeRows, execute, readExists } from "../Rows.ts"
 import { UsdMicrosColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
+import { type CallChange, makeCallGroup } from "./CallGroup.ts"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
 const TurnRow = Schema.Struct({
@@ -40,11 +42,24 @@ const toRecord = Option.map(({ reservationId, unitLimit, ...row }: typeof TurnRo
 
 export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect(
   TurnRepository,
-  Effect.map(Effect.all([SqlClient, makeDirectly]), ([sql, directly]) => {
+  Effect.map(Effect.all([SqlClient, makeDirectly, makeRequestGroups]), ([sql, directly, groupRequests]) => {
     const prepared = sql.literal(preparedMark)
+    const countInGroup = groupRequests(skipFailedGroup(makeCallGroup(sql, directly, { waits: false })))
+    const countAlone = executeAlone(makeCallGroup(sql, directly, { waits: true }))
+    let changes = 0
     const columns = sql`reservation_id, own_keys_only, unit_limit, own_calls, platform_calls, open_calls, cost_micros, held_micros, call_begun`
     const isTurn = ({ agentId, turnId, userId }: AgentTurn) =>
       sql`id = ${toStorableText(turnId)} and user_id = ${userId} and agent_id = ${toStorableText(agentId)}`
+
+    /** Whether the change is counted; in its own statement if the group skipped it. */
+    const countCall = (turn: AgentTurn, change: Omit<CallChange, "id" | "turn">) =>
+      Effect.suspend(() => {
+        changes += 1
+        const request = Object.assign({ id: String(changes), turn }, change)
+        return Effect.flatMap(countInGroup(request), (counted) =>
+          Option.isSome(counted) ? Effect.succeed(true) : Effect.map(countAlone(request), Option.isSome)
+        )
+      })
 
     return TurnRepository.of({
       begin: Effect.fn("TurnRepository.begin")(function* (
@@ -67,38 +82,37 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
         const found = yield* sql`select ${columns} from turns where ${isTurn(turn)} for update`.pipe(decodeTurn)
         return toRecord(found)
       }, withExportedSpan("TurnRepository.lock")),
-      beginCall: Effect.fnUntraced(function* (
-        turn: AgentTurn,
-        { answerMicros, own, promptMicros }: CallCost,
-        within?: UsdMicros
-      ) {
-        const isWithin =
-          within === undefined
-            ? sql``
-            : sql`and not own_keys_only and cost_micros + held_micros + ${promptMicros + answerMicros} <= ${within}
-                and exists (select from reservations where id = reservation_id and state = 'reserved')`
-        const updated = yield* directly(sql`${prepared}
-          update turns set call_begun = true, open_calls = open_calls + 1, own_calls = own_calls + ${own ? 1 : 0},
-            platform_calls = platform_calls + ${own ? 0 : 1}, cost_micros = cost_micros + ${promptMicros},
-            held_micros = held_micros + ${answerMicros}
-          where ${isTurn(turn)} ${isWithin} returning id`).pipe(Effect.orDie)
-        return updated.length === 1
-      }, withExportedSpan("TurnRepository.beginCall")),
-      endCall: Effect.fnUntraced(function* (
-        turn: AgentTurn,
-        { answerMicros, own, promptMicros }: CallCost,
-        outcome: "failed" | { readonly costMicros: UsdMicros }
-      ) {
-        const uncounted = outcome === "failed" ? 1 : 0
-        const costMicros = outcome === "failed" ? 0 : outcome.costMicros
-        yield* execute(
-          directly(sql`${prepared}
-          update turns set open_calls = open_calls - 1, own_calls = own_calls - ${own ? uncounted : 0},
-            platform_calls = platform_calls - ${own ? 0 : uncounted},
-            cost_micros = cost_micros + ${costMicros - promptMicros}, held_micros = held_micros - ${answerMicros}
-          where ${isTurn(turn)}`)
-        )
-      }, withExportedSpan("TurnRepository.endCall")),
+      beginCall: flow(
+        (turn: AgentTurn, { answerMicros, own, promptMicros }: CallCost, within?: UsdMicros) =>
+          countCall(turn, {
+            begins: true,
+            ownCalls: own ? 1 : 0,
+            platformCalls: own ? 0 : 1,
+            costMicros: promptMicros,
+            heldMicros: answerMicros,
+            within: within ?? null
+          }),
+        withExportedSpan("TurnRepository.beginCall")
+      ),
+      endCall: flow(
+        (
+          turn: AgentTurn,
+          { answerMicros, own, promptMicros }: CallCost,
+          outcome: "failed" | { readonly costMicros: UsdMicros }
+        ) => {
+          const uncounted = outcome === "failed" ? -1 : 0
+          return countCall(turn, {
+            begins: false,
+            ownCalls: own ? uncounted : 0,
+            platformCalls: own ? 0 : uncounted,
+            costMicros: (outcome === "failed" ? 0 : outcome.costMicros) - promptMicros,
+            heldMicros: 0 - answerMicros,
+            within: null
+          })
+        },
+        Effect.asVoid,
+        withExportedSpan("TurnRepository.endCall")
+      ),
       isBusy: Effect.fn("TurnRepository.isBusy")((agentId: AgentId) =>
         readExists(sql`
           select exists (select from turns where agent_id = ${agentId} and lease_until > now())`)
