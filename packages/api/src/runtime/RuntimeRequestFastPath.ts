@@ -1,3 +1,4 @@
+import { toolNamePattern } from "@berth/domain/ai/chat/ModelChat"
 import { Predicate } from "effect"
 import { isPlainMessage } from "../ai/PayloadFastPath.ts"
 import type { RuntimeModelRequest } from "./RuntimeContract.ts"
@@ -21,9 +22,21 @@ const isConversation = (value: unknown) =>
   isShort(value["id"], 100) &&
   isShort(value["agentName"], 1000)
 
+const isPlainTool = (value: unknown) => {
+  if (!Predicate.isReadonlyRecord(value)) return false
+  const { description, name, parameters } = value
+  return (
+    typeof name === "string" &&
+    toolNamePattern.test(name) &&
+    typeof description === "string" &&
+    Predicate.isReadonlyRecord(parameters) &&
+    Object.keys(value).length === 3
+  )
+}
+
 /**
- * Hot path: checks a model call of an agent without tools without its schema, which would return it unchanged; other
- * bodies are decoded by the schema.
+ * Hot path: checks a model call before the first tool call of its turn without its schema, which would return it
+ * unchanged; other bodies are decoded by the schema.
  */
 export const isPlainRuntimeRequest = (value: unknown): value is RuntimeModelRequest => {
   if (!Predicate.isReadonlyRecord(value)) return false
@@ -35,7 +48,7 @@ export const isPlainRuntimeRequest = (value: unknown): value is RuntimeModelRequ
     (temperature === null || typeof temperature === "number") &&
     (maxTokens === null || Number.isSafeInteger(maxTokens)) &&
     Array.isArray(tools) &&
-    tools.length === 0 &&
+    tools.every(isPlainTool) &&
     Array.isArray(messages) &&
     messages.every(isPlainMessage) &&
     (!("conversation" in value) || isConversation(conversation)) &&

@@ -14,7 +14,7 @@ const usual = {
     { role: "user", content: "Hello" },
     { role: "assistant", content: "Hello!" }
   ],
-  tools: [],
+  tools: [{ name: "calculate", description: "Calculates.", parameters: { type: "object", required: ["term"] } }],
   temperature: null,
   maxTokens: null,
   conversation: { id: "chs_1", agentName: "Ada" }
@@ -29,7 +29,22 @@ const body = FastCheck.record(
     messageId: FastCheck.oneof(FastCheck.string(), odd),
     model: FastCheck.oneof(FastCheck.string(), odd),
     messages: FastCheck.oneof(FastCheck.constant(usual.messages), odd),
-    tools: FastCheck.oneof({ weight: 4, arbitrary: FastCheck.constant([]) }, { weight: 1, arbitrary: odd }),
+    tools: FastCheck.oneof(
+      {
+        weight: 4,
+        arbitrary: FastCheck.array(
+          FastCheck.record(
+            {
+              name: FastCheck.constantFrom<unknown>("calculate", "two words", "x".repeat(65), "", 0),
+              description: FastCheck.oneof(FastCheck.string(), odd),
+              parameters: FastCheck.oneof(FastCheck.dictionary(FastCheck.string(), FastCheck.jsonValue()), odd)
+            },
+            { requiredKeys: [] }
+          )
+        )
+      },
+      { weight: 1, arbitrary: odd }
+    ),
     temperature: FastCheck.oneof(FastCheck.double(), odd),
     maxTokens: FastCheck.oneof(FastCheck.integer(), odd),
     conversation: FastCheck.oneof(
@@ -54,16 +69,19 @@ describe("the usual model call of a runtime", () => {
     { fastCheck: { numRuns: 1_000 } }
   )
 
-  it("The fast path takes the model call of an agent without tools", () => {
+  it("The fast path takes the model call of an agent, with and without tools", () => {
     const { conversation: _, ...ofOlderRuntime } = usual
     assert.isTrue(isPlainRuntimeRequest(usual))
+    assert.isTrue(isPlainRuntimeRequest({ ...usual, tools: [] }))
     assert.isTrue(isPlainRuntimeRequest(ofOlderRuntime))
     assert.isTrue(isPlainRuntimeRequest({ ...usual, temperature: 0.7, maxTokens: 100 }))
   })
 
   it("The fast path leaves model calls with any other member to their schema", () => {
     for (const more of [
-      { tools: [{ name: "calculate", description: "Calculates.", parameters: {} }] },
+      { tools: [{ name: "two words", description: "Calculates.", parameters: {} }] },
+      { tools: [{ name: "calculate", description: "Calculates.", parameters: [] }] },
+      { tools: [{ name: "calculate", description: "Calculates.", parameters: {}, strict: true }] },
       { messages: [{ role: "tool", content: "4", toolCallId: "1", toolName: "calculate" }] },
       { messages: [{ role: "user", content: "See", parts: [] }] },
       { conversation: { id: "chs_1", agentName: "Ada", owner: "usr_1" } },

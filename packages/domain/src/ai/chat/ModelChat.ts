@@ -21,9 +21,11 @@ export const ToolCall = Schema.Struct({
 export type ToolCall = typeof ToolCall.Type
 
 /** The declaration of a tool; `parameters` is a JSON Schema of type object. */
+/** Accepted by every provider. */
+export const toolNamePattern = /^[A-Za-z0-9_-]{1,64}$/
+
 export const ToolSpec = Schema.Struct({
-  /** Accepted by every provider. */
-  name: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,64}$/)),
+  name: Schema.String.pipe(Schema.pattern(toolNamePattern)),
   description: Schema.String,
   parameters: Schema.Record({ key: Schema.String, value: Schema.Unknown })
 }).annotations({ identifier: "ToolSpec" })
