@@ -1,7 +1,7 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { Vitest } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { makeFakeAnthropic } from "../fakes/models/FakeAnthropic.ts"
 import { makeFakeGoogle } from "../fakes/models/FakeGoogle.ts"
@@ -11,6 +11,7 @@ import { startTempoNetwork, type TempoNetwork } from "../fakes/payments/TempoNet
 import { type FakeStripe, makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { paymentRecipient } from "../support/payments/PaymentFixtures.ts"
+import { makeTcpProxy } from "../support/TcpProxy.ts"
 import { type Berth, startBerth } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 
@@ -26,8 +27,8 @@ export class SharedBerth extends Context.Tag("@berth/test/SharedBerth")<
     readonly google: FakeModelVendor
     readonly network: TempoNetwork
     readonly cards: FakeStripe
-    /** Stops the fake of OpenAI, so that another server can use its address. */
-    readonly endOpenAi: Effect.Effect<void>
+    /** Replaces the fake of OpenAI by another server. */
+    readonly replaceOpenAi: (baseUrl: string) => Effect.Effect<void>
   }
 >() {}
 
@@ -41,8 +42,8 @@ export const openRouterUrl = "http://127.0.0.1:9/api/v1"
 export const layer = Layer.unwrapScoped(
   Effect.gen(function* () {
     const databaseUrl = yield* migratedDatabase
-    const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-    const openai = yield* Scope.extend(makeFakeOpenAi(), scope)
+    const openai = yield* makeFakeOpenAi()
+    const { acceptConnections, moveTo, rejectConnections, url } = yield* makeTcpProxy(Redacted.make(openai.baseUrl))
     const [anthropic, google] = [yield* makeFakeAnthropic, yield* makeFakeGoogle]
     const network = yield* startTempoNetwork
     const cards = yield* makeFakeStripe
@@ -50,7 +51,7 @@ export const layer = Layer.unwrapScoped(
     const berth = yield* startBerth({
       databaseUrl,
       environment: {
-        OPENAI_BASE_URL: openai.baseUrl,
+        OPENAI_BASE_URL: Redacted.value(url),
         OPENAI_API_KEY: openai.apiKey,
         ANTHROPIC_BASE_URL: anthropic.baseUrl,
         ANTHROPIC_API_KEY: anthropic.apiKey,
@@ -75,7 +76,8 @@ export const layer = Layer.unwrapScoped(
         google,
         network,
         cards,
-        endOpenAi: Scope.close(scope, Exit.void)
+        replaceOpenAi: (baseUrl) =>
+          Effect.all([moveTo(Redacted.make(baseUrl)), rejectConnections, acceptConnections], { discard: true })
       }),
       Records.layer(databaseUrl)
     )

@@ -219,16 +219,16 @@ export const upstreamModels: SharedBerthPart = (it) => {
   it.effect(
     "An upstream model may be an independent mock server",
     Effect.fn(function* () {
-      const { endOpenAi, openai: upstream } = yield* SharedBerth
-      yield* endOpenAi
+      const { replaceOpenAi } = yield* SharedBerth
       const mock = yield* Effect.acquireRelease(
         Effect.promise(async () => {
-          const server = new LLMock({ port: Number(new URL(upstream.baseUrl).port), logLevel: "silent" })
+          const server = new LLMock({ port: 0, logLevel: "silent" })
           await server.start()
           return server
         }),
         (server) => Effect.promise(() => server.stop())
       )
+      yield* replaceOpenAi(mock.baseUrl)
       mock.on({ model: "gpt-4o-mini", userMessage: "What are you?" }, { content: "I am a mock, and proud of it." })
       const person = yield* ownerWithRunningAgent
       assert.strictEqual((yield* person.chat("What are you?")).reply, "I am a mock, and proud of it.")

@@ -1,7 +1,7 @@
 import { Effect, Redacted } from "effect"
 import { connect, createServer, type Socket } from "node:net"
 
-/** A TCP proxy to a store on a host of this machine; it can be closed or redirected. */
+/** A TCP proxy to a server of this machine; it can be closed or redirected. */
 export const makeTcpProxy = (url: Redacted.Redacted, host = "127.0.0.1") =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -26,7 +26,9 @@ export const makeTcpProxy = (url: Redacted.Redacted, host = "127.0.0.1") =>
             other.destroy()
           })
           one.on("data", (chunk: Buffer) => {
-            if (passing) other.write(chunk)
+            if (!passing || other.write(chunk)) return
+            one.pause()
+            other.once("drain", () => one.resume())
           })
           one.on("end", () => other.end())
         }
