@@ -8,15 +8,16 @@ import { ConversationRepository } from "@berth/domain/interaction/conversations/
 import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
 import { Units, UsdMicros } from "@berth/domain/shared/Money"
 import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
-import { makeDirectly } from "@berth/infra/postgres/DirectQueries"
+import { DirectQueries, makeDirectly } from "@berth/infra/postgres/DirectQueries"
 import { makeAppendGroup, type PaidMessage } from "@berth/infra/postgres/interaction/AppendGroup"
 import { type CallChange, makeCallGroup } from "@berth/infra/postgres/interaction/CallGroup"
 import { type CompletedTurn, makeCompleteGroup } from "@berth/infra/postgres/interaction/CompleteGroup"
 import * as PostgresConversationRepository from "@berth/infra/postgres/interaction/PostgresConversationRepository"
 import * as PostgresTurnRepository from "@berth/infra/postgres/interaction/PostgresTurnRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Deferred, Effect, Fiber, Layer, Option } from "effect"
+import { Context, DateTime, Deferred, Effect, Exit, Fiber, Layer, Option } from "effect"
 import { BillingServices, readBalance } from "../../../support/billing/BillingServices.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
 
@@ -264,6 +265,29 @@ layer(Live, { excludeTestServices: true })("Groups of turns", (it) => {
       assert.deepInclude(Option.getOrThrow(yield* find(one.turn)), { ...record, ownCalls: 0, platformCalls: 1 })
       assert.deepInclude(Option.getOrThrow(yield* find(other.turn)), { openCalls: 1, ownCalls: 1, platformCalls: 0 })
     })
+  )
+
+  it.effect("A change of a turn is counted once when the response of its statement is lost", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { turn } = yield* beginTurn
+      const loseResponse = (text: string, values: ReadonlyArray<unknown>) =>
+        Effect.zipRight(
+          sql.unsafe(text, values),
+          new SqlError({
+            cause: new Error("Connection terminated unexpectedly"),
+            message: "Failed to execute statement"
+          })
+        )
+      const losing = yield* Layer.build(Layer.fresh(PostgresTurnRepository.layer)).pipe(
+        Effect.provideService(DirectQueries, Option.some(loseResponse))
+      )
+      const call = { own: false, promptMicros: UsdMicros(1), answerMicros: UsdMicros(2) }
+      const { beginCall } = Context.get(losing, TurnRepository)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(beginCall(turn, call))))
+      const { find } = yield* TurnRepository
+      assert.deepInclude(Option.getOrThrow(yield* find(turn)), { openCalls: 1, platformCalls: 1 })
+    }).pipe(Effect.scoped)
   )
 
   it.effect("Turns of other users begin, call and end while the rows of one user are locked", () =>

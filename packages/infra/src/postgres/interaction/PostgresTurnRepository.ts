@@ -13,7 +13,7 @@ import { Array, type DateTime, Effect, flow, Layer, Option, Schema } from "effec
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { executeAlone, makeRequestGroups, skipFailedGroup } from "../RequestGroups.ts"
+import { executeAlone, makeRequestGroups } from "../RequestGroups.ts"
 import { decodeFirstRow, decodeRows, execute, readExists } from "../Rows.ts"
 import { UsdMicrosColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -44,7 +44,8 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
   TurnRepository,
   Effect.map(Effect.all([SqlClient, makeDirectly, makeRequestGroups]), ([sql, directly, groupRequests]) => {
     const prepared = sql.literal(preparedMark)
-    const countInGroup = groupRequests(skipFailedGroup(makeCallGroup(sql, directly, { waits: false })))
+    // A failed statement may have counted its changes, so they are not repeated.
+    const countInGroup = groupRequests(makeCallGroup(sql, directly, { waits: false }))
     const countAlone = executeAlone(makeCallGroup(sql, directly, { waits: true }))
     let changes = 0
     const columns = sql`reservation_id, own_keys_only, unit_limit, own_calls, platform_calls, open_calls, cost_micros, held_micros, call_begun`
