@@ -1,4 +1,4 @@
-import type { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
+import type { ChatMessage, ToolChoice, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import { streamFromOpened } from "@berth/domain/ai/streams/ChunkSource"
 import { sandboxModel, sandboxModelProvider } from "@berth/infra/ai/sandbox/SandboxModelProvider"
@@ -53,6 +53,21 @@ describe("the sandbox model", () => {
     )
     assertMatches(chunks.at(-1), { finishReason: "length", usage: { completionTokens: 2 } })
   })
+})
+
+it("The sandbox model ends before a stop sequence", () => {
+  const reply = (stop: ReadonlyArray<string>) =>
+    Chunk.toReadonlyArray(
+      Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, [user("one two three")], { stop })))
+    )
+  const textOf = (stop: ReadonlyArray<string>) =>
+    reply(stop)
+      .map((chunk) => (chunk.type === "delta" ? chunk.text : ""))
+      .join("")
+  assert.strictEqual(textOf(["four", ""]), "Berth's sandbox model heard: one two three")
+  assert.strictEqual(textOf(["three", " two"]), "Berth's sandbox model heard: one")
+  assert.strictEqual(textOf(["Berth"]), "")
+  assertMatches(reply(["three", " two"]).at(-1), { type: "done", finishReason: "stop" })
 })
 
 describe("The sandbox model's instructions", () => {
@@ -187,6 +202,21 @@ describe("the sandbox model with tools", () => {
     for (const text of ["Hello", "What is 42?", "What is the weather?", "My name is Ada", "What is my name?"]) {
       assert.isNull(called(text), text)
     }
+  })
+
+  it("The sandbox model follows the choice of tools", () => {
+    const calledBy = (text: string, toolChoice: ToolChoice, messages: ReadonlyArray<ChatMessage> = []) => {
+      const options = { tools: all, toolChoice }
+      const answer = Stream.runCollect(streamChat(sandboxModel.id, [user(text), ...messages], options))
+      const [first] = Chunk.toReadonlyArray(Effect.runSync(answer))
+      return first?.type === "tool-call" ? [first.call.name, first.call.arguments] : null
+    }
+    assert.isNull(calledBy("Calculate 1+1", "none"))
+    assert.deepStrictEqual(calledBy("Calculate 1+1", "required"), ["calculate", '{"expression":"1+1"}'])
+    assert.deepStrictEqual(calledBy("Hello", "required"), ["current_time", "{}"])
+    assert.deepStrictEqual(calledBy("Calculate 1+1", { name: "list_files" }), ["list_files", "{}"])
+    const result: ChatMessage = { role: "tool", toolCallId: "call_1", toolName: "list_files", content: "a.txt" }
+    assert.isNull(calledBy("Hello", "required", [result]))
   })
 
   it("The sandbox model reports the tool's result and does not call it again", () => {

@@ -30,6 +30,11 @@ const charactersPerToken = 4
 
 const splitIntoDeltas = (text: string): ReadonlyArray<string> => text.match(/\s*\S+\s*/g) ?? []
 
+const cutAtStop = (text: string, stop: ReadonlyArray<string>): string =>
+  stop
+    .filter((sequence) => sequence !== "")
+    .reduce((shortest, sequence) => shortest.split(sequence, 1)[0] ?? shortest, text)
+
 const refuse = (reason: string) =>
   Effect.succeed(
     makeSingleChunkSource<never, ProviderFailed>(
@@ -44,7 +49,8 @@ export const sandboxModelProvider: ModelProvider = {
   models: Effect.succeed([sandboxModel]),
   modelIds: Effect.succeed([sandboxModel.id]),
   healthy: Effect.succeed(true),
-  chat: (modelId, messages, { maxTokens, tools = [] }) => {
+  chat: (modelId, messages, options) => {
+    const { maxTokens, stop = [], tools = [] } = options
     if (modelId !== sandboxModel.id) {
       return refuse(`has no model ${modelId}`)
     }
@@ -61,7 +67,7 @@ export const sandboxModelProvider: ModelProvider = {
       }
     }
     const summary = makeSandboxSummary(messages)
-    const step = summary === null ? decideSandboxToolStep(messages, tools) : null
+    const step = summary === null ? decideSandboxToolStep(messages, options) : null
     if (step?.type === "call") {
       const call = { id: makeToolCallId(countToolCalls(messages) + 1), name: step.tool, arguments: step.arguments }
       return Effect.succeed(
@@ -71,7 +77,7 @@ export const sandboxModelProvider: ModelProvider = {
         ])
       )
     }
-    const whole = summary ?? step?.text ?? makeSandboxReply(messages)
+    const whole = cutAtStop(summary ?? step?.text ?? makeSandboxReply(messages), stop)
     const text = maxTokens === undefined ? whole : whole.slice(0, maxTokens * charactersPerToken)
     const deltas = splitIntoDeltas(text).map((delta): ModelEvent<ProviderEnding> => ({ type: "delta", text: delta }))
     const done = ending(text, text.length < whole.length ? "length" : "stop")

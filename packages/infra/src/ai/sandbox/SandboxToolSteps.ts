@@ -1,4 +1,4 @@
-import type { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
+import type { ChatMessage, ChatOptions, ToolChoice, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { findLastUserMessage, recallQuestionPattern, rememberRequestPattern } from "./SandboxReply.ts"
 
 interface RequestedTool {
@@ -121,15 +121,23 @@ type SandboxToolStep =
   | { readonly type: "call"; readonly tool: string; readonly arguments: string }
   | { readonly type: "text"; readonly text: string }
 
-/** Calls the requested tool, then replies with its result; null if there is neither. */
+const listAllowedTools = (tools: ReadonlyArray<ToolSpec>, choice: ToolChoice): ReadonlyArray<ToolSpec> =>
+  choice === "none" ? [] : typeof choice === "object" ? tools.filter(({ name }) => name === choice.name) : tools
+
+/** Returns the tool of a choice that requires a call. */
+const findRequiredTool = (tools: ReadonlyArray<ToolSpec>, choice: ToolChoice): RequestedTool | null =>
+  tools[0] === undefined || choice === "auto" ? null : { tool: tools[0].name, arguments: {} }
+
+/** Calls the requested or the required tool, then replies with its result; null if there is none. */
 export const decideSandboxToolStep = (
   messages: ReadonlyArray<ChatMessage>,
-  tools: ReadonlyArray<ToolSpec>
+  { toolChoice = "auto", tools = [] }: ChatOptions
 ): SandboxToolStep | null => {
   const trailing = messages.slice(messages.findLastIndex(({ role }) => role !== "tool") + 1)
   const results = trailing.flatMap((message) => (message.role === "tool" ? [describeToolResult(message)] : []))
   if (results.length > 0) return { type: "text", text: results.join("\n") }
-  const requested = findRequestedTool(messages, tools)
+  const allowed = listAllowedTools(tools, toolChoice)
+  const requested = findRequestedTool(messages, allowed) ?? findRequiredTool(allowed, toolChoice)
   return requested === null
     ? null
     : { type: "call", tool: requested.tool, arguments: JSON.stringify(requested.arguments) }
