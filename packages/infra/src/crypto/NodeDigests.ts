@@ -4,7 +4,8 @@ import { Layer, Redacted } from "effect"
 import { createHmac, createSecretKey, hash, timingSafeEqual } from "node:crypto"
 import { keccak256, toHex } from "viem"
 
-const sha256 = (text: string) => hash("sha256", text, "buffer")
+/** Lengths of secrets are public. */
+const equal = (a: Buffer, b: Buffer) => a.length === b.length && timingSafeEqual(a, b)
 
 /** Memoized, since importing a key takes as long as the HMAC of a short text. */
 const importKey = oncePerObject((secret: Redacted.Redacted) => createSecretKey(Redacted.value(secret), "utf8"))
@@ -14,8 +15,7 @@ export const digests: Digests["Type"] = {
   sha256: (data, encoding) => hash("sha256", data, encoding),
   hmacSha256: (key, data, encoding) => createHmac("sha256", importKey(key)).update(data).digest(encoding),
   keccak256: (data) => keccak256(toHex(data)).slice(2),
-  // Compares hashes, which have equal lengths.
-  equal: (a, b) => timingSafeEqual(sha256(Redacted.value(a)), sha256(Redacted.value(b)))
+  equal: (a, b) => equal(Buffer.from(Redacted.value(a)), Buffer.from(Redacted.value(b)))
 }
 
 export const layer = Layer.succeed(Digests, digests)

@@ -1,5 +1,6 @@
 import { makeSseParser } from "@berth/api/http/Sse"
 import { Clock, Duration, Effect, Either, Option, Schema } from "effect"
+import { StringDecoder } from "node:string_decoder"
 import { applyStage, type ChunkSource, makeSingleChunkSource, makeStage, type StageOutput } from "./ChunkStage.ts"
 import type { HttpExchange } from "./HttpExchange.ts"
 import { readMediaType, toUnexpectedMediaType } from "./VendorClient.ts"
@@ -46,13 +47,13 @@ interface AnswerStreamFormat<Chunk> {
 
 /** Decodes bytes as text; a character can span two chunks. */
 const decodeText = <E>(bytes: ChunkSource<Uint8Array, E>): ChunkSource<string, E> => {
-  const decoder = new TextDecoder()
+  const decoder = new StringDecoder()
   return applyStage(bytes, {
     step: (chunks): StageOutput<string, never> => ({
-      values: chunks.map((chunk) => decoder.decode(chunk, { stream: true }))
+      values: chunks.map((chunk) => decoder.write(chunk))
     }),
     end: () => {
-      const rest = decoder.decode()
+      const rest = decoder.end()
       return { values: rest === "" ? [] : [rest] }
     }
   })
