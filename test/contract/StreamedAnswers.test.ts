@@ -1,9 +1,22 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import { Effect, Metric, MetricState, Stream } from "effect"
+import { eventually } from "../support/Eventually.ts"
 import * as App from "../support/TestApp.ts"
 import { parseEvents } from "./ServerSentEvents.ts"
 import * as s from "./ResponseShapes.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+
+/** Seconds of the requests with status 200 of a route by the `error` of their metric. */
+const sumDurations = (route: string, error: string) =>
+  Metric.unsafeSnapshot()
+    .filter(({ metricKey: { name, tags } }) => {
+      const labels = Object.fromEntries(tags.map(({ key, value }) => [key, value]))
+      const { error: found = "", route: path, status } = labels
+      return name === "http_server_request_duration_seconds" && path === route && status === "200" && found === error
+    })
+    .reduce((sum, { metricState }) => sum + (MetricState.isHistogramState(metricState) ? metricState.sum : 0), 0)
 
 const messages = [{ role: "user", content: "hello" }]
 
@@ -69,6 +82,30 @@ layer(App.shared, { excludeTestServices: true })("A streamed answer", (it) => {
         timestamp: s.recentTimestamp,
         costUsd: s.equalTo(0.000066)
       })
+    })
+  )
+
+  it.effect("The duration of a streamed request includes its whole response, also if the response breaks off", () =>
+    Effect.gen(function* () {
+      const { withBehavior } = yield* ModelProvidersTest
+      const json = { messages, model: "gpt-4", stream: true }
+      const done: ModelEvent<ProviderEnding> = { type: "done", usage: null, finishReason: "stop" }
+      const slowly = (end: Effect.Effect<ModelEvent<ProviderEnding>>) =>
+        Stream.fromIterable([Effect.succeed<ModelEvent<ProviderEnding>>({ type: "delta", text: "Good " }), end]).pipe(
+          Stream.mapEffect((event) => event)
+        )
+      for (const [end, error] of [
+        [Effect.delay(Effect.succeed(done), "300 millis"), ""],
+        [Effect.delay(Effect.dieMessage("broken"), "300 millis"), "_OTHER"]
+      ] as const) {
+        const before = sumDurations("/api/ai/chat", error)
+        const ask = Effect.exit(App.backend({ method: "POST", path: "/api/ai/chat", json }))
+        yield* withBehavior({ chat: () => slowly(end) })(ask)
+        yield* eventually(
+          Effect.sync(() => sumDurations("/api/ai/chat", error) - before),
+          (seconds) => seconds >= 0.3
+        )
+      }
     })
   )
 })

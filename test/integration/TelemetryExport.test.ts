@@ -5,7 +5,10 @@ import { UserId } from "@berth/domain/shared/UserId"
 import { assert, describe, it } from "@effect/vitest"
 import { measureCall } from "@berth/domain/ai/calls/ModelTelemetry"
 import { findUnit } from "@berth/infra/telemetry/MetricConventions"
-import { Effect, Layer, Metric, MetricBoundaries, MetricLabel, Option, Schema, Tracer } from "effect"
+import { HttpServerRequest } from "@effect/platform"
+import { RequestTimer } from "@berth/server/http/RequestTelemetry"
+import { type KnownRoute, makePlainRoute } from "@berth/server/http/RouteTable"
+import { Effect, Layer, Metric, Option, Schema, Tracer } from "effect"
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, vi } from "vitest"
 import { makeFakeOtelCollector } from "../fakes/FakeOtelCollector.ts"
@@ -29,9 +32,13 @@ const Exported = Schema.parseJson(
                         attributes: Schema.Array(
                           Schema.Struct({
                             key: Schema.String,
-                            value: Schema.Struct({ stringValue: Schema.optional(Schema.String) })
+                            value: Schema.Struct({
+                              stringValue: Schema.optional(Schema.String),
+                              intValue: Schema.optional(Schema.Number)
+                            })
                           })
-                        )
+                        ),
+                        explicitBounds: Schema.Array(Schema.Number)
                       })
                     )
                   })
@@ -121,34 +128,41 @@ describe("export by OTLP", () => {
     Effect.gen(function* () {
       const collector = yield* makeFakeOtelCollector
       const call = { provider: "google", model: { id: "google/gemini-test" }, keyId: undefined } as const
-      const duration = Metric.histogram(
-        "http_server_request_duration_seconds",
-        MetricBoundaries.fromIterable([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]),
-        "Time to the head of a response"
-      )
-      const labels = { method: "GET", route: "/test", status: "2xx" }
-      yield* Effect.sync(() => measureCall(call, 250)).pipe(
-        Effect.zipRight(
-          duration.pipe(
-            Metric.taggedWithLabels(Object.entries(labels).map(([key, value]) => MetricLabel.make(key, value))),
-            Metric.update(0.25)
-          )
-        ),
-        Effect.provide(exportTo(collector.url, ["metrics"]))
-      )
+      const clock = yield* Effect.clock
+      const time = (method: string, headers: Readonly<Record<string, string>>, route: Option.Option<KnownRoute>) => {
+        const timer = new RequestTimer(HttpServerRequest.fromWeb(new Request("http://localhost/", { method, headers })))
+        timer.start(clock, clock.unsafeCurrentTimeNanos(), route)
+        return timer
+      }
+      const route = Option.some(makePlainRoute("GET", "/test"))
+      yield* Effect.sync(() => {
+        measureCall(call, 250)
+        time("GET", {}, route).end(200, false)
+        time("GET", { "x-forwarded-proto": "https" }, route).end(503, false)
+        time("GET", {}, route).end(200, true)
+        time("PROPFIND", {}, Option.none()).end(404, false)
+      }).pipe(Effect.provide(exportTo(collector.url, ["metrics"])))
       const body = collector.requests().find(({ path }) => path === "/v1/metrics")?.body ?? ""
       const { resourceMetrics } = yield* Schema.decode(Exported)(body)
       const metrics = resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
       const find = (name: string) => metrics.find((metric) => metric.name === name)
       const attributesOf = (name: string) =>
         (find(name)?.histogram?.dataPoints ?? []).map(({ attributes }) =>
-          Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue]))
+          Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]))
         )
-      assert.deepInclude(attributesOf("http.server.request.duration"), {
-        "http.request.method": "GET",
-        "http.route": "/test",
-        "berth.http.response.status_class": "2xx"
-      })
+      const get = { "http.request.method": "GET", "http.route": "/test", "url.scheme": "http" }
+      for (const attributes of [
+        { ...get, "http.response.status_code": 200 },
+        { ...get, "http.response.status_code": 503, "url.scheme": "https", "error.type": "503" },
+        { ...get, "http.response.status_code": 200, "error.type": "_OTHER" },
+        { "http.request.method": "_OTHER", "http.response.status_code": 404, "url.scheme": "http" }
+      ])
+        assert.deepInclude(attributesOf("http.server.request.duration"), attributes)
+      const [duration] = find("http.server.request.duration")?.histogram?.dataPoints ?? []
+      assert.deepStrictEqual(
+        duration?.explicitBounds,
+        [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+      )
       assert.deepInclude(attributesOf("gen_ai.client.operation.duration"), {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "gcp.gemini",

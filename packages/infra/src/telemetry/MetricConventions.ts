@@ -37,18 +37,21 @@ interface Convention {
   readonly toAttributes: (labels: Attributes) => Attributes
 }
 
+const toErrorType = (error: Attributes[string]): Attributes => (error === undefined ? {} : { "error.type": error })
+
 /** Histograms with names in the semantic conventions. */
 const conventions: ReadonlyMap<string, Convention> = new Map([
   [
     "http_server_request_duration_seconds",
     {
       name: "http.server.request.duration",
-      toAttributes: ({ method, route, status, ...rest }) => ({
+      toAttributes: ({ error, method, route, scheme, status, ...rest }) => ({
         ...rest,
         "http.request.method": method,
-        "http.route": route,
-        // The convention uses the status itself, which has too many values for a histogram.
-        "berth.http.response.status_class": status
+        "http.response.status_code": Number(status),
+        "url.scheme": scheme,
+        ...(route === "none" ? {} : { "http.route": route }),
+        ...toErrorType(error)
       })
     }
   ],

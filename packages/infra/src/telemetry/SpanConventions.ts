@@ -1,3 +1,4 @@
+import { isKnownMethod } from "@berth/api/http/HttpMethods"
 import { redactQueryString, redactText } from "@berth/domain/shared/TextRedaction"
 import { Cause, Exit, type Tracer } from "effect"
 import { summarizeSql } from "./SqlSummary.ts"
@@ -66,8 +67,6 @@ const numberOf = (attributes: Attributes, key: string): number | undefined => {
   return typeof value === "number" ? value : undefined
 }
 
-const methods = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"])
-
 /** Route of the router; none for an unknown path. */
 const routeOf = (attributes: Attributes): string | undefined => {
   const route = textOf(attributes, "http.route")
@@ -83,7 +82,7 @@ const join = (...parts: ReadonlyArray<string | undefined>) => parts.filter((part
 const nameSpan = ({ attributes, kind, name }: Omit<SpanEnd, "exit">): string => {
   const method = textOf(attributes, "http.request.method")
   if (method !== undefined && (kind === "server" || kind === "client")) {
-    const verb = methods.has(method) ? method : "HTTP"
+    const verb = isKnownMethod(method) ? method : "HTTP"
     return kind === "server" ? join(verb, routeOf(attributes)) : join(verb, textOf(attributes, "url.template"))
   }
   const query = textOf(attributes, "db.query.text")
@@ -133,7 +132,7 @@ const readHttp = ({ attributes, kind }: SpanEnd): Record<string, AttributeValue>
   const port = kind === "client" && address !== undefined ? defaultPortOf(address) : undefined
   const agent = textOf(attributes, "http.request.header.user-agent")
   return {
-    ...(methods.has(method)
+    ...(isKnownMethod(method)
       ? {}
       : { "http.request.method": "_OTHER", "http.request.method_original": method.slice(0, 32) }),
     ...(address === undefined ? {} : { "server.address": hostOf(address) }),

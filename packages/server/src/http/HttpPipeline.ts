@@ -20,7 +20,7 @@ import { Caller, type CallerContext } from "@berth/domain/sessions/Caller"
 import { oncePerObject } from "@berth/domain/shared/ObjectMemo"
 import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import { HttpApp, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Context, Effect, Either, Exit, FiberRef, HashMap, Option, Scope, Tracer } from "effect"
+import { Cause, Context, Effect, Either, Exit, FiberRef, HashMap, Option, Scope, Tracer } from "effect"
 import type { ResolveCaller } from "./RequestCaller.ts"
 import { makeDefectHandler } from "./DefectHandler.ts"
 import { wrapErrorBody, type ReshapeError } from "./ErrorEnvelope.ts"
@@ -44,7 +44,7 @@ import type { BodyFailure, ListenerRequest } from "./ListenerRequest.ts"
 import { acceptRequestId } from "./RequestId.ts"
 import { RequestRouter } from "./RequestRouter.ts"
 import { requestSpans, type SentHead } from "./RequestSpan.ts"
-import { recordRequest } from "./RequestTelemetry.ts"
+import { recordRequest, RequestTimer } from "./RequestTelemetry.ts"
 import { writeFailure, writeResponse } from "./ResponseWriter.ts"
 import { findErrorMembers, type KnownRoute, listMethods, findRoute } from "./RouteTable.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
@@ -318,7 +318,8 @@ export const makeHttpPipeline = Effect.fnUntraced(function* <R, P = never>(
   const respond = Effect.fnUntraced(function* (
     request: ListenerRequest,
     scope: Scope.Scope,
-    span: Tracer.Span
+    span: Tracer.Span,
+    timer: RequestTimer
   ): Effect.fn.Return<SentHead, unknown, unknown> {
     const clock = yield* Effect.clock
     const startedAt = clock.unsafeCurrentTimeNanos()
@@ -327,6 +328,7 @@ export const makeHttpPipeline = Effect.fnUntraced(function* <R, P = never>(
     const host =
       instanceTable !== undefined && Option.isSome(site) ? { routes: instanceTable, origin: site.value.origin } : webApi
     const route = findRoute(host.routes, request.method, path)
+    timer.start(clock, startedAt, route)
     const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
     const caller = findCaller(request, requestId)
     const early = answerEarly(request, path, route, host)
@@ -346,7 +348,7 @@ export const makeHttpPipeline = Effect.fnUntraced(function* <R, P = never>(
       path,
       route,
       response: presented,
-      nanos: clock.unsafeCurrentTimeNanos() - startedAt,
+      seconds: timer.read(),
       user: yield* caller.user
     })
     const defaults = Option.isNone(route)
@@ -376,17 +378,23 @@ export const makeHttpPipeline = Effect.fnUntraced(function* <R, P = never>(
 
   const pipeline: Pipeline = (request) =>
     Effect.flatMap(spans.open(request), (span) =>
-      Effect.flatMap(Scope.make(), (scope) =>
-        Effect.matchCauseEffect(respond(request, scope, span), {
+      Effect.flatMap(Scope.make(), (scope) => {
+        const timer = new RequestTimer(request)
+        return Effect.matchCauseEffect(respond(request, scope, span, timer), {
           onFailure: (cause) =>
             writeFailure(request, cause).pipe(
+              Effect.zipRight(
+                Effect.sync(() => timer.end(request.response.statusCode, !Cause.isInterruptedOnly(cause)))
+              ),
               Effect.zipRight(Scope.close(scope, Exit.failCause(cause))),
               Effect.zipRight(spans.close(span, Exit.failCause(cause)))
             ),
-          onSuccess: (response) =>
-            Effect.zipRight(Scope.close(scope, Exit.void), spans.close(span, Exit.succeed(response)))
+          onSuccess: (response) => {
+            timer.end(response.status, false)
+            return Effect.zipRight(Scope.close(scope, Exit.void), spans.close(span, Exit.succeed(response)))
+          }
         })
-      )
+      })
     )
   return pipeline
 })
