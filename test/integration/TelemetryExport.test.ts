@@ -8,7 +8,7 @@ import { findUnit } from "@berth/infra/telemetry/MetricConventions"
 import { HttpServerRequest } from "@effect/platform"
 import { RequestTimer } from "@berth/server/http/RequestTelemetry"
 import { type KnownRoute, makePlainRoute } from "@berth/server/http/RouteTable"
-import { Effect, Layer, Metric, Option, Schema, Tracer } from "effect"
+import { Cause, Effect, Layer, Metric, Option, Schema, Tracer } from "effect"
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, vi } from "vitest"
 import { makeFakeOtelCollector } from "../fakes/FakeOtelCollector.ts"
@@ -41,6 +41,31 @@ const Exported = Schema.parseJson(
                         explicitBounds: Schema.Array(Schema.Number)
                       })
                     )
+                  })
+                )
+              })
+            )
+          })
+        )
+      })
+    )
+  })
+)
+
+const ExportedLogs = Schema.parseJson(
+  Schema.Struct({
+    resourceLogs: Schema.Array(
+      Schema.Struct({
+        scopeLogs: Schema.Array(
+          Schema.Struct({
+            logRecords: Schema.Array(
+              Schema.Struct({
+                body: Schema.Struct({ stringValue: Schema.String }),
+                flags: Schema.optional(Schema.Number),
+                attributes: Schema.Array(
+                  Schema.Struct({
+                    key: Schema.String,
+                    value: Schema.Struct({ stringValue: Schema.optional(Schema.String) })
                   })
                 )
               })
@@ -121,6 +146,48 @@ describe("export by OTLP", () => {
         assert.include(bodyOf("logs"), part)
       for (const { headers } of collector.requests())
         assert.containSubset(headers, { "x-team": "a b", authorization: "Basic hunter2" })
+    })
+  )
+
+  it.scopedLive("Log records have the type and message of their exception, and the trace flags of their span", () =>
+    Effect.gen(function* () {
+      const collector = yield* makeFakeOtelCollector
+      const inTrace = (sampled: boolean) => ({
+        parent: Tracer.externalSpan({
+          traceId: "0af7651916cd43dd8448eb211c80319c",
+          spanId: "b7ad6b7169203331",
+          sampled
+        })
+      })
+      yield* Effect.all([
+        Effect.withSpan(
+          Effect.logError("Call failed", Cause.die(new TypeError("bad Bearer hunter2hunter2"))),
+          "sampled",
+          inTrace(true)
+        ),
+        Effect.withSpan(Effect.logWarning("Left out", new RangeError("beside")), "unsampled", inTrace(false)),
+        Effect.logInfo("Plain")
+      ]).pipe(Effect.provide(exportTo(collector.url, ["traces", "logs"])))
+      const body = collector.requests().find(({ path }) => path === "/v1/logs")?.body ?? ""
+      const { resourceLogs } = yield* Schema.decode(ExportedLogs)(body)
+      const records = resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
+      assert.deepStrictEqual(
+        records.map(({ attributes, body, flags = 0 }) => [
+          body.stringValue,
+          flags,
+          ...attributes
+            .filter(({ key }) => key !== "exception.stacktrace")
+            .map(({ key, value }) => `${key} ${value.stringValue}`)
+        ]),
+        [
+          ["Call failed", 1, "exception.type TypeError", "exception.message bad Bearer REDACTED"],
+          ["Left out", 0, "exception.type RangeError", "exception.message beside"],
+          ["Plain", 0]
+        ]
+      )
+      const [{ attributes } = { attributes: [] }] = records
+      const trace = attributes.find(({ key }) => key === "exception.stacktrace")?.value.stringValue
+      assert.match(trace ?? "", /^TypeError: bad Bearer REDACTED\n\s+at /)
     })
   )
 

@@ -44,22 +44,35 @@ const toText = (part: unknown): string => {
 /** Limits the search for secrets, which takes quadratic time. */
 const maximumCauseLength = 8192
 
-const findSpan = (entry: Logger.Logger.Options<unknown>) =>
+/** Returns the span of an entry. */
+export const findSpan = (entry: Logger.Logger.Options<unknown>) =>
   entry instanceof AnnotatedEntry
     ? entry.span
     : Option.getOrUndefined(
         Context.getOption(FiberRefs.getOrDefault(entry.context, FiberRef.currentContext), Tracer.ParentSpan)
       )
 
+const isCause = (part: unknown, index: number) => index > 0 && Predicate.isError(part)
+
+/** Returns the parts of a message, and the errors beside it. Most messages have one part. */
+const splitMessage = (message: unknown): [values: ReadonlyArray<unknown>, errors: ReadonlyArray<unknown>] => {
+  const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
+  return parts.length === 1 ? [parts, []] : Arr.partition(parts, isCause)
+}
+
+const joinCauses = (cause: Cause.Cause<unknown>, errors: ReadonlyArray<unknown>) =>
+  errors.reduce((all: Cause.Cause<unknown>, error) => Cause.sequential(all, Cause.fail(error)), cause)
+
+/** Returns the cause of an entry with the errors beside its message. */
+export const findCause = ({ cause, message }: Logger.Logger.Options<unknown>): Cause.Cause<unknown> =>
+  joinCauses(cause, splitMessage(message)[1])
+
 /** Formats a log entry with the ids of its trace and span. */
 export const structuredLogger = Logger.make<unknown, LogLine>((entry) => {
   const { cause, date, logLevel, message } = entry
   const span = findSpan(entry)
-  const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
-  const isCause = (part: unknown, index: number) => index > 0 && Predicate.isError(part)
-  // Most messages have one part.
-  const [values, errors] = parts.length === 1 ? [parts, []] : Arr.partition(parts, isCause)
-  const causes = errors.reduce((all: Cause.Cause<unknown>, error) => Cause.sequential(all, Cause.fail(error)), cause)
+  const [values, errors] = splitMessage(message)
+  const causes = joinCauses(cause, errors)
   const line: Record<string, unknown> & LogLine = {
     timestamp: date.toISOString(),
     level: logLevel.label.toLowerCase(),

@@ -1,6 +1,6 @@
 import * as EffectMetrics from "@effect/opentelemetry/Metrics"
 import { Resource } from "@effect/opentelemetry/Resource"
-import { ROOT_CONTEXT, trace, TraceFlags } from "@opentelemetry/api"
+import { ROOT_CONTEXT, trace } from "@opentelemetry/api"
 import { SeverityNumber } from "@opentelemetry/api-logs"
 import { OTLPLogExporter as JsonLogExporter } from "@opentelemetry/exporter-logs-otlp-http"
 import { OTLPLogExporter as ProtobufLogExporter } from "@opentelemetry/exporter-logs-otlp-proto"
@@ -13,18 +13,18 @@ import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs
 import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics"
 import { BasicTracerProvider, BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace-base"
 import { RuntimeSpanExporter } from "@berth/domain/instances/RuntimeSpans"
-import { structuredLogger } from "@berth/domain/shared/LogLine"
+import { findCause, findSpan, structuredLogger } from "@berth/domain/shared/LogLine"
 import type { UserId } from "@berth/domain/shared/UserId"
-import { Effect, Layer, Logger, type LogLevel, Option, Runtime } from "effect"
+import { Cause, Effect, Layer, Logger, type LogLevel, Option, Runtime } from "effect"
 import type { SignalExport, TelemetrySettings } from "../configuration/TelemetrySettings.ts"
 import { observeExports, toPublicAddress } from "./ExportFailures.ts"
 import { toConventionalMetrics } from "./MetricConventions.ts"
 import { noExporter } from "./NoExporter.ts"
-import { makeOtelTracer } from "./OtelTracer.ts"
+import { makeOtelTracer, toSpanContext } from "./OtelTracer.ts"
 import { sampleProcess } from "./ProcessMetrics.ts"
 import { toReadableSpan } from "./RelayedSpans.ts"
 import { makeRelayQueue } from "./RelayQueue.ts"
-import { nameAttribute, toAttributeValue } from "./SpanConventions.ts"
+import { describeException, nameAttribute, toAttributeValue } from "./SpanConventions.ts"
 
 /* Export by the OpenTelemetry SDK. Loaded only by processes that export. */
 
@@ -186,7 +186,6 @@ export const layer = (settings: TelemetrySettings, identity: ExportedResource) =
         const logger = provider.getLogger(scopeName, serviceVersion)
         return Logger.make<unknown, void>((options) => {
           const line = structuredLogger.log(options)
-          const { message, span_id, trace_id } = line
           const attributes: Record<string, string | number | boolean | Array<string>> = {}
           for (const [key, value] of Object.entries(line)) {
             if (lineKeys.has(key)) continue
@@ -194,20 +193,20 @@ export const layer = (settings: TelemetrySettings, identity: ExportedResource) =
             attributes[key === "cause" ? "exception.stacktrace" : nameAttribute(key)] =
               typeof attribute === "object" ? [...attribute] : attribute
           }
+          const cause = findCause(options)
+          if (!Cause.isEmpty(cause)) {
+            const { message, type } = describeException(Cause.squash(cause))
+            attributes["exception.type"] = type
+            if (message !== "") attributes["exception.message"] = message
+          }
+          const span = findSpan(options)
           logger.emit({
             timestamp: options.date,
             severityNumber: severities[options.logLevel._tag],
             severityText: options.logLevel.label,
-            body: message,
+            body: line.message,
             attributes,
-            context:
-              typeof trace_id === "string" && typeof span_id === "string"
-                ? trace.setSpanContext(ROOT_CONTEXT, {
-                    traceId: trace_id,
-                    spanId: span_id,
-                    traceFlags: TraceFlags.SAMPLED
-                  })
-                : ROOT_CONTEXT
+            context: span === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, toSpanContext(span))
           })
         })
       })

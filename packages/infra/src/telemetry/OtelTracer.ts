@@ -25,7 +25,7 @@ export const kinds: { readonly [kind in Tracer.SpanKind]: SpanKind } = {
 const nanosPerSecond = 1_000_000_000n
 export const toHrTime = (nanos: bigint): HrTime => [Number(nanos / nanosPerSecond), Number(nanos % nanosPerSecond)]
 
-const toSpanContext = (span: Tracer.AnySpan): SpanContext => ({
+export const toSpanContext = (span: Tracer.AnySpan): SpanContext => ({
   traceId: span.traceId,
   spanId: span.spanId,
   isRemote: span._tag === "ExternalSpan",

@@ -193,7 +193,8 @@ const sqlStateOf = (error: unknown): string | undefined => {
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
-const describeException = (error: unknown): RecordedException => {
+/** Describes a thrown value or a failure, without secrets. */
+export const describeException = (error: unknown): RecordedException => {
   const thrown = error instanceof Error ? error : new Error(toText(error))
   return {
     type: tagOf(error),
