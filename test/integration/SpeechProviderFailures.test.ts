@@ -101,7 +101,7 @@ describe("a vendor of speech in trouble", () => {
   fails("speak", [...ofBoth, ...ofSpeaking])
   fails("transcribe", [...ofBoth, ...ofListening])
 
-  it.scopedLive("Metrics of Speech contain no model name that a caller invented", () =>
+  it.scopedLive("Metrics of Speech measure failed calls, and contain no model name that a caller invented", () =>
     Effect.gen(function* () {
       const fake = yield* makeFakeOpenAiAudio
       fake.next(refused(404, { code: "model_not_found", message: "No" }))
@@ -110,6 +110,11 @@ describe("a vendor of speech in trouble", () => {
       const labels = (yield* Metric.snapshot).flatMap(({ metricKey }) => metricKey.tags.map(({ value }) => value))
       assert.include(labels, "openai/other")
       assert.notInclude(labels, "openai/made-up-by-a-caller")
+      const measured = (yield* Metric.snapshot).filter(({ metricKey: { name, tags } }) => {
+        const keys = tags.filter(({ key, value }) => key === "error" || value === "openai/other")
+        return name === "berth_model_call_seconds" && keys.length === 2
+      })
+      assert.lengthOf(measured, 1)
     })
   )
 

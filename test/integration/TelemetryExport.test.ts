@@ -204,6 +204,7 @@ describe("export by OTLP", () => {
       const route = Option.some(makePlainRoute("GET", "/test"))
       yield* Effect.sync(() => {
         measureCall(call, 250)
+        measureCall(call, 250, "timeout")
         time("GET", {}, route).end(200, false)
         time("GET", { "x-forwarded-proto": "https" }, route).end(503, false)
         time("GET", {}, route).end(200, true)
@@ -230,11 +231,18 @@ describe("export by OTLP", () => {
         duration?.explicitBounds,
         [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
       )
-      assert.deepInclude(attributesOf("gen_ai.client.operation.duration"), {
+      const chat = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "gcp.gemini",
         "gen_ai.request.model": "gemini-test"
-      })
+      }
+      for (const attributes of [chat, { ...chat, "error.type": "timeout" }])
+        assert.deepInclude(attributesOf("gen_ai.client.operation.duration"), attributes)
+      const [operation] = find("gen_ai.client.operation.duration")?.histogram?.dataPoints ?? []
+      assert.deepStrictEqual(
+        operation?.explicitBounds,
+        [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
+      )
       const units = {
         "http.server.request.duration": "s",
         "gen_ai.client.operation.duration": "s",

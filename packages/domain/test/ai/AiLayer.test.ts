@@ -513,6 +513,40 @@ describe("chat", () => {
     )
   })
 
+  it.effect("AiLayer measures failed calls with the kind of their failure, before and after their first text", () => {
+    const router = provider("openrouter", (modelId) =>
+      modelId === "told/unheard"
+        ? fails("openrouter", "unauthorized")
+        : Stream.concat(
+            Stream.make(text("Hel")),
+            modelId === "told/broken" ? fails("openrouter", "timeout") : Stream.make(end)
+          )
+    )
+    const names = ["told/unheard", "told/broken", "told/whole"]
+    return withAi(
+      [router.port],
+      names.map((id) => makeModel({ id })),
+      (ai) =>
+        Effect.gen(function* () {
+          for (const model of names) yield* Effect.exit(ai.complete(request({ model })))
+          const measured = (yield* Metric.snapshot).flatMap(({ metricKey: { name, tags }, metricState }) => {
+            const labels = Object.fromEntries(tags.map(({ key, value }) => [key, value]))
+            return name === "berth_model_call_seconds" &&
+              MetricState.isHistogramState(metricState) &&
+              names.includes(labels["model"] ?? "")
+              ? [[labels["model"], labels["error"] ?? "", metricState.count]]
+              : []
+          })
+          assert.sameDeepMembers(measured, [
+            ["told/unheard", "unauthorized", 1],
+            ["told/broken", "timeout", 1],
+            // Also the fallback of the first.
+            ["told/whole", "", 2]
+          ])
+        })
+    )
+  })
+
   it.effect("AiLayer rejects requests that it cannot answer", () => {
     const router = provider("openrouter", () => Stream.make(text("ok"), end))
     return withAi([router.port], [opus], (ai) =>

@@ -59,11 +59,12 @@ const conventions: ReadonlyMap<string, Convention> = new Map([
     "berth_model_call_seconds",
     {
       name: "gen_ai.client.operation.duration",
-      toAttributes: ({ model, provider, ...rest }) => ({
+      toAttributes: ({ error, model, provider, ...rest }) => ({
         ...rest,
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": nameProvider(String(provider)),
-        "gen_ai.request.model": parseModelName(String(model))
+        "gen_ai.request.model": parseModelName(String(model)),
+        ...toErrorType(error)
       })
     }
   ]

@@ -1,5 +1,6 @@
 import { Effect, Either, type Tracer } from "effect"
 import type { TokenUsage } from "../chat/ModelChat.ts"
+import type { ProviderFailed } from "../models/ModelErrors.ts"
 import { estimateCost } from "../models/ModelCost.ts"
 import { estimatePromptTokens, estimateTokens } from "../prompt/TokenEstimate.ts"
 import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
@@ -18,6 +19,8 @@ interface MeteredUsage {
 export interface AnswerMeter {
   /** Adds an event. Not safe for concurrent use. */
   readonly add: (event: ModelEvent<ProviderEnding>) => void
+  /** Notes the kind of the failure that breaks the answer off. */
+  readonly fail: (kind: ProviderFailed["kind"]) => void
   /** The usage so far. */
   readonly usage: () => MeteredUsage
   /** Records the answer, even if it failed or was interrupted. */
@@ -46,11 +49,12 @@ const recordUsage = (
   { call, calledAt }: SentCall,
   caller: ChatRequest["caller"],
   { costUsd, usage }: Omit<MeteredUsage, "usageIsEstimated">,
-  record: ModelUsage["Type"]
+  record: ModelUsage["Type"],
+  failure?: ProviderFailed["kind"]
 ) =>
   Effect.clockWith((clock) => {
     countUsage(call, usage, costUsd)
-    measureCall(call, clock.unsafeCurrentTimeMillis() - calledAt)
+    measureCall(call, clock.unsafeCurrentTimeMillis() - calledAt, failure)
     return record.record({
       userId: caller.userId,
       agentId: caller.agentId,
@@ -79,6 +83,7 @@ export const meterAnswer = (sent: SentCall, request: ChatRequest, record: ModelU
   const texts: Array<string> = []
   let toolCalls = 0
   let end: Extract<ModelEvent<ProviderEnding>, { type: "done" }> | null = null
+  let failure: ProviderFailed["kind"] | undefined
 
   const usage = (): MeteredUsage => {
     const reported = end === null ? null : end.usage
@@ -93,12 +98,15 @@ export const meterAnswer = (sent: SentCall, request: ChatRequest, record: ModelU
       for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
     }
     if (end !== null) countCall(call, "answered")
-    return recordUsage(sent, request.caller, metered, record)
+    return recordUsage(sent, request.caller, metered, record, failure)
   })
 
   return {
     usage,
     finish,
+    fail: (kind) => {
+      failure = kind
+    },
     add: (event) => {
       if (event.type === "delta") texts.push(event.text)
       else if (event.type === "done") end = event

@@ -8,7 +8,7 @@ import type { AnswerMeter, SentCall } from "./AnswerMeter.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
 import type { ProviderActivities } from "./ProviderActivities.ts"
 import { type CallEnvironment, type CallInput, type OpenedCall, openCall } from "./OpenedCall.ts"
-import { countCall, measureFirstText } from "./ModelTelemetry.ts"
+import { countCall, measureCall, measureFirstText } from "./ModelTelemetry.ts"
 import type { PlannedCall } from "./CallPlan.ts"
 import { type Restore, retryCall } from "./CallRetry.ts"
 import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
@@ -40,11 +40,18 @@ const tryOnce = (input: CallInput, context: CallContext) =>
     const { call } = input
     const { calledAt } = opened
     return Effect.matchCauseEffect(restore(opened.next), {
-      onFailure: (cause) =>
-        (Cause.isInterruptedOnly(cause) ? recordAbandoned({ call, calledAt, span: null }) : Effect.void).pipe(
+      onFailure: (cause) => {
+        const failure = Cause.failureOption(cause)
+        if (Option.isSome(failure)) {
+          const { kind } = failure.value
+          measureCall(call, clock.unsafeCurrentTimeMillis() - calledAt, kind)
+          opened.span?.attribute("error.type", kind)
+        }
+        return (Cause.isInterruptedOnly(cause) ? recordAbandoned({ call, calledAt, span: null }) : Effect.void).pipe(
           Effect.flatMap(() => opened.close(Exit.failCause(cause))),
           Effect.zipRight(Effect.failCause(cause))
-        ),
+        )
+      },
       onSuccess: (first) => {
         const now = clock.unsafeCurrentTimeMillis()
         measureFirstText(call, now - calledAt)
@@ -138,6 +145,7 @@ export const callUntilAnswered = Effect.fnUntraced(function* (
         next: Effect.catchAll(answer.next, (broken) => {
           const failure = call.keyId === undefined ? broken : markOwnKeyFailure(broken)
           answer.span?.attribute("error.type", failure.kind)
+          answer.meter.fail(failure.kind)
           countCall(call, failure.kind)
           breakers.recordFailure(call, failure, context.clock.unsafeCurrentTimeMillis())
           return Effect.zipRight(logFailure("Model answer broke off", call, failure, context), Effect.fail(failure))

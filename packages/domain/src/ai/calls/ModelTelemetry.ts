@@ -31,8 +31,9 @@ const firstText = MetricKey.histogram(
 
 const duration = MetricKey.histogram(
   "berth_model_call_seconds",
-  seconds(0.1, 14),
-  "Time from the call of a model to the end of its answer"
+  // The boundaries of OpenTelemetry's `gen_ai.client.operation.duration`.
+  seconds(0.01, 15),
+  "Time from the call of a model to the end of its answer or to its failure"
 )
 
 /** Caches each labeled metric; `Metric.tagged` would rebuild it at every update. */
@@ -64,7 +65,7 @@ const callsBy = labeled(calls, "outcome")
 const tokensBy = labeled(tokens, "direction")
 const costsBy = labeled(costs, "key")
 const firstTextOf = labeled(firstText, "")
-const durationOf = labeled(duration, "")
+const durationOf = labeled(duration, "error")
 
 /** `outcome`: `answered`, or the kind of failure. */
 export const countCall = (call: CalledModel, outcome: string): void => callsBy(call, outcome).unsafeUpdate(1, [])
@@ -78,8 +79,9 @@ export const countUsage = (call: CalledModel, usage: TokenUsage, costUsd: number
 export const measureFirstText = (call: CalledModel, millis: number): void =>
   firstTextOf(call, "").unsafeUpdate(millis / 1000, [])
 
-export const measureCall = (call: CalledModel, millis: number): void =>
-  durationOf(call, "").unsafeUpdate(millis / 1000, [])
+/** `error`: the kind of failure that ended the call. */
+export const measureCall = (call: CalledModel, millis: number, error = ""): void =>
+  durationOf(call, error).unsafeUpdate(millis / 1000, [])
 
 // Names of providers in OpenTelemetry where they differ.
 const conventionalNames: ReadonlyMap<string, string> = new Map<ProviderName, string>([["google", "gcp.gemini"]])

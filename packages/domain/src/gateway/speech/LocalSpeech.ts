@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Either, Layer, Option } from "effect"
+import { Duration, Effect, Either, Layer, Option } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
 import { AiSettings } from "../../ai/calls/AiSettings.ts"
 import { makeCircuitBreakers } from "../../ai/calls/CircuitBreakers.ts"
@@ -126,6 +126,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
         const { result } = tried.value
         if (Either.isLeft(result)) {
           const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)
+          measureCall(call, clock.unsafeCurrentTimeMillis() - startedAt, failure.kind)
           yield* Effect.logWarning("Speech model did not answer").pipe(
             Effect.annotateLogs({
               model: formatSpeechModelId(model),
@@ -139,7 +140,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
         }
         const answer = yield* result.right
         countCall(call, "answered")
-        measureCall(call, (yield* Clock.currentTimeMillis) - startedAt)
+        measureCall(call, clock.unsafeCurrentTimeMillis() - startedAt)
         return answer
       })
 
