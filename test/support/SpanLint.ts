@@ -47,7 +47,13 @@ const findConvention = ({ attributes: spanAttributes, kind }: CollectedSpan) => 
   if (spanAttributes["gen_ai.operation.name"] === "invoke_agent")
     return {
       name: join("gen_ai.operation.name", "gen_ai.agent.name"),
-      required: ["gen_ai.agent.id", "gen_ai.agent.name", "gen_ai.conversation.id", "gen_ai.request.model"]
+      required: [
+        "gen_ai.provider.name",
+        "gen_ai.agent.id",
+        "gen_ai.agent.name",
+        "gen_ai.conversation.id",
+        "gen_ai.request.model"
+      ]
     }
   return undefined
 }

@@ -76,7 +76,7 @@ const ask = (
 const agent = {
   id: "agt_1",
   name: "Ada",
-  model: "m",
+  model: "openai/gpt-4",
   systemPrompt: "a private prompt",
   temperature: null,
   maxTokens: null,
@@ -228,6 +228,8 @@ describe("The runtime program", () => {
         exit: { type: "success" },
         attributes: [
           ["gen_ai.operation.name", "invoke_agent"],
+          ["gen_ai.provider.name", "openai"],
+          ["gen_ai.request.model", "gpt-4"],
           ["gen_ai.agent.name", "Ada"],
           ["gen_ai.agent.id", "agt_1"],
           ["gen_ai.conversation.id", "chs_1"]

@@ -1,5 +1,7 @@
 import type { RuntimeTurnEvent } from "@berth/api/runtime/RuntimeContract"
-import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import type { RuntimeAgent, Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { nameProvider } from "@berth/domain/ai/calls/ModelTelemetry"
+import { findHomeProvider, parseModelName } from "@berth/domain/ai/models/ModelRoutes"
 import { logInfoWith } from "@berth/domain/shared/AnnotatedLog"
 import { provideDirectly, scopedDirectly } from "@berth/domain/shared/HotPath"
 import type { ToolFailed } from "@berth/domain/skills/tools/Tool"
@@ -66,13 +68,7 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
           (work) => Effect.zipRight(awaitTurn, work),
           drain.untilDeadline,
           Effect.catchAllCause((cause) => Effect.flatMap(toErrorEvent(cause), (event) => emit([event]) ?? Effect.void)),
-          withTurnSpan({
-            "gen_ai.operation.name": "invoke_agent",
-            "gen_ai.agent.name": agent.name,
-            "gen_ai.request.model": agent.model,
-            "gen_ai.agent.id": turn.agentId,
-            "gen_ai.conversation.id": turn.sessionId
-          }),
+          withTurnSpan(agent, turn),
           (work) => Effect.zipRight(annotateLogs({ agentId: turn.agentId, sessionId: turn.sessionId }), work)
         )
       return run
@@ -90,10 +86,22 @@ const annotateLogs = (annotations: Readonly<Record<string, unknown>>) =>
 
 /** Opens a span if the trace is recorded; other spans are not relayed. */
 const withTurnSpan =
-  (attributes: Readonly<Record<string, unknown>>) =>
-  <A, E, R>(turn: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  ({ model, name }: RuntimeAgent, { agentId, sessionId }: Turn) =>
+  <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.withFiberRuntime<A, E, R>(({ currentSpan }) =>
-      currentSpan?.sampled === true ? Effect.withSpan(turn, "TurnExecution.answer", { attributes }) : turn
+      currentSpan?.sampled === true
+        ? Effect.withSpan(work, "TurnExecution.answer", {
+            attributes: {
+              "gen_ai.operation.name": "invoke_agent",
+              // Another provider can run the model; the spans of its calls name it.
+              "gen_ai.provider.name": nameProvider(findHomeProvider(model)),
+              "gen_ai.agent.name": name,
+              "gen_ai.request.model": parseModelName(model),
+              "gen_ai.agent.id": agentId,
+              "gen_ai.conversation.id": sessionId
+            }
+          })
+        : work
     )
 
 /** Names the model, since another model than the agent's may have answered. */

@@ -1,6 +1,8 @@
 import { type Chunk, Clock, Data, DateTime, Duration, Effect, Option, Ref, Stream } from "effect"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
+import { nameProvider } from "../../ai/calls/ModelTelemetry.ts"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
+import { parseModelName } from "../../ai/models/ModelRoutes.ts"
 import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
 import { streamFromReader } from "../../ai/streams/ChunkReader.ts"
 import { makeChunkSource, streamFromOpened } from "../../ai/streams/ChunkSource.ts"
@@ -18,6 +20,7 @@ import { ModelAnswers, type ModelQuote } from "../plugins/ModelAnswers.ts"
 import { PluginFailed, type PluginInputInvalid, type PluginResult } from "../plugins/PluginRun.ts"
 import type { TaskFunding } from "./AgentTasks.ts"
 import type { TaskText } from "./TaskText.ts"
+import { annotateSpan } from "../../shared/SpanExport.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 export const orchestratorLimits = {
@@ -146,6 +149,10 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
               ownKeysOnly: funding.ownKeysOnly
             }
             const quote = yield* models.quote(request)
+            yield* annotateSpan({
+              "gen_ai.provider.name": nameProvider(quote.answeredBy.provider),
+              "gen_ai.request.model": parseModelName(quote.answeredBy.model)
+            })
             const maxTokens = yield* admit(funding, quote)
             const { events, opening } = yield* models.open({
               ...request,
@@ -185,7 +192,11 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
             )
           )
         })
-      ).pipe(Stream.withSpan("Orchestrator.run", { attributes: { "gen_ai.operation.name": "invoke_agent" } }))
+      ).pipe(
+        Stream.withSpan("Orchestrator.run", {
+          attributes: { "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "Orchestrator" }
+        })
+      )
 
     /** Whether the user's own keys would run the task. */
     const usesOwnKeys = (userId: UserId) =>

@@ -12,6 +12,7 @@ import type { TaskText } from "@berth/domain/gateway/tasks/TaskText"
 import { assert, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Option, Ref, Stream, TestClock } from "effect"
 import { Units } from "@berth/domain/shared/Money"
+import { recordSpans } from "../../../../../test/support/RecordedTelemetry.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 const task: TaskText = { context: "", history: [], task: "hello" }
@@ -139,6 +140,21 @@ it.effect("Orchestrator.run streams the text of every round and ends with all of
     assert.include(time, "2026-01-15T12:30:00+00:00")
   })
 )
+
+it.effect("The span of Orchestrator.run names the agent, the model and its provider", () => {
+  const { layer, spans } = recordSpans()
+  const answeredBy = { model: "google/gemini-test", provider: "google" }
+  return Effect.gen(function* () {
+    yield* run(() => says(delta("Hello."), done()), task, null, { quoted: { answeredBy } })
+    const span = spans.find((attributes) => attributes.get("name") === "Orchestrator.run")
+    assert.deepInclude(Object.fromEntries(span ?? []), {
+      "gen_ai.operation.name": "invoke_agent",
+      "gen_ai.agent.name": "Orchestrator",
+      "gen_ai.provider.name": "gcp.gemini",
+      "gen_ai.request.model": "gemini-test"
+    })
+  }).pipe(Effect.provide(layer))
+})
 
 it.effect("Orchestrator.run gives the model the system messages and the history of the task", () =>
   Effect.gen(function* () {
