@@ -1,10 +1,11 @@
 import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import * as Statement from "@effect/sql/Statement"
-import { TransactionConnection } from "@effect/sql/SqlClient"
+import { SqlClient, TransactionConnection } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { Context, Effect, Option } from "effect"
 import type { Pool } from "pg"
 import { toPropertyName } from "./ColumnNames.ts"
+import { preparedMark } from "./PreparedStatements.ts"
 
 type Query = (text: string, values: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<object>, SqlError>
 
@@ -48,11 +49,11 @@ const runDirectly = (
   })
 
 /**
- * Hot path: runs a statement directly, on the connection of the running transaction if any, unless its span is
- * exported. Outside of a transaction, an interruption does not cancel the statement.
+ * Hot path: prepares and runs a statement directly, on the connection of the running transaction if any, unless its
+ * span is exported. Outside of a transaction, an interruption does not cancel the statement.
  */
-export const makeDirectly = Effect.map(
-  DirectQueries,
-  (query) => (statement: Statement.Statement<object>) => runDirectly(query, statement)
-)
+export const makeDirectly = Effect.map(Effect.all([DirectQueries, SqlClient]), ([query, sql]) => {
+  const mark = sql.literal(preparedMark)
+  return (statement: Statement.Fragment) => runDirectly(query, sql`${mark} ${statement}`)
+})
 export type Directly = Effect.Effect.Success<typeof makeDirectly>

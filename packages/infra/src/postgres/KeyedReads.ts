@@ -3,7 +3,6 @@ import type { SqlError } from "@effect/sql/SqlError"
 import type { Fragment } from "@effect/sql/Statement"
 import { Effect, type Option } from "effect"
 import { makeDirectly } from "./DirectQueries.ts"
-import { preparedMark } from "./PreparedStatements.ts"
 import { makeRequestGroups } from "./RequestGroups.ts"
 import { selectRequests } from "./RequestTable.ts"
 
@@ -21,7 +20,7 @@ export const makeKeyedRead = <A>(sql: SqlClient, { decode, select }: KeyedRead<A
     const read = groupRequests((requests: ReadonlyArray<{ readonly id: string }>) => {
       const keys = Array.from(new Set(requests.map(({ id }) => id)))
       const wanted = sql`(${selectRequests(sql, keys, { key: ["text", (key) => key] })}) as wanted`
-      return decode(directly(sql`${sql.literal(preparedMark)} ${select(wanted)}`))
+      return decode(directly(sql`${select(wanted)}`))
     })
     return (key: string): Effect.Effect<Option.Option<A>> => read({ id: key })
   })

@@ -69,7 +69,7 @@ export const layer = Repository.layerEffect(
       find: (id) => sql`select * from agents where id = ${toStorableText(id)}`.pipe(mapFirstRow(AgentRow, toAgent)),
       findOwned: Effect.fnUntraced(function* (ownerId: UserId, id: AgentId) {
         // Hot path: runs for every message.
-        const row = directly(sql`${sql.literal(preparedMark)}
+        const row = directly(sql`
           select ${sql.literal(columns)} from agents where id = ${toStorableText(id)} and owner_id = ${ownerId}`)
         return Option.map(yield* decodeAgent(row), toAgent)
       }, withExportedSpan("AgentRepository.findOwned")),

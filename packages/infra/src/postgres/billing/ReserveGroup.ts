@@ -3,7 +3,6 @@ import type { ReservationRequest } from "@berth/domain/billing/units/Reservation
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
 import { selectRequests } from "../RequestTable.ts"
 import { mapRows } from "../Rows.ts"
 
@@ -40,7 +39,7 @@ export const makeReserveGroup =
       createdAt: ["timestamptz", ({ at }) => DateTime.formatIso(at)]
     })
     return decodeOutcomes(
-      directly(sql`${sql.literal(preparedMark)}
+      directly(sql`
           with request as materialized (${request}), held as materialized (
             select request.*, today.used,
               payer.plan = request.plan and (payer.email_verified_at is null) = is_unconfirmed as is_current

@@ -9,7 +9,6 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, DateTime, Effect, Either, Option, Schema } from "effect"
 import { currentTime } from "@berth/domain/shared/HotPath"
 import type { Directly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
 import { type GroupRequests, skipFailedGroup } from "../RequestGroups.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { readBindingBudgets } from "./BudgetUsage.ts"
@@ -110,7 +109,7 @@ export const makeReserveUnits = (
 
   /** None if the day's units on the caller's plan do not suffice or budgets apply; then the transaction decides. */
   const reserveFromDay = Effect.fnUntraced(function* (request: ReservationRequest) {
-    const reserved = directly(sql`${sql.literal(preparedMark)}
+    const reserved = directly(sql`
       with allowed as materialized (select ${causeLock(request.user.id, request.cause)}), ${yield* ofDay(request)}
       select reservation_id as id from reserved`)
     return yield* reserved.pipe(

@@ -3,7 +3,6 @@ import { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
 import { selectRequests } from "../RequestTable.ts"
 import { mapRows } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
@@ -43,7 +42,7 @@ export const makeSettleGroup = (sql: SqlClient, directly: Directly) => (requests
     at: ["timestamptz", ({ at }) => DateTime.formatIso(at)]
   })
   return decodeOutcomes(
-    directly(sql`${sql.literal(preparedMark)}
+    directly(sql`
           with request as materialized (${request}), locked as materialized (
             select request.*, reservation.user_id, day, state, daily_units, credit_units, is_unlocked,
               least(daily_units, units) as booked, coalesce(request.model, reservation.model) as booked_model

@@ -6,7 +6,6 @@ import { noUnits, type Units } from "@berth/domain/shared/Money"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, DateTime, Effect, Metric, Option, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
 import { type GroupRequests, skipFailedGroup } from "../RequestGroups.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
@@ -61,7 +60,7 @@ export const makeSettleUnits = (
   const closeAlone = Effect.fnUntraced(function* ({ model, reservationId, state, units: used }: Closing) {
     const booked = yield* book(DateTime.toDate(yield* currentTime))
     const closed = yield* decodeSettled(
-      directly(sql`${sql.literal(preparedMark)}
+      directly(sql`
         with open as materialized (
           select id, user_id, day, daily_units, credit_units, least(daily_units, ${used}::bigint) as booked_daily,
             least(credit_units, greatest(${used}::bigint - daily_units, 0)) as booked_credit

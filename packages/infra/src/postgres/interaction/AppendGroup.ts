@@ -3,7 +3,6 @@ import type { PendingLimits } from "@berth/domain/interaction/conversations/Conv
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime } from "effect"
 import type { Directly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
 import { selectRequests } from "../RequestTable.ts"
 import { mapRows } from "../Rows.ts"
 import { appendAccepted, appendedColumns, type AppendedMessage, newMessagesKey } from "./AppendMessage.ts"
@@ -48,7 +47,7 @@ export const makeAppendGroup = (
       userLimit: ["integer", ({ limits }) => limits.user]
     })
     return decodeMessages(
-      directly(sql`${sql.literal(preparedMark)}
+      directly(sql`
         with request as materialized (${request}), locked as materialized (
           select request.*, ${isLocked} as is_locked from request
         ), held as materialized (

@@ -5,7 +5,6 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
 import { DateTime, Effect, Option, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
 import { type RequestColumns, selectRequests } from "../RequestTable.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
@@ -81,7 +80,7 @@ export const makeAppendMessage = (sql: SqlClient, directly: Directly) => {
 
   return Effect.fnUntraced(function* (message: NewMessage, turn: NewTurn, limits: PendingLimits) {
     const appended = yield* decodeMessage(
-      directly(sql`${sql.literal(preparedMark)}
+      directly(sql`
         with request as materialized (
           ${selectRequests(sql, [{ message, turn, at: yield* currentTime }], appendedColumns)}
         ), waiting as materialized (

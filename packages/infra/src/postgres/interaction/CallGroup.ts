@@ -3,7 +3,6 @@ import type { AgentTurn } from "@berth/domain/interaction/turns/TurnRepository"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
 import { selectRequests } from "../RequestTable.ts"
 import { mapRows } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -43,7 +42,7 @@ export const makeCallGroup = (sql: SqlClient, directly: Directly, { waits }: { r
       within: ["bigint", ({ within }) => within]
     })
     return decodeChanged(
-      directly(sql`${sql.literal(preparedMark)}
+      directly(sql`
         with request as materialized (${request}), counted as materialized (
           select request.*
           from request cross join lateral (

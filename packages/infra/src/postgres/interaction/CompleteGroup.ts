@@ -2,7 +2,6 @@ import type { TurnPriceLimit } from "@berth/domain/interaction/conversations/Con
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
 import { selectRequests } from "../RequestTable.ts"
 import { mapRows } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
@@ -42,7 +41,7 @@ export const makeCompleteGroup = (sql: SqlClient, directly: Directly, { waits }:
     })
     // Locks rows in the lock order, so that the conditions hold for the changed rows.
     return decodeReplies(
-      directly(sql`${sql.literal(preparedMark)}
+      directly(sql`
         with request as materialized (${request}), held as materialized (
           select request.*, turn.cost_micros, reservation.*
           from request

@@ -12,7 +12,6 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { makeBatchWriter } from "../BatchWriter.ts"
 import { makeDirectly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
 import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
 import { readSqlErrorCode } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -52,7 +51,6 @@ const gone: AnswerSnapshot = { deltas: [], state: { state: "gone" } }
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const directly = yield* makeDirectly
-  const prepared = sql.literal(preparedMark)
   let open = new Map<MessageId, DeltaRow>()
   const writer = yield* makeBatchWriter<DeltaRow>({
     rows: "answer_events",
@@ -64,7 +62,7 @@ const make = Effect.gen(function* () {
     },
     insert: (rows) =>
       Effect.flatMap(DateTime.now, (now) =>
-        directly(sql`${prepared}
+        directly(sql`
           insert into answer_events (message_id, first_delta, delta_count, deltas, created_at)
           select message_id, first_delta, delta_count, deltas::json, ${DateTime.toDate(now)}::timestamptz
           from unnest(

@@ -31,7 +31,6 @@ import { ReservationHolder } from "../billing/DayReservation.ts"
 import { charged } from "../billing/SettleUnits.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { makeKeyedRead } from "../KeyedReads.ts"
-import { preparedMark } from "../PreparedStatements.ts"
 import { executeAlone, makeRequestGroups, skipFailedGroup } from "../RequestGroups.ts"
 import {
   countAffectedRows,
@@ -93,7 +92,6 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
     const completeAlone = executeAlone(makeCompleteGroup(sql, directly, { waits: true }))
     const nextEntry = ids.next("led")
     const nextReservation = Effect.map(ids.next("rsv"), (id) => ReservationId.make(id))
-    const prepared = sql.literal(preparedMark)
     const sessionColumns = sql.literal(listColumns("chat_sessions", ChatSessionRow))
 
     const findSessionWithAgent = yield* makeKeyedRead(sql, {
@@ -157,7 +155,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         execute(sql`update chat_sessions set from_owner = true where id = ${id} and not from_owner`)
       ),
       findSession: Effect.fnUntraced(function* (userId: UserId, id: ChatSessionId) {
-        const found = directly(sql`${prepared}
+        const found = directly(sql`
           select ${sessionColumns} from chat_sessions where id = ${toStorableText(id)} and user_id = ${userId}`)
         return yield* decodeSession(found)
       }, withExportedSpan("ConversationRepository.findSession")),
@@ -170,7 +168,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         withExportedSpan("ConversationRepository.findSessionWithAgent")
       ),
       findActiveSession: Effect.fnUntraced(function* (userId: UserId, agentId: AgentId) {
-        const found = yield* directly(sql`${prepared}
+        const found = yield* directly(sql`
           select chat_sessions.*, agents.status as agent_status
           from agents left join lateral (
             select ${sessionColumns} from chat_sessions

@@ -13,7 +13,6 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { makeDirectly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
 import { affectsRow, decodeFirstRow, decodeRows, execute, readCount } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -253,7 +252,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           select from chat_sessions
           where agent_id = ${message.agentId} and user_id = ${message.userId} and id <> ${message.sessionId}
         )`
-        const statement = directly(sql`${sql.literal(preparedMark)}
+        const statement = directly(sql`
           ${questionTables(message, message.content, false, depthOfTurn, hasOtherSession)}
           select kind, sender, text, at, seq, state, attachments
           from (

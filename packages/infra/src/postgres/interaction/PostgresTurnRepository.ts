@@ -12,7 +12,6 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, type DateTime, Effect, flow, Layer, Option, Schema } from "effect"
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { makeDirectly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
 import { executeAlone, makeRequestGroups } from "../RequestGroups.ts"
 import { decodeFirstRow, decodeRows, execute, readExists } from "../Rows.ts"
 import { UsdMicrosColumn } from "../shared/MoneyColumns.ts"
@@ -43,7 +42,6 @@ const toRecord = Option.map(({ reservationId, unitLimit, ...row }: typeof TurnRo
 export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect(
   TurnRepository,
   Effect.map(Effect.all([SqlClient, makeDirectly, makeRequestGroups]), ([sql, directly, groupRequests]) => {
-    const prepared = sql.literal(preparedMark)
     // A failed statement may have counted its changes, so they are not repeated.
     const countInGroup = groupRequests(makeCallGroup(sql, directly, { waits: false }))
     const countAlone = executeAlone(makeCallGroup(sql, directly, { waits: true }))
@@ -76,7 +74,7 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
           from agents where id = ${agentId} and owner_id = ${userId}`)
       }),
       find: Effect.fnUntraced(function* (turn: AgentTurn) {
-        const found = directly(sql`${prepared} select ${columns} from turns where ${isTurn(turn)}`)
+        const found = directly(sql`select ${columns} from turns where ${isTurn(turn)}`)
         return toRecord(yield* decodeTurn(found))
       }, withExportedSpan("TurnRepository.find")),
       lock: Effect.fnUntraced(function* (turn: AgentTurn) {
@@ -154,7 +152,7 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
       end: Effect.fnUntraced(function* (turnId: string, abandonedAt?: DateTime.Utc) {
         const expired =
           abandonedAt === undefined ? sql`` : sql`and lease_until < ${yield* toDatabaseTime(sql, abandonedAt)}`
-        const ended = directly(sql`${prepared}
+        const ended = directly(sql`
           delete from turns where id = ${toStorableText(turnId)} ${expired} returning ${columns}`)
         return toRecord(yield* decodeTurn(ended))
       }, withExportedSpan("TurnRepository.end"))

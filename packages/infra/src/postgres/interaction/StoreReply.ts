@@ -4,7 +4,6 @@ import { currentTime } from "@berth/domain/shared/HotPath"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect } from "effect"
 import type { Directly } from "../DirectQueries.ts"
-import { preparedMark } from "../PreparedStatements.ts"
 import { type RequestColumns, selectRequests } from "../RequestTable.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
@@ -67,7 +66,7 @@ export const makeStoreReply = (sql: SqlClient, directly: Directly) =>
       costMicros: ["bigint", () => cost?.costMicros ?? null]
     })
     return yield* decodeMessage(
-      directly(sql`${sql.literal(preparedMark)}
+      directly(sql`
         with ended as materialized (${request}), ${answerEnded(sql)}
         select ${selectMessageColumns(sql)} from reply`)
     )
