@@ -219,19 +219,22 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
-  it.effect("A resumed stream ends with `error` when the message of a dead process is marked failed", () =>
-    Effect.gen(function* () {
-      const owner = yield* createOwnerWithAgent()
-      const { markFailed } = yield* ConversationRepository
-      const { client, finish, id } = yield* startAnswer(owner)
-      const listener = yield* Effect.forkDaemon(follow(owner, id, `${id}:3`))
-      yield* markFailed(id)
-      const [only, ...more] = parseEvents(yield* Fiber.join(listener))
-      assert.deepStrictEqual([only?.event, only?.id, more], ["error", `${id}:4`, []])
-      assert.deepInclude(only?.data, { code: "message_unanswered" })
-      yield* finish
-      yield* Fiber.join(client)
-    })
+  it.effect(
+    "A resumed stream ends with `error` when the message of a dead process is marked failed, and is 204 behind it",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const { markFailed } = yield* ConversationRepository
+        const { client, finish, id } = yield* startAnswer(owner)
+        const listener = yield* Effect.forkDaemon(follow(owner, id, `${id}:3`))
+        yield* markFailed(id)
+        const [only, ...more] = parseEvents(yield* Fiber.join(listener))
+        assert.deepStrictEqual([only?.event, more], ["error", []])
+        assert.deepInclude(only?.data, { code: "message_unanswered" })
+        assert.strictEqual((yield* follow(owner, id, only?.id)).status, 204)
+        yield* finish
+        yield* Fiber.join(client)
+      })
   )
 
   it.effect.each(["conversation", "agent"])(

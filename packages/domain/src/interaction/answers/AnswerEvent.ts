@@ -19,7 +19,7 @@ export interface AnswerTool {
 /** Events before the end, numbered from 1 without gaps. */
 export type AnswerPart = AnswerDelta | AnswerTool
 
-/** End of an answer, numbered after its last part. */
+/** End of an answer, numbered after its last part; the maximum if the number of parts is unknown. */
 export type AnswerEnd =
   | { readonly type: "done"; readonly n: number; readonly reply: Message }
   | { readonly type: "failed"; readonly n: number; readonly reason: string }
@@ -34,6 +34,9 @@ export interface AnswerPosition {
   readonly messageId: MessageId
   readonly after: number
 }
+
+/** The largest number of an event id. */
+export const maximumEventNumber = 999_999_999
 
 const pattern = /^([^\s:]{1,100}):(\d{1,9})$/
 

@@ -1,5 +1,5 @@
 import { Chunk, Duration, Effect, Option, Stream } from "effect"
-import type { AnswerEnd, AnswerEvent } from "./AnswerEvent.ts"
+import { type AnswerEnd, type AnswerEvent, maximumEventNumber } from "./AnswerEvent.ts"
 import type { AnswerSnapshot } from "./AnswerStreams.ts"
 
 export interface AnswerStep {
@@ -13,9 +13,10 @@ export interface AnswerStep {
 export const computeAnswerStep = ({ deltas, state }: AnswerSnapshot, after: number): AnswerStep => {
   const known = deltas.at(-1)?.n ?? after
   const end = (makeEnd: (n: number) => AnswerEnd, deltaCount: number | null): AnswerStep => {
+    // Without a count the end has the maximum number, since clients can have more deltas than are stored.
+    const n = deltaCount === null ? maximumEventNumber : deltaCount + 1
     // A position after the last delta means that the end was received.
-    if (deltaCount !== null && known > deltaCount) return { events: deltas, after: known, isDone: true }
-    const n = Math.max(known, deltaCount ?? 0) + 1
+    if (known >= n) return { events: deltas, after: known, isDone: true }
     return { events: [...deltas, makeEnd(n)], after: n, isDone: true }
   }
   switch (state.state) {

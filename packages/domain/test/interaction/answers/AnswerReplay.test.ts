@@ -1,4 +1,10 @@
-import type { AnswerDelta, AnswerEvent } from "@berth/domain/interaction/answers/AnswerEvent"
+import {
+  type AnswerDelta,
+  type AnswerEvent,
+  formatAnswerEventId,
+  maximumEventNumber,
+  parseAnswerEventId
+} from "@berth/domain/interaction/answers/AnswerEvent"
 import type { AnswerSnapshot, AnswerState } from "@berth/domain/interaction/answers/AnswerStreams"
 import { followAnswer, computePollDelay, computeAnswerStep } from "@berth/domain/interaction/answers/AnswerReplay"
 import { AgentId } from "@berth/domain/shared/AgentId"
@@ -6,7 +12,7 @@ import { ChatSessionId, type Message, MessageId } from "@berth/domain/interactio
 import { UserId } from "@berth/domain/shared/UserId"
 import { assert, describe, it } from "@effect/vitest"
 import { Units, UsdMicros } from "@berth/domain/shared/Money"
-import { Chunk, DateTime, Duration, Effect, FastCheck, Fiber, Stream, TestClock } from "effect"
+import { Chunk, DateTime, Duration, Effect, FastCheck, Fiber, Option, Stream, TestClock } from "effect"
 
 const reply: Message = {
   id: MessageId.make("msg_2"),
@@ -99,22 +105,25 @@ describe("A followed answer", () => {
       assert.deepStrictEqual(computeAnswerStep({ deltas: [], state }, 8), { events: [], after: 8, isDone: true })
   })
 
-  it("A followed answer numbers a failure behind the last delta that a client may have", () => {
-    const reason = "the process that worked on it has ended"
+  it("A followed answer without a count of its deltas has one last failure behind any delta", () => {
     const [piece] = numbered(["a"])
     const pieces = piece === undefined ? [] : [piece]
-    assert.deepStrictEqual(
-      computeAnswerStep({ deltas: pieces, state: { state: "failed", deltaCount: null, reason } }, 0).events,
-      [...pieces, { type: "failed", n: 2, reason }]
-    )
-    // The last deltas of a killed process can be delivered without being written.
-    assert.deepStrictEqual(
-      computeAnswerStep({ deltas: [], state: { state: "failed", deltaCount: null, reason } }, 5).events,
-      [{ type: "failed", n: 6, reason }]
-    )
-    assert.deepStrictEqual(computeAnswerStep({ deltas: [], state: { state: "gone" } }, 2).events, [
-      { type: "failed", n: 3, reason: "the message was deleted" }
-    ])
+    for (const [state, reason] of [
+      [{ state: "failed", deltaCount: null, reason: "the process has ended" }, "the process has ended"],
+      [{ state: "gone" }, "the message was deleted"]
+    ] as const) {
+      const failed = { type: "failed", n: maximumEventNumber, reason } as const
+      assert.deepStrictEqual(computeAnswerStep({ deltas: pieces, state }, 0).events, [...pieces, failed])
+      // The last deltas of a killed process can be delivered without being written.
+      assert.deepStrictEqual(computeAnswerStep({ deltas: [], state }, 5).events, [failed])
+      assert.deepStrictEqual(computeAnswerStep({ deltas: [], state }, failed.n), {
+        events: [],
+        after: failed.n,
+        isDone: true
+      })
+    }
+    const id = formatAnswerEventId(reply.id, maximumEventNumber)
+    assert.deepStrictEqual(parseAnswerEventId(id), Option.some({ messageId: reply.id, after: maximumEventNumber }))
   })
 
   it("A followed answer is polled less often without new events, and at least twice a second", () => {
