@@ -44,7 +44,8 @@ export const makeAnswerFollowers = ({ read }: Pick<AnswerStreams["Type"], "read"
           const step = computeAnswerStep(yield* read(id, after), after)
           const known = Stream.fromIterable(step.events)
           if (step.isDone || hasEnded) return known
-          yield* Deferred.succeed(start, step.after)
+          // Without events the position can be after events that are not stored yet, which other readers need.
+          yield* Deferred.succeed(start, step.events.length > 0 ? step.after : 0)
           const rest = Stream.fromQueue(queue).pipe(
             Stream.takeWhile(Chunk.isNonEmpty),
             Stream.map(Chunk.filter(({ n }) => n > step.after)),

@@ -67,6 +67,25 @@ it.scoped("AnswerFollowers reads an answer once for all its readers, each from i
   })
 )
 
+it.scoped("AnswerFollowers gives each reader its events behind a reader of events that are not stored", () =>
+  Effect.gen(function* () {
+    for (const ahead of [5, 999_999]) {
+      const answer = makeAnswer()
+      const { follow } = yield* makeAnswerFollowers(answer)
+      const start = (after: number) => Effect.fork(Stream.runCollect(follow(id, after)))
+      answer.state.known = 3
+      const first = yield* start(ahead)
+      yield* TestClock.adjust("1 second")
+      const others = yield* Effect.forEach([0, 2, 3], start)
+      yield* TestClock.adjust("1 second")
+      yield* answer.grow
+      const received = yield* Effect.forEach([first, ...others], Fiber.join)
+      for (const [at, after] of [ahead, 0, 2, 3].entries())
+        assert.deepStrictEqual(Chunk.toArray(received[at] ?? Chunk.empty()), whole.slice(after), `behind ${after}`)
+    }
+  })
+)
+
 it.scoped("AnswerFollowers keeps the last events for a slow reader", () =>
   Effect.gen(function* () {
     const answer = makeAnswer()
