@@ -231,10 +231,47 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
           })
         )
         assert.deepStrictEqual(
-          [list.tasks.map(({ id }) => id), list.totalSize, list.nextPageToken],
-          [[next.id], 2, next.id]
+          [list.tasks.map(({ id }) => id), list.totalSize, list.nextPageToken === ""],
+          [[next.id], 2, false]
         )
       })
+    )
+
+    it.effect(
+      `${binding}: tasks are listed by the time of their state, newest first, on pages without repetitions`,
+      () =>
+        Effect.gen(function* () {
+          const owner = yield* createOwnerWithAgent()
+          const client = yield* connect(binding, owner)
+          const sql = yield* SqlClient
+          const tasks = yield* Effect.forEach(["first", "second", "third"], (text) => send(client, say(text)))
+          const [first = "", second = "", third = ""] = tasks.map(({ id }) => id)
+          const end = (id: string, at: string) => sql`update a2a_tasks set ended_at = ${at} where id = ${id}`
+          const read = (pageToken: string) =>
+            Effect.promise(() =>
+              client.listTasks({
+                tenant: "",
+                contextId: "",
+                status: TaskState.TASK_STATE_UNSPECIFIED,
+                pageSize: 1,
+                pageToken,
+                statusTimestampAfter: undefined
+              })
+            )
+          yield* end(first, "2100-01-02T00:00:00Z")
+          // Two ends in a millisecond are in the order of the ids.
+          yield* end(second, "2100-01-01T00:00:00.001200Z")
+          yield* end(third, "2100-01-01T00:00:00.001100Z")
+          const opening = yield* read("")
+          yield* end(first, "2100-01-03T00:00:00Z")
+          const next = yield* read(opening.nextPageToken)
+          const last = yield* read(next.nextPageToken)
+          assert.deepStrictEqual(
+            [opening, next, last].map(({ tasks }) => tasks.map(({ id }) => id)),
+            [[first], [third], [second]]
+          )
+          assert.strictEqual(last.nextPageToken, "")
+        })
     )
 
     it.effect(`${binding}: a stream can be resumed by another client and ends with the reply`, () =>
@@ -558,6 +595,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         ["SendMessage", { message, configuration: { acceptedOutputModes: ["image/png"] } }, "1.0", -32005],
         ["SendMessage", { message: { ...message, taskId: "tsk_0" } }, "1.0", -32001],
         ["ListTasks", { pageToken: "tsk_0" }, "1.0", -32602],
+        ["ListTasks", { pageToken: "999999999999999:" }, "1.0", -32602],
         ["ListTasks", { statusTimestampAfter: "-1" }, "1.0", -32602],
         ["GetTask", { id: "tsk_0", historyLength: -1 }, "1.0", -32602],
         ["GetTask", { id: "tsk_0", historyLength: 2_147_483_647 }, "1.0", -32001],

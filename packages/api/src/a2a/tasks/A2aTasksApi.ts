@@ -109,7 +109,7 @@ const list = HttpApiEndpoint.get("list", "/agents/:id/a2a/tasks")
   .annotate(OpenApi.Summary, "List your tasks at an agent")
   .annotate(
     OpenApi.Description,
-    "Tasks of the last 30 days, newest first. `status` is a state of the protocol, such as TASK_STATE_WORKING."
+    "Tasks of the last 30 days, by the time of their state, newest first. `status` is a state of the protocol, such as TASK_STATE_WORKING."
   )
 
 const find = HttpApiEndpoint.get("find", "/agents/:id/a2a/tasks/:taskId")

@@ -1,4 +1,4 @@
-import { type DateTime, Duration, Schema } from "effect"
+import { DateTime, Duration, Option, Schema } from "effect"
 import { idSchema } from "../../ids/IdGenerator.ts"
 import type { MessageId } from "../../interaction/Conversation.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
@@ -61,13 +61,26 @@ export const maximumTaskContentLength = 200_000
 /** Retention of ended tasks; their conversations stay. */
 export const taskRetention = Duration.days(30)
 
-/** Filter of tasks. A page begins after the task `after`. */
+/** Position of a task in a list, of the latest state first. */
+export type TaskPosition = Pick<A2aTask, "id" | "updatedAt">
+
+/** Formats the position of the last task of a page; the next page begins after it, even if the task changes. */
+export const formatPageToken = ({ id, updatedAt }: TaskPosition): string => `${updatedAt.epochMillis}:${id}`
+
+export const parsePageToken = (token: string): Option.Option<TaskPosition> => {
+  const [, millis, id] = /^(\d{1,15}):(.+)$/.exec(token) ?? []
+  return id === undefined
+    ? Option.none()
+    : Option.map(DateTime.make(Number(millis)), (updatedAt) => ({ id: A2aTaskId.make(id), updatedAt }))
+}
+
+/** Filter of tasks. A page begins after the position `after`. */
 export interface TaskFilter {
   readonly contextId: string | undefined
   readonly state: A2aTaskState | undefined
   /** Lower bound of the time of the state, inclusive. */
   readonly since: DateTime.Utc | undefined
-  readonly after: A2aTaskId | undefined
+  readonly after: TaskPosition | undefined
   readonly limit: number
 }
 

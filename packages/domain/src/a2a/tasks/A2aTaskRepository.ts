@@ -26,7 +26,7 @@ export class A2aTaskRepository extends Context.Tag("@berth/A2aTaskRepository")<
       scope: TaskScope,
       message: Pick<A2aTask, "clientMessageId" | "content">
     ) => Effect.Effect<Option.Option<A2aTask>>
-    /** Newest first, with the count of all matches. */
+    /** Of the latest state first, with the count of all matches. */
     readonly list: (
       scope: TaskScope,
       filter: TaskFilter

@@ -16,13 +16,7 @@ import {
   taskLimits,
   type TaskMessage
 } from "./A2aTask.ts"
-import {
-  A2aOperationUnsupported,
-  A2aRequestInvalid,
-  A2aTaskLimitReached,
-  A2aTaskNotCancelable,
-  A2aTaskNotFound
-} from "./A2aTaskErrors.ts"
+import { A2aOperationUnsupported, A2aTaskLimitReached, A2aTaskNotCancelable, A2aTaskNotFound } from "./A2aTaskErrors.ts"
 import { A2aTaskRepository, type TaskScope } from "./A2aTaskRepository.ts"
 
 /** A concurrent call has stored the message. */
@@ -153,12 +147,9 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
       return yield* follow(peer, task)
     })
 
-    const list = Effect.fn("A2aTasks.list")(function* (peer: A2aPeer, filter: TaskFilter) {
-      const { after } = filter
-      if (after !== undefined && Option.isNone(yield* repository.find(scopeOf(peer), after)))
-        return yield* new A2aRequestInvalid({ reason: "`pageToken` must be the `nextPageToken` of a page." })
-      return yield* repository.list(scopeOf(peer), filter)
-    })
+    const list = Effect.fn("A2aTasks.list")((peer: A2aPeer, filter: TaskFilter) =>
+      repository.list(scopeOf(peer), filter)
+    )
 
     /** Cancels the turn, which is charged for its usage. */
     const cancel = Effect.fn("A2aTasks.cancel")(function* (peer: A2aPeer, id: A2aTaskId) {

@@ -42,6 +42,7 @@ export const selectTasks = (sql: SqlClient) => sql`
     and reply.state = 'answered'`
 
 export const layer = Repository.layer(A2aTaskRepository, (sql) => {
+  const updatedAt = sql`coalesce(t.ended_at, t.created_at)`
   const isOf = ({ agentId, callerId }: TaskScope) => sql`t.agent_id = ${agentId} and t.caller_id = ${callerId}`
   const isMessage = ({ clientMessageId, content }: Pick<A2aTask, "clientMessageId" | "content">) =>
     sql`t.client_message_id = ${toStorableText(clientMessageId)} and t.content = ${toStorableJson(content)}::jsonb`
@@ -70,7 +71,7 @@ export const layer = Repository.layer(A2aTaskRepository, (sql) => {
           yield* sql`
             delete from a2a_tasks where id in (
               select id from a2a_tasks t where ${isOf(task)} and ended_at is not null
-              order by created_at desc, id desc offset ${limits.ended}
+              order by ${updatedAt} desc, id desc offset ${limits.ended}
             )`
           return "stored" as const
         })
@@ -86,14 +87,14 @@ export const layer = Repository.layer(A2aTaskRepository, (sql) => {
           isOf(scope),
           ...(contextId === undefined ? [] : [sql`t.context_id = ${toStorableText(contextId)}`]),
           ...(state === undefined ? [] : [sql`t.state = ${state}`]),
-          ...(since === undefined ? [] : [sql`coalesce(t.ended_at, t.created_at) >= ${DateTime.toDate(since)}`])
+          ...(since === undefined ? [] : [sql`${updatedAt} >= ${DateTime.toDate(since)}`])
         ])
         const behind =
           after === undefined
             ? sql``
-            : sql`and (t.created_at, t.id) < (select created_at, id from a2a_tasks where id = ${toStorableText(after)})`
+            : sql`and (${updatedAt}, t.id) < (${DateTime.toDate(after.updatedAt)}, ${toStorableText(after.id)})`
         const tasks = yield* sql`
-          ${selectTasks(sql)} where ${matches} ${behind} order by t.created_at desc, t.id desc limit ${limit}`.pipe(
+          ${selectTasks(sql)} where ${matches} ${behind} order by ${updatedAt} desc, t.id desc limit ${limit}`.pipe(
           decodeRows(TaskRow)
         )
         const total = yield* readCount(sql`select count(*)::int from a2a_tasks t where ${matches}`)

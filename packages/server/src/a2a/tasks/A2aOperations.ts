@@ -6,13 +6,13 @@ import {
 } from "@berth/api/a2a/tasks/A2aWire"
 import { makeAgentCard } from "@berth/api/a2a/tasks/AgentCard"
 import { type A2aPeer, A2aPeers } from "@berth/domain/a2a/tasks/A2aPeers"
-import { A2aTaskId } from "@berth/domain/a2a/tasks/A2aTask"
+import { A2aTaskId, formatPageToken, parsePageToken } from "@berth/domain/a2a/tasks/A2aTask"
 import { A2aRequestInvalid } from "@berth/domain/a2a/tasks/A2aTaskErrors"
 import { A2aTasks } from "@berth/domain/a2a/tasks/A2aTasks"
 import type { NewPushNotification, PushNotification } from "@berth/domain/a2a/tasks/PushNotification"
 import { PushNotifications } from "@berth/domain/a2a/tasks/PushNotifications"
 import { findTaskState, presentTask } from "@berth/domain/a2a/tasks/TaskPresentation"
-import { Effect, Redacted } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { WebSettings } from "../../http/WebSettings.ts"
 import { readTaskMessage } from "./ReceivedTaskMessage.ts"
 import { lastReceivedEvent, streamTask } from "./TaskStreams.ts"
@@ -112,21 +112,26 @@ export const makeA2aOperations = Effect.gen(function* () {
         return yield* new A2aRequestInvalid({ reason: "`status` must be a state of the protocol." })
       const isAny = status === undefined || status === "TASK_STATE_UNSPECIFIED"
       const state = isAny ? undefined : findTaskState(status)
-      const after = nonEmpty(params.pageToken)
+      const token = nonEmpty(params.pageToken)
+      const after = yield* Effect.mapError(
+        Effect.transposeMapOption(Option.fromNullable(token), parsePageToken),
+        () => new A2aRequestInvalid({ reason: "`pageToken` must be the `nextPageToken` of a page." })
+      )
       const { tasks: found, total } =
         isAny || state !== undefined
           ? yield* tasks.list(peer, {
               contextId: nonEmpty(params.contextId),
               state,
               since: params.statusTimestampAfter,
-              after: after === undefined ? undefined : A2aTaskId.make(after),
+              after: Option.getOrUndefined(after),
               limit: pageSize + 1
             })
           : { tasks: [], total: 0 }
       const page = found.slice(0, pageSize)
+      const last = page.at(-1)
       return {
         tasks: page.map((task) => presentTask(task, { historyLength, includeArtifacts })),
-        nextPageToken: found.length > pageSize ? (page.at(-1)?.id ?? "") : "",
+        nextPageToken: last === undefined || found.length <= pageSize ? "" : formatPageToken(last),
         pageSize,
         totalSize: total
       }
