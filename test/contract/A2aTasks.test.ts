@@ -274,6 +274,24 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         })
     )
 
+    it.effect(`${binding}: a repeated message that names a task is refused`, () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const client = yield* connect(binding, owner)
+        const messageId = crypto.randomUUID()
+        const task = yield* send(client, say("hello", { messageId }))
+        for (const [taskId, error] of [
+          ["tsk_none", "TaskNotFoundError"],
+          [task.id, "UnsupportedOperationError"]
+        ] as const)
+          for (let repetition = 0; repetition < 2; repetition += 1) {
+            const again = failure(() => client.sendMessage(say("hello", { messageId, taskId })))
+            assert.strictEqual(yield* again, error)
+          }
+        assert.deepStrictEqual(yield* send(client, say("hello", { messageId })), task)
+      })
+    )
+
     it.effect(`${binding}: a stream can be resumed by another client and ends with the reply`, () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()

@@ -117,9 +117,9 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
 
     /** Begins the task of a message and follows it from its first event. Idempotent by message id. */
     const send = Effect.fn("A2aTasks.send")(function* (peer: A2aPeer, message: TaskMessage) {
+      if (message.taskId !== undefined) return yield* refuseContinuation(peer, message.taskId)
       const sent = yield* findSent(peer, message)
       if (Option.isSome(sent)) return yield* follow(peer, sent.value)
-      if (message.taskId !== undefined) return yield* refuseContinuation(peer, message.taskId)
       const recover = Effect.gen(function* () {
         const stored = yield* Effect.mapError(yield* findSent(peer, message), () => new A2aTaskNotFound())
         return yield* follow(peer, stored)
