@@ -619,6 +619,9 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         ["GetTask", { id: "tsk_0", historyLength: 2_147_483_647 }, "1.0", -32001],
         ["GetTaskPushNotificationConfig", { task_id: "tsk_0", id: "none" }, "1.0", -32001],
         ["GetTask", { id: "tsk_0", unknown_: 1 }, "1.0", -32001],
+        ["GetTask", { id: "tsk_0" }, "1.0.1", -32001],
+        ["GetTask", { id: "tsk_0" }, "1.0.x", -32009],
+        ["GetTask", { id: "tsk_0" }, "1.1.0", -32009],
         ["GetTask", { id: "tsk_0" }, "0.3", -32009],
         // A request of a client of version 0.3.
         ["message/send", { message: { ...message, kind: "message", role: "user" } }, "", -32009]
@@ -664,7 +667,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
       const message = { messageId: "m", role: "ROLE_USER", parts: [{ raw: "AA==" }] }
       const cases = [
         ["GET", "/tasks/tsk_0", undefined, "1.0", 404, "TASK_NOT_FOUND"],
-        ["POST", "/tasks/tsk_0:cancel", undefined, "1.0", 404, "TASK_NOT_FOUND"],
+        ["POST", "/tasks/tsk_0:cancel", undefined, "1.0.0", 404, "TASK_NOT_FOUND"],
         ["POST", "/tasks/tsk_0:dance", undefined, "1.0", 404, "METHOD_NOT_FOUND"],
         ["POST", "/message:send", { message }, "1.0", 400, "CONTENT_TYPE_NOT_SUPPORTED"],
         ["POST", "/message:send", {}, "1.0", 400, "INVALID_PARAMS"],

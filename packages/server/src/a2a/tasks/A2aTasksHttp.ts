@@ -11,11 +11,13 @@ import { makeA2aOperations } from "./A2aOperations.ts"
 import { addRequestId, answerRpc, readRpcRequest } from "./A2aRpc.ts"
 import { respondTaskEvents, type TaskEvent } from "./TaskStreams.ts"
 
-/** Section 3.6 of the protocol: a request without a version has version 0.3. */
+/** Section 3.6 of the protocol: a request without a version has version 0.3, and patch versions are ignored. */
 const requireVersion = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, url }) => {
   const query = new URL(url, "http://localhost").searchParams.get("A2A-Version")
   const requested = (headers["a2a-version"] ?? query ?? "").trim()
-  return requested === a2aVersion ? Effect.void : new A2aVersionUnsupported({ requested })
+  return requested.replace(/^(\d+\.\d+)\.\d+$/, "$1") === a2aVersion
+    ? Effect.void
+    : new A2aVersionUnsupported({ requested })
 })
 
 const respond = <E, R>(body: Effect.Effect<unknown, E, R>) =>
