@@ -627,8 +627,9 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         ["message/send", { message: { ...message, kind: "message", role: "user" } }, "", -32009]
       ] as const
       for (const [method, params, version, code] of cases) {
-        const { body, status, text } = yield* rpc(owner, owner, method, params, version)
+        const { body, headers, status, text } = yield* rpc(owner, owner, method, params, version)
         assert.deepStrictEqual([status, body["jsonrpc"], body["id"]], [200, "2.0", 7], text)
+        assert.strictEqual(headers["content-type"], "application/json")
         assert.propertyVal(body["error"], "code", code, text)
       }
       const path = `/agents/${owner.agent.id}/a2a`
@@ -680,6 +681,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
       for (const [method, path, json, version, status, reason] of cases) {
         const answer = yield* raw(owner, owner, method, path, json, version)
         assert.strictEqual(answer.status, status, answer.text)
+        assert.strictEqual(answer.headers["content-type"], "application/a2a+json")
         assert.include(answer.text, `"reason":"${reason}"`)
         assert.propertyVal(answer.body["error"], "code", status)
       }

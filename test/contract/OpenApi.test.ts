@@ -448,7 +448,9 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
       for (const { method, route, ...call } of calls) {
         const answer = yield* App.web({ method, path: route.replace(":id", "agt_0"), ...call })
         const content = operationOf(document, { method, path: route }).responses[answer.status]?.content
-        const { properties, required } = yield* Schema.decodeUnknown(Shape)(content?.["application/json"]?.schema)
+        const { properties, required } = yield* Schema.decodeUnknown(Shape)(
+          content?.[answer.headers["content-type"] ?? ""]?.schema
+        )
         assert.includeMembers(Object.keys(answer.body), [...required], answer.text)
         assert.includeMembers(Object.keys(properties), Object.keys(answer.body), answer.text)
         statuses.push(answer.status)

@@ -5,8 +5,11 @@ import { countRefusal } from "./RequestTelemetry.ts"
 const JsonObject = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 const decode = Schema.decodeUnknownOption(JsonObject)
 
-/** Converts an error's status and body to another format. */
-export type ReshapeError = (status: number, body: unknown) => { readonly status: number; readonly body: unknown }
+/** Converts an error's status and body to another format, of JSON unless it has a content type. */
+export type ReshapeError = (
+  status: number,
+  body: unknown
+) => { readonly status: number; readonly body: unknown; readonly contentType?: string }
 
 /** Supports bodies in OpenAI's format. */
 const codeOf = ({ code, error }: Readonly<Record<string, unknown>>) =>
@@ -32,9 +35,9 @@ export const wrapErrorBody = (
     onSome: (members) => {
       countRefusal(codeOf(members))
       const whole = Object.assign({}, groupMembers, members, trace)
-      const { body: shaped, status } = reshape(response.status, whole)
+      const { body: shaped, contentType = "application/json", status } = reshape(response.status, whole)
       const { cookies, headers } = response
-      return HttpServerResponse.unsafeJson(shaped, { status, headers, cookies, contentType: "application/json" })
+      return HttpServerResponse.unsafeJson(shaped, { status, headers, cookies, contentType })
     }
   })
 }

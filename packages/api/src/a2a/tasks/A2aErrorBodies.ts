@@ -12,6 +12,8 @@ import { Data, Option, Schema } from "effect"
 import { errorBody, plainErrorBody, reasonErrorBody, fieldsErrorBody } from "../../http/ErrorBody.ts"
 
 export const a2aVersion = "1.0"
+/** Content type of the HTTP+JSON binding. */
+export const a2aMediaType = "application/a2a+json"
 
 export const A2aTaskNotFoundBody = plainErrorBody(A2aTaskNotFound, {
   status: 404,
@@ -137,7 +139,7 @@ const makeRestFailure = (status: number, body: unknown) => {
   const code = status === 415 ? 400 : status
   const name = isOfProtocol && failedPreconditions.has(info.reason) ? "FAILED_PRECONDITION" : statusNames[code]
   const error = { code, status: name ?? "UNKNOWN", message: members.message, details: [info] }
-  return { status: code, body: { error, ...members } }
+  return { status: code, body: { error, ...members }, contentType: a2aMediaType }
 }
 
 /**

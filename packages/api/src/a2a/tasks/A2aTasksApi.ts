@@ -17,6 +17,7 @@ import { acceptApiKeys } from "../../sessions/RequiredScope.ts"
 import { AuthenticationErrors, sessionCookie } from "../../sessions/SessionAuth.ts"
 import {
   A2aContentUnsupportedBody,
+  a2aMediaType,
   A2aMethodNotFoundBody,
   A2aOperationUnsupportedBody,
   A2aRequestInvalidBody,
@@ -173,8 +174,8 @@ const removeNotification = HttpApiEndpoint.del(
   .annotate(OpenApi.Description, "Idempotent.")
 
 /** Accepts API keys with the scope `chat`; errors use the format of a binding. */
-const acceptPeers = (failure: Schema.Schema.AnyNoContext) =>
-  acceptApiKeys("chat", documentErrorShape({ "application/json": { schema: JSONSchema.make(failure) } }))
+const acceptPeers = (failure: Schema.Schema.AnyNoContext, contentType: string) =>
+  acceptApiKeys("chat", documentErrorShape({ [contentType]: { schema: JSONSchema.make(failure) } }))
 
 export class A2aTasksApi extends HttpApiGroup.make("a2aTasks")
   .add(send)
@@ -186,8 +187,8 @@ export class A2aTasksApi extends HttpApiGroup.make("a2aTasks")
   .add(findNotification)
   .add(removeNotification)
   .add(extendedCard)
-  .annotateEndpointsContext(acceptPeers(RestError))
-  .add(rpc.annotateContext(acceptPeers(RpcError)))
+  .annotateEndpointsContext(acceptPeers(RestError, a2aMediaType))
+  .add(rpc.annotateContext(acceptPeers(RpcError, "application/json")))
   .middlewareEndpoints(A2aPeerAuth)
   .addError(A2aMethodNotFoundBody)
   .addError(A2aTaskNotFoundBody)

@@ -1,4 +1,4 @@
-import { A2aMethodNotFound, a2aVersion } from "@berth/api/a2a/tasks/A2aErrorBodies"
+import { a2aMediaType, A2aMethodNotFound, a2aVersion } from "@berth/api/a2a/tasks/A2aErrorBodies"
 import { CurrentA2aPeer } from "@berth/api/a2a/tasks/A2aTasksApi"
 import { WebApi } from "@berth/api/WebApi"
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
@@ -22,7 +22,7 @@ const requireVersion = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ he
 
 const respond = <E, R>(body: Effect.Effect<unknown, E, R>) =>
   Effect.map(body, (value) =>
-    HttpServerResponse.setHeader(HttpServerResponse.unsafeJson(value), "content-type", "application/a2a+json")
+    HttpServerResponse.setHeader(HttpServerResponse.unsafeJson(value), "content-type", a2aMediaType)
   )
 const respondStream = <E, R>(events: Effect.Effect<Stream.Stream<TaskEvent>, E, R>) =>
   respondTaskEvents(events, (event) => event)
