@@ -427,6 +427,10 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
           headers: { "A2A-Version": "1.0" }
         })
         assert.deepStrictEqual([removed.status, removed.text], [200, "{}"])
+        for (const id of [" two\nlines", "\u20ac"])
+          yield* Effect.promise(() =>
+            client.createTaskPushNotificationConfig({ ...config, taskId: task.id, id, authentication: undefined })
+          )
         const posted: Array<{ readonly url: URL; readonly message: WebhookMessage }> = []
         const deliver = deliverPushes((url, message) =>
           Effect.as(
@@ -436,9 +440,14 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         )
         yield* deliver
         yield* deliver
-        const ours = posted.filter(({ message }) => message.id === `${task.id}:mine`)
-        assert.lengthOf(ours, 1)
-        const [{ message } = assert.fail("nothing was sent")] = ours
+        const ours = posted.filter(({ message }) => message.id.startsWith(`${task.id}:`))
+        // Header values, and different for different ids.
+        assert.deepStrictEqual(ours.map(({ message }) => message.id.slice(task.id.length)).toSorted(), [
+          ":%20two%0Alines",
+          ":%E2%82%AC",
+          ":mine"
+        ])
+        const { message } = ours.find(({ message }) => message.id.endsWith(":mine")) ?? assert.fail("nothing was sent")
         assert.deepInclude(message.headers, {
           authorization: "Bearer known to both",
           "content-type": "application/a2a+json"

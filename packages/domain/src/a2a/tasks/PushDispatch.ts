@@ -2,7 +2,7 @@ import { DateTime, Duration, Effect, Option, Random } from "effect"
 import { findRetryPause } from "../../webhooks/WebhookDelivery.ts"
 import { WebhookReceiver } from "../../webhooks/WebhookReceiver.ts"
 import { isSenderAllowed } from "../A2aAccess.ts"
-import { type ClaimedPush, makePushHeaders, makePushSecret } from "./PushNotification.ts"
+import { type ClaimedPush, makePushHeaders, makePushId, makePushSecret } from "./PushNotification.ts"
 import { PushNotificationRepository } from "./PushNotificationRepository.ts"
 import { presentTaskEvent } from "./TaskPresentation.ts"
 
@@ -34,7 +34,7 @@ export class PushDispatch extends Effect.Service<PushDispatch>()("@berth/PushDis
         return yield* repository.record(claimed, { failure: "The caller may not communicate.", retryAt: null })
       const outcome = yield* receiver
         .post(new URL(notification.url), {
-          id: `${task.id}:${notification.id}`,
+          id: makePushId(notification),
           sentAt: yield* DateTime.now,
           body: JSON.stringify(presentTaskEvent(task)),
           secrets: notification.token === null ? [] : [makePushSecret(notification.token)],

@@ -32,6 +32,10 @@ export const maximumNotificationsPerTask = 5
 export const makePushSecret = (token: Redacted.Redacted): Redacted.Redacted =>
   Redacted.make(`whsec_${Encoding.encodeBase64(Redacted.value(token))}`)
 
+/** Stable id of a notification's messages. A client's id can have characters that HTTP does not permit in a header. */
+export const makePushId = ({ id, taskId }: Pick<PushNotification, "id" | "taskId">): string =>
+  `${taskId}:${encodeURIComponent(id)}`
+
 /** Authentication headers of a notification: the client's credentials, else its token. */
 export const makePushHeaders = ({
   authentication,
