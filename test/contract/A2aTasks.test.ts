@@ -271,6 +271,10 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
             [[first], [third], [second]]
           )
           assert.strictEqual(last.nextPageToken, "")
+          for (const status of ["TASK_STATE_REJECTED", "TASK_STATE_INPUT_REQUIRED"]) {
+            const none = yield* raw(owner, owner, "GET", `/tasks?status=${status}`)
+            assert.deepStrictEqual([none.status, none.body["tasks"]], [200, []])
+          }
         })
     )
 
@@ -624,6 +628,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         ["ListTasks", { pageToken: "tsk_0" }, "1.0", -32602],
         ["ListTasks", { pageToken: "999999999999999:" }, "1.0", -32602],
         ["ListTasks", { statusTimestampAfter: "-1" }, "1.0", -32602],
+        ["ListTasks", { status: "TASK_STATE_FOO" }, "1.0", -32602],
         ["GetTask", { id: "tsk_0", historyLength: -1 }, "1.0", -32602],
         ["GetTask", { id: "tsk_0", historyLength: 2_147_483_647 }, "1.0", -32001],
         ["GetTaskPushNotificationConfig", { task_id: "tsk_0", id: "none" }, "1.0", -32001],
@@ -685,6 +690,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         ["GET", "/tasks?pageSize=1e1", undefined, "1.0", 400, "INVALID_PARAMS"],
         ["GET", "/tasks?pageToken=tsk_0", undefined, "1.0", 400, "INVALID_PARAMS"],
         ["GET", "/tasks?statusTimestampAfter=1", undefined, "1.0", 400, "INVALID_PARAMS"],
+        ["GET", "/tasks?status=TASK_STATE_FOO", undefined, "1.0", 400, "INVALID_PARAMS"],
         ["GET", "/tasks", undefined, "", 400, "VERSION_NOT_SUPPORTED"]
       ] as const
       for (const [method, path, json, version, status, reason] of cases) {

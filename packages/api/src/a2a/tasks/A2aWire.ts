@@ -87,10 +87,23 @@ const timestamp = Schema.compose(
   Schema.String.pipe(Schema.pattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/)),
   Schema.DateTimeUtc
 )
+/** The states of the protocol; agents have some of them only. An empty text is an absent state. */
+const taskState = Schema.Literal(
+  "",
+  "TASK_STATE_UNSPECIFIED",
+  "TASK_STATE_SUBMITTED",
+  "TASK_STATE_WORKING",
+  "TASK_STATE_COMPLETED",
+  "TASK_STATE_FAILED",
+  "TASK_STATE_CANCELED",
+  "TASK_STATE_INPUT_REQUIRED",
+  "TASK_STATE_REJECTED",
+  "TASK_STATE_AUTH_REQUIRED"
+)
 const maximumPageSize = 100
 export const ListTasksParams = payload({
   contextId: id,
-  status: text(64),
+  status: optional(taskState),
   pageSize: optional(count(1, maximumPageSize)),
   pageToken: id,
   historyLength,
@@ -102,7 +115,7 @@ export type ListTasksParams = typeof ListTasksParams.Type
 /** As in JSON, for a query. */
 export const ListTasksQuery = Schema.Struct({
   contextId: Schema.optional(Schema.String),
-  status: Schema.optional(Schema.String),
+  status: Schema.optional(taskState),
   pageSize: queryCount(1, maximumPageSize),
   pageToken: Schema.optional(Schema.String),
   historyLength: queryCount(0, maximumHistory),

@@ -23,7 +23,6 @@ interface TaskCall {
 }
 
 const usualPageSize = 50
-const stateName = /^TASK_STATE_[A-Z_]+$/
 
 type NotificationParams = Pick<PushNotificationConfig, "id" | "url" | "token" | "authentication">
 
@@ -108,8 +107,6 @@ export const makeA2aOperations = Effect.gen(function* () {
     list: Effect.fnUntraced(function* (peer: A2aPeer, params: ListTasksParams) {
       const { historyLength, includeArtifacts = false, pageSize = usualPageSize } = params
       const status = nonEmpty(params.status)
-      if (status !== undefined && !stateName.test(status))
-        return yield* new A2aRequestInvalid({ reason: "`status` must be a state of the protocol." })
       const isAny = status === undefined || status === "TASK_STATE_UNSPECIFIED"
       const state = isAny ? undefined : findTaskState(status)
       const token = nonEmpty(params.pageToken)
