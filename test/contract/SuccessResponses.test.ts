@@ -91,24 +91,34 @@ layer(app, { excludeTestServices: true })("A success carries exactly its documen
     })
   )
 
-  it.effect("The memory of an agent is the last ten messages, each cut to 100 characters", () =>
-    Effect.gen(function* () {
-      const owner = yield* createOwnerWithAgent()
-      for (let index = 0; index < 6; index++)
+  it.effect(
+    "The memory of an agent is the last ten messages of the continued conversation, each cut to 100 characters",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        for (let index = 0; index < 6; index++)
+          yield* App.web({
+            method: "POST",
+            path: "/api/agent",
+            as: owner,
+            json: { message: `${index}${"😀".repeat(200)}` }
+          })
+        // A later conversation of another origin, which POST /api/agent does not continue.
         yield* App.web({
           method: "POST",
-          path: "/api/agent",
+          path: `/agents/${owner.agent.id}/a2a/message:send`,
           as: owner,
-          json: { message: `${index}${"😀".repeat(200)}` }
+          headers: { "a2a-version": "1.0" },
+          json: { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] } }
         })
-      const { body } = yield* App.web({ method: "GET", path: "/api/agent?action=memory", as: owner })
-      assert.deepStrictEqual(
-        body["memory"],
-        [1, 2, 3, 4, 5].flatMap((index) => [
-          { role: "user", content: `${index}${"😀".repeat(99)}` },
-          { role: "assistant", content: `Echo: ${index}${"😀".repeat(93)}` }
-        ])
-      )
-    })
+        const { body } = yield* App.web({ method: "GET", path: "/api/agent?action=memory", as: owner })
+        assert.deepStrictEqual(
+          body["memory"],
+          [1, 2, 3, 4, 5].flatMap((index) => [
+            { role: "user", content: `${index}${"😀".repeat(99)}` },
+            { role: "assistant", content: `Echo: ${index}${"😀".repeat(93)}` }
+          ])
+        )
+      })
   )
 })

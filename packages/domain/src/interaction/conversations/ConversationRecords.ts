@@ -68,15 +68,18 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       return { session, messages: yield* repository.readRecord(id, limit, before) }
     })
 
-    /** Returns the last messages of the most recent session, truncated; none without a session. */
+    /** Returns the last messages of the session that a message without one continues, truncated; none without a session. */
     const readRecent = Effect.fn("ConversationRecords.readRecent")(function* (
       userId: UserId,
       agentId: AgentId | undefined
     ) {
-      if (agentId !== undefined) yield* agents.find(userId, agentId)
-      const [active] = yield* repository.listSessions(userId, 1, agentId)
-      if (active === undefined) return []
-      return (yield* repository.readRecord(active.id, recentMemoryLimits.messages)).map(toMemoryItem)
+      const agent =
+        agentId === undefined ? yield* agents.findDefault(userId) : Option.some(yield* agents.find(userId, agentId))
+      if (Option.isNone(agent)) return []
+      const found = yield* repository.findActiveSession(userId, agent.value.id)
+      const active = Option.flatMap(found, ({ session }) => session)
+      if (Option.isNone(active)) return []
+      return (yield* repository.readRecord(active.value.id, recentMemoryLimits.messages)).map(toMemoryItem)
     })
 
     /** Rate limited together with searches of sessions. */
