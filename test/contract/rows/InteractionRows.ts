@@ -156,6 +156,10 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   ...["nothing", "", "TIME", " time", "time\u00e9", "__proto__", "s".repeat(10_000)].map((skillId) =>
     switching(`there is no skill ${skillId.slice(0, 20)}`, { skillId, enabled: false }, 404, "skill_not_found")
   ),
+  switching("there is no agent and nothing is named", {}, 400, "invalid_request", {
+    as: ({ newcomer }) => newcomer,
+    fields: ["skillId", "enabled"]
+  }),
   switching("there is no agent", { skillId: "time", enabled: true }, 404, "running_agent_not_found", {
     as: ({ newcomer }) => newcomer
   }),
