@@ -222,10 +222,9 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
           const successes = Object.entries(responses).flatMap(([status, response]) =>
             status.startsWith("2") ? [response.content] : []
           )
-          for (const content of [requestBody?.content, ...successes]) {
-            const json = content?.["application/json"]
-            if (json !== undefined) assert.isDefined(json.example, `${route.method} ${route.path}`)
-          }
+          for (const content of [requestBody?.content, ...successes])
+            for (const [type, { example }] of Object.entries(content ?? {}))
+              if (type.endsWith("json")) assert.isDefined(example, `${route.method} ${route.path}`)
         }
         const missing = documented[listener].flatMap((route) => {
           const operation = operationOf(document, route)

@@ -27,12 +27,12 @@ const describeAccess = (operation: Document): string => {
 }
 
 /** Adds an example to a JSON body without one. */
-const addExample = (content: unknown, schemas: Document, fixedExample?: unknown) => {
-  const json = recordOf(content)[jsonType]
-  if (!Predicate.isRecord(json) || "example" in json || "examples" in json) return content
-  const example = fixedExample ?? makeExample(json["schema"], schemas)
-  return example === undefined ? content : { ...recordOf(content), [jsonType]: { ...json, example } }
-}
+const addExample = (content: unknown, schemas: Document, fixedExample?: unknown) =>
+  mapRecord(content, (json, type) => {
+    if (!type.endsWith("json") || !Predicate.isRecord(json) || "example" in json || "examples" in json) return json
+    const example = fixedExample ?? makeExample(json["schema"], schemas)
+    return example === undefined ? json : { ...json, example }
+  })
 
 /** Returns the components of a schema's alternatives. */
 const namesOf = (schema: unknown): ReadonlyArray<string> => {

@@ -58,6 +58,10 @@ export class A2aPeerAuth extends HttpApiMiddleware.Tag<A2aPeerAuth>()("A2aPeerAu
 /** As `A2aPeerAuth`, with 404 instead of 401. */
 export class AgentCardAuth extends HttpApiMiddleware.Tag<AgentCardAuth>()("AgentCardAuth", peerAuth) {}
 
+/** A success of the HTTP+JSON binding. */
+const rest = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
+  HttpApiSchema.withEncoding(schema, { kind: "Json", contentType: a2aMediaType })
+
 const agentPath = Schema.Struct({ id: AgentId })
 const taskPath = Schema.Struct({ id: AgentId, taskId: Schema.String })
 
@@ -84,7 +88,7 @@ const rpc = HttpApiEndpoint.post("rpc", "/agents/:id/a2a")
 
 const extendedCard = HttpApiEndpoint.get("extendedCard", "/agents/:id/a2a/extendedAgentCard")
   .setPath(agentPath)
-  .addSuccess(AgentCard)
+  .addSuccess(rest(AgentCard))
   .annotate(OpenApi.Summary, "Retrieve an extended agent card")
   .annotate(OpenApi.Description, "Available to the owner of the agent; contains every skill that the agent uses.")
 
@@ -95,7 +99,7 @@ const operation = Schema.String.annotations({
 const send = HttpApiEndpoint.post("send", "/agents/:id/a2a/:operation")
   .setPath(Schema.Struct({ id: AgentId, operation }))
   .setPayload(SendMessageParams)
-  .addSuccess(SentTask)
+  .addSuccess(rest(SentTask))
   .addSuccess(EventStream)
   .annotate(OpenApi.Summary, "Send a message to an agent by the A2A protocol")
   .annotate(
@@ -106,7 +110,7 @@ const send = HttpApiEndpoint.post("send", "/agents/:id/a2a/:operation")
 const list = HttpApiEndpoint.get("list", "/agents/:id/a2a/tasks")
   .setPath(agentPath)
   .setUrlParams(ListTasksQuery)
-  .addSuccess(TaskList)
+  .addSuccess(rest(TaskList))
   .annotate(OpenApi.Summary, "List your tasks at an agent")
   .annotate(
     OpenApi.Description,
@@ -116,7 +120,7 @@ const list = HttpApiEndpoint.get("list", "/agents/:id/a2a/tasks")
 const find = HttpApiEndpoint.get("find", "/agents/:id/a2a/tasks/:taskId")
   .setPath(taskPath)
   .setUrlParams(TaskQuery)
-  .addSuccess(Task)
+  .addSuccess(rest(Task))
   .addSuccess(EventStream)
   .annotate(OpenApi.Summary, "Retrieve a task")
   .annotate(
@@ -126,7 +130,7 @@ const find = HttpApiEndpoint.get("find", "/agents/:id/a2a/tasks/:taskId")
 
 const change = HttpApiEndpoint.post("change", "/agents/:id/a2a/tasks/:taskId")
   .setPath(taskPath)
-  .addSuccess(Task)
+  .addSuccess(rest(Task))
   .addSuccess(EventStream)
   .annotate(OpenApi.Summary, "Cancel a task or subscribe to it")
   .annotate(
@@ -141,7 +145,7 @@ const createNotification = HttpApiEndpoint.post(
 )
   .setPath(taskPath)
   .setPayload(PushNotificationConfig)
-  .addSuccess(PushNotificationConfig, { status: 201 })
+  .addSuccess(rest(PushNotificationConfig), { status: 201 })
   .annotate(OpenApi.Summary, "Create a push notification configuration")
   .annotate(
     OpenApi.Description,
@@ -152,7 +156,7 @@ const listNotifications = HttpApiEndpoint.get(
   "/agents/:id/a2a/tasks/:taskId/pushNotificationConfigs"
 )
   .setPath(taskPath)
-  .addSuccess(PushNotificationConfigs)
+  .addSuccess(rest(PushNotificationConfigs))
   .annotate(OpenApi.Summary, "List the push notification configurations of a task")
   .annotate(OpenApi.Description, "Oldest first.")
 const findNotification = HttpApiEndpoint.get(
@@ -160,7 +164,7 @@ const findNotification = HttpApiEndpoint.get(
   "/agents/:id/a2a/tasks/:taskId/pushNotificationConfigs/:notificationId"
 )
   .setPath(notificationPath)
-  .addSuccess(PushNotificationConfig)
+  .addSuccess(rest(PushNotificationConfig))
   .annotate(OpenApi.Summary, "Retrieve a push notification configuration")
   .annotate(OpenApi.Description, "Without credentials.")
 const removeNotification = HttpApiEndpoint.del(
@@ -169,7 +173,7 @@ const removeNotification = HttpApiEndpoint.del(
 )
   .setPath(notificationPath)
   // JSON of google.protobuf.Empty, which the protocol's SDKs parse.
-  .addSuccess(Schema.Struct({}).annotations({ jsonSchema: { type: "object", additionalProperties: false } }))
+  .addSuccess(rest(Schema.Struct({}).annotations({ jsonSchema: { type: "object", additionalProperties: false } })))
   .annotate(OpenApi.Summary, "Delete a push notification configuration")
   .annotate(OpenApi.Description, "Idempotent.")
 
