@@ -5,7 +5,8 @@ import { AgentOverviewRepository } from "@berth/domain/interaction/overviews/Age
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
+import * as Repository from "../Repository.ts"
 import { decodeRows } from "../Rows.ts"
 
 /** Number of newest messages searched for the model of a reply. */
@@ -23,22 +24,18 @@ const OverviewRow = Schema.Struct({
   unitsToday: Schema.Int.pipe(Schema.brand("Units"))
 })
 
-export const layer: Layer.Layer<AgentOverviewRepository, never, SqlClient> = Layer.effect(
+export const layer = Repository.layerEffect(
   AgentOverviewRepository,
   Effect.map(SqlClient, (sql) =>
     AgentOverviewRepository.of({
-      listMarks: Effect.fn("AgentOverviewRepository.listMarks")((owners: ReadonlyArray<UserId>) =>
+      listMarks: (owners: ReadonlyArray<UserId>) =>
         sql`
           select id as agent_id, owner_id, concat_ws(' ', status, (
             select last_activity from chat_sessions
             where agent_id = agents.id and user_id = agents.owner_id order by last_activity desc limit 1
           )) as mark
-          from agents where ${sql.in("owner_id", owners)}`.pipe(decodeRows(MarkRow))
-      ),
-      list: Effect.fn("AgentOverviewRepository.list")(function* (
-        agents: ReadonlyArray<AgentId>,
-        dayStart: DateTime.Utc
-      ) {
+          from agents where ${sql.in("owner_id", owners)}`.pipe(decodeRows(MarkRow)),
+      list: Effect.fnUntraced(function* (agents: ReadonlyArray<AgentId>, dayStart: DateTime.Utc) {
         const rows = yield* sql`
           select agents.id as agent_id, agents.status, answered.model, answered.provider, newest.sender,
             left(newest.content, ${overviewTextLength}::integer) as text, newest.created_at as at,

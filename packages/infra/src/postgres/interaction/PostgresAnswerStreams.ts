@@ -9,13 +9,13 @@ import {
 import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
 import { ToolActivity } from "@berth/domain/skills/tools/ToolActivity"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Duration, Effect, Option, Schema } from "effect"
+import * as Repository from "../Repository.ts"
 import { makeBatchWriter } from "../BatchWriter.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
 import { readSqlErrorCode } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
-import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
 /** Batching delay: bounds the number of statements, and delays reads of other processes. */
 const batchDelay = Duration.millis(40)
@@ -101,8 +101,8 @@ const make = Effect.gen(function* () {
           )
         )
       )
-    }, withExportedSpan("AnswerStreams.flush")),
-    read: Effect.fn("AnswerStreams.read")(function* (id: MessageId, after: number): Effect.fn.Return<AnswerSnapshot> {
+    }),
+    read: Effect.fnUntraced(function* (id: MessageId, after: number): Effect.fn.Return<AnswerSnapshot> {
       const found = yield* sql`
         select state, delta_count, failure, session_id, seq, (
           select coalesce(json_agg(json_build_array(first_delta, deltas) order by first_delta), '[]') from answer_events
@@ -130,7 +130,7 @@ const make = Effect.gen(function* () {
         }
       }
     }),
-    prune: Effect.fn("AnswerStreams.prune")((before: DateTime.Utc) =>
+    prune: (before: DateTime.Utc) =>
       countAffectedRows(sql`
         delete from answer_events where message_id in (
           select message_id from answer_events
@@ -139,7 +139,6 @@ const make = Effect.gen(function* () {
         ) and not exists (
           select from messages where messages.id = answer_events.message_id and state = 'pending'
         )`)
-    )
   })
 })
 
@@ -158,4 +157,4 @@ const selectDeltas = (
   return found
 }
 
-export const layer: Layer.Layer<AnswerStreams, never, SqlClient> = Layer.scoped(AnswerStreams, make)
+export const layer = Repository.layerEffect(AnswerStreams, make, { untraced: ["append"] })

@@ -2,7 +2,8 @@ import { Attachment, type AttachmentId } from "@berth/domain/interaction/attachm
 import { type AttachmentOwner, AttachmentRepository } from "@berth/domain/interaction/attachments/AttachmentRepository"
 import type { ChatSessionId } from "@berth/domain/interaction/Conversation"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
+import * as Repository from "../Repository.ts"
 import { affectsRow, countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 
@@ -14,7 +15,7 @@ const ImageRow = Schema.Struct({
 })
 const TextRow = Schema.Struct({ id: Schema.String, text: Schema.String })
 
-export const layer: Layer.Layer<AttachmentRepository, never, SqlClient> = Layer.effect(
+export const layer = Repository.layerEffect(
   AttachmentRepository,
   Effect.map(SqlClient, (sql) => {
     const ofOwner = ({ agentId, userId }: AttachmentOwner) => sql`
@@ -23,7 +24,7 @@ export const layer: Layer.Layer<AttachmentRepository, never, SqlClient> = Layer.
     const within = (ids: ReadonlyArray<AttachmentId>) =>
       sql`attachments.id = any(${ids.map((id) => toStorableText(id))}::text[])`
     return AttachmentRepository.of({
-      insert: Effect.fn("AttachmentRepository.insert")(function* (
+      insert: Effect.fnUntraced(function* (
         { agentId, userId }: AttachmentOwner,
         { id, mediaType, name, size }: Attachment,
         content: Uint8Array,
@@ -47,51 +48,38 @@ export const layer: Layer.Layer<AttachmentRepository, never, SqlClient> = Layer.
           )
           .pipe(Effect.orDie)
       }),
-      find: Effect.fn("AttachmentRepository.find")(function* (
-        owner: AttachmentOwner,
-        ids: ReadonlyArray<AttachmentId>
-      ) {
+      find: Effect.fnUntraced(function* (owner: AttachmentOwner, ids: ReadonlyArray<AttachmentId>) {
         const rows = yield* sql`
           select id, name, media_type, size from attachments where ${ofOwner(owner)} and ${within(ids)}`.pipe(
           decodeRows(Attachment)
         )
         return ids.flatMap((id) => rows.find((row) => row.id === id) ?? [])
       }),
-      findContent: Effect.fn("AttachmentRepository.findContent")((owner: AttachmentOwner, id: AttachmentId) =>
+      findContent: (owner: AttachmentOwner, id: AttachmentId) =>
         sql`
           select id, name, media_type, size, content from attachments
-          where ${ofOwner(owner)} and ${within([id])}`.pipe(decodeFirstRow(ContentRow))
-      ),
-      readContents: Effect.fn("AttachmentRepository.readContents")(function* (
-        owner: AttachmentOwner,
-        ids: ReadonlyArray<AttachmentId>
-      ) {
+          where ${ofOwner(owner)} and ${within([id])}`.pipe(decodeFirstRow(ContentRow)),
+      readContents: Effect.fnUntraced(function* (owner: AttachmentOwner, ids: ReadonlyArray<AttachmentId>) {
         // PostgreSQL breaks base64 into lines.
         const rows = yield* sql`
           select id, media_type, translate(encode(content, 'base64'), E'\\n', '') as base64 from attachments
           where ${ofOwner(owner)} and ${within(ids)}`.pipe(decodeRows(ImageRow))
         return new Map(rows.map(({ id, ...image }) => [id, image]))
       }),
-      readTexts: Effect.fn("AttachmentRepository.readTexts")(function* (
-        owner: AttachmentOwner,
-        ids: ReadonlyArray<AttachmentId>
-      ) {
+      readTexts: Effect.fnUntraced(function* (owner: AttachmentOwner, ids: ReadonlyArray<AttachmentId>) {
         if (ids.length === 0) return new Map()
         const rows = yield* sql`
           select id, convert_from(content, 'UTF8') as text from attachments
           where ${ofOwner(owner)} and ${within(ids)} and media_type = 'text/plain'`.pipe(decodeRows(TextRow))
         return new Map(rows.map(({ id, text }) => [id, text]))
       }),
-      claim: Effect.fn("AttachmentRepository.claim")(
-        (owner: AttachmentOwner, ids: ReadonlyArray<AttachmentId>, sessionId: ChatSessionId) =>
-          countAffectedRows(sql`
+      claim: (owner: AttachmentOwner, ids: ReadonlyArray<AttachmentId>, sessionId: ChatSessionId) =>
+        countAffectedRows(sql`
           update attachments set session_id = ${sessionId}
-          where ${ofOwner(owner)} and ${within(ids)} and (session_id is null or session_id = ${sessionId})`)
-      ),
-      prune: Effect.fn("AttachmentRepository.prune")((before: DateTime.Utc) =>
+          where ${ofOwner(owner)} and ${within(ids)} and (session_id is null or session_id = ${sessionId})`),
+      prune: (before: DateTime.Utc) =>
         countAffectedRows(sql`
           delete from attachments where session_id is null and created_at < ${DateTime.toDate(before)}`)
-      )
     })
   })
 )

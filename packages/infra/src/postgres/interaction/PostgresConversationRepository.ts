@@ -27,6 +27,7 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { currentTime } from "@berth/domain/shared/HotPath"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, flow, Layer, Option, Schema } from "effect"
+import * as Repository from "../Repository.ts"
 import { ReservationHolder } from "../billing/DayReservation.ts"
 import { charged } from "../billing/SettleUnits.ts"
 import { makeDirectly } from "../DirectQueries.ts"
@@ -49,7 +50,6 @@ import { makeAppendMessage, newMessagesKey } from "./AppendMessage.ts"
 import { type CompletedTurn, makeCompleteGroup } from "./CompleteGroup.ts"
 import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
 import { makeStoreReply } from "./StoreReply.ts"
-import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
 const ChatSessionRow = Schema.Struct({
   ...ChatSession.fields,
@@ -76,7 +76,7 @@ const searchedCharacters = 10_000
 
 const unlimited: PendingLimits = { session: 2 ** 31 - 1, user: 2 ** 31 - 1 }
 
-export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGenerator> = Layer.effect(
+export const layer = Repository.layerEffect(
   ConversationRepository,
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -137,7 +137,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
     }
 
     return ConversationRepository.of({
-      insertSession: Effect.fn("ConversationRepository.insertSession")(function* (
+      insertSession: Effect.fnUntraced(function* (
         session: ChatSession,
         maximum?: number,
         platform: MessageOrigin = "web"
@@ -151,22 +151,18 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           on conflict (id) do nothing`)
         return inserted === 1
       }),
-      markFromOwner: Effect.fn("ConversationRepository.markFromOwner")((id: ChatSessionId) =>
-        execute(sql`update chat_sessions set from_owner = true where id = ${id} and not from_owner`)
-      ),
+      markFromOwner: (id: ChatSessionId) =>
+        execute(sql`update chat_sessions set from_owner = true where id = ${id} and not from_owner`),
       findSession: Effect.fnUntraced(function* (userId: UserId, id: ChatSessionId) {
         const found = directly(sql`
           select ${sessionColumns} from chat_sessions where id = ${toStorableText(id)} and user_id = ${userId}`)
         return yield* decodeSession(found)
-      }, withExportedSpan("ConversationRepository.findSession")),
-      findSessionWithAgent: flow(
-        (userId: UserId, id: ChatSessionId) =>
-          Effect.map(
-            findSessionWithAgent(toStorableText(id)),
-            Option.filter(({ session }) => session.userId === userId)
-          ),
-        withExportedSpan("ConversationRepository.findSessionWithAgent")
-      ),
+      }),
+      findSessionWithAgent: (userId: UserId, id: ChatSessionId) =>
+        Effect.map(
+          findSessionWithAgent(toStorableText(id)),
+          Option.filter(({ session }) => session.userId === userId)
+        ),
       findActiveSession: Effect.fnUntraced(function* (userId: UserId, agentId: AgentId) {
         const found = yield* directly(sql`
           select chat_sessions.*, agents.status as agent_status
@@ -182,13 +178,8 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         return Option.flatMap(agent, ({ agentStatus }) =>
           agentStatus === null ? Option.none() : Option.some({ session, agentStatus })
         )
-      }, withExportedSpan("ConversationRepository.findActiveSession")),
-      listSessions: Effect.fn("ConversationRepository.listSessions")(function* (
-        userId: UserId,
-        limit: number,
-        agentId?: AgentId,
-        text?: string
-      ) {
+      }),
+      listSessions: Effect.fnUntraced(function* (userId: UserId, limit: number, agentId?: AgentId, text?: string) {
         const ofAgent = agentId === undefined ? [] : [sql`agent_id = ${agentId}`]
         const pattern = `%${toStorableText(text ?? "").replaceAll(/[\\%_]/g, "\\$&")}%`
         const withText =
@@ -206,10 +197,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           select * from chat_sessions where ${sql.and([sql`user_id = ${userId}`, ...ofAgent, ...withText])}
           order by last_activity desc, id desc limit ${limit}`.pipe(decodeRows(ChatSessionRow))
       }),
-      findPreviews: Effect.fn("ConversationRepository.findPreviews")(function* (
-        sessionIds: ReadonlyArray<ChatSessionId>,
-        characters: number
-      ) {
+      findPreviews: Effect.fnUntraced(function* (sessionIds: ReadonlyArray<ChatSessionId>, characters: number) {
         const previews = yield* sql`
           select listed.id, left(newest.content, ${characters}::integer) as content
           from unnest(${sessionIds}::text[]) as listed (id), lateral (
@@ -219,33 +207,23 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
       }),
       lockNewMessages: Effect.fnUntraced(function* (userId: UserId) {
         yield* execute(lockNewMessages(userId))
-      }, withExportedSpan("ConversationRepository.lockNewMessages")),
-      appendPaidMessage: flow(
-        describePaid,
-        Effect.flatMap(appendAlone),
-        withExportedSpan("ConversationRepository.appendPaidMessage")
-      ),
-      appendWithOthers: flow(
-        describePaid,
-        Effect.flatMap(appendInGroup),
-        withExportedSpan("ConversationRepository.appendWithOthers")
-      ),
-      appendUserMessage: flow(
-        (message: NewMessage, turn: NewTurn, limits: PendingLimits = unlimited) => append(message, turn, limits),
-        withExportedSpan("ConversationRepository.appendUserMessage")
-      ),
-      findMessage: Effect.fn("ConversationRepository.findMessage")((userId: UserId, id: MessageId) =>
+      }),
+      appendPaidMessage: flow(describePaid, Effect.flatMap(appendAlone)),
+      appendWithOthers: flow(describePaid, Effect.flatMap(appendInGroup)),
+      appendUserMessage: (message: NewMessage, turn: NewTurn, limits: PendingLimits = unlimited) =>
+        append(message, turn, limits),
+      findMessage: (userId: UserId, id: MessageId) =>
         sql`
           select ${selectMessageColumns(sql)} from messages
-          where id = ${toStorableText(id)} and user_id = ${userId} and sender = 'user'`.pipe(decodeFirstRow(MessageRow))
-      ),
-      findReply: Effect.fn("ConversationRepository.findReply")((message: Message) =>
+          where id = ${toStorableText(id)} and user_id = ${userId} and sender = 'user'`.pipe(
+          decodeFirstRow(MessageRow)
+        ),
+      findReply: (message: Message) =>
         sql`
           select ${selectMessageColumns(sql)} from messages
           where session_id = ${message.sessionId} and seq = ${message.seq + 1} and sender = 'agent'
-            and state = 'answered'`.pipe(decodeFirstRow(MessageRow))
-      ),
-      isNext: Effect.fn("ConversationRepository.isNext")(function* (message: Message) {
+            and state = 'answered'`.pipe(decodeFirstRow(MessageRow)),
+      isNext: Effect.fnUntraced(function* (message: Message) {
         const hasEarlier = yield* readExists(sql`
           select exists (
             select from messages
@@ -253,7 +231,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           )`)
         return !hasEarlier
       }),
-      storeReply: flow(makeStoreReply(sql, directly), withExportedSpan("ConversationRepository.storeReply")),
+      storeReply: makeStoreReply(sql, directly),
       completeTurn: Effect.fnUntraced(function* (
         message: Message,
         reply: Omit<NewReply, "cost">,
@@ -278,8 +256,8 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           charged.unsafeUpdate(answer.charged, [])
           return answer.reply
         })
-      }, withExportedSpan("ConversationRepository.completeTurn")),
-      markFailed: Effect.fn("ConversationRepository.markFailed")(function* (
+      }),
+      markFailed: Effect.fnUntraced(function* (
         id: MessageId,
         { callBegun, deltaCount, isStopped = false, reason }: MessageFailure = { callBegun: true },
         partial?: PartialAnswer
@@ -309,17 +287,13 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           from failed`)
         return stored === 1
       }),
-      findOutcome: Effect.fn("ConversationRepository.findOutcome")(function* (id: MessageId) {
+      findOutcome: Effect.fnUntraced(function* (id: MessageId) {
         const found = yield* sql`
           select state, failure, coalesce(call_begun, true) as call_begun from messages
           where id = ${toStorableText(id)}`.pipe(decodeFirstRow(OutcomeRow))
         return Option.map(found, ({ failure, ...outcome }) => ({ ...outcome, reason: failure ?? undefined }))
       }),
-      readRecord: Effect.fn("ConversationRepository.readRecord")(function* (
-        sessionId: ChatSessionId,
-        limit: number,
-        before?: MessageId
-      ) {
+      readRecord: Effect.fnUntraced(function* (sessionId: ChatSessionId, limit: number, before?: MessageId) {
         const earlier =
           before === undefined
             ? []
@@ -329,7 +303,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           order by seq desc limit ${limit}`.pipe(decodeRows(MessageRow))
         return Array.reverse(newestFirst)
       }),
-      listByAgent: Effect.fn("ConversationRepository.listByAgent")(function* (
+      listByAgent: Effect.fnUntraced(function* (
         agentId: AgentId,
         { limit, offset }: { readonly limit: number; readonly offset: number }
       ) {
@@ -339,26 +313,23 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         const count = yield* readCount(sql`select count(*)::int from messages where agent_id = ${agentId}`)
         return { messages, total: count }
       }),
-      findAgentFigures: Effect.fn("ConversationRepository.findAgentFigures")((agentId: AgentId, since: DateTime.Utc) =>
+      findAgentFigures: (agentId: AgentId, since: DateTime.Utc) =>
         sql`
           select
             count(*) filter (where sender = 'user' and state = 'answered')::int as answered,
             count(*) filter (where sender = 'user' and state = 'failed')::int as failed,
             count(*) filter (where sender = 'user' and created_at > ${DateTime.toDate(since)})::int as recent,
             (avg(duration_ms) filter (where sender = 'agent' and state = 'answered'))::float8 as average_answer_ms
-          from messages where agent_id = ${agentId} and state <> 'pending'`.pipe(decodeSingleRow(MessageFigures))
-      ),
-      removeSessions: Effect.fn("ConversationRepository.removeSessions")(function* (userId: UserId) {
+          from messages where agent_id = ${agentId} and state <> 'pending'`.pipe(decodeSingleRow(MessageFigures)),
+      removeSessions: Effect.fnUntraced(function* (userId: UserId) {
         const remove = countAffectedRows(sql`delete from chat_sessions where user_id = ${userId}`)
         return yield* Effect.orDie(sql.withTransaction(Effect.zipRight(lockMessages(userId), remove)))
       }),
-      renameSession: Effect.fn("ConversationRepository.renameSession")(
-        (userId: UserId, id: ChatSessionId, title: string | null) =>
-          sql`
+      renameSession: (userId: UserId, id: ChatSessionId, title: string | null) =>
+        sql`
           update chat_sessions set title = ${title === null ? null : toStorableText(title)}
-          where id = ${toStorableText(id)} and user_id = ${userId} returning *`.pipe(decodeFirstRow(ChatSessionRow))
-      ),
-      removeSession: Effect.fn("ConversationRepository.removeSession")(
+          where id = ${toStorableText(id)} and user_id = ${userId} returning *`.pipe(decodeFirstRow(ChatSessionRow)),
+      removeSession: Effect.fnUntraced(
         function* (userId: UserId, id: ChatSessionId) {
           const pending = yield* lockMessages(userId, id)
           const removed = yield* countAffectedRows(
@@ -369,18 +340,15 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         sql.withTransaction,
         Effect.orDie
       ),
-      transfer: Effect.fn("ConversationRepository.transfer")(function* (agentId: AgentId, to: UserId) {
+      transfer: Effect.fnUntraced(function* (agentId: AgentId, to: UserId) {
         yield* execute(sql`update chat_sessions set user_id = ${to} where agent_id = ${agentId}`)
         yield* execute(sql`update messages set user_id = ${to} where agent_id = ${agentId}`)
       }),
-      listByUser: Effect.fn("ConversationRepository.listByUser")((userId: UserId, limit: number) =>
+      listByUser: (userId: UserId, limit: number) =>
         sql`
           select ${selectMessageColumns(sql)} from messages where user_id = ${userId}
-          order by created_at desc, seq desc limit ${limit}`.pipe(decodeRows(MessageRow))
-      ),
-      countByUser: Effect.fn("ConversationRepository.countByUser")((userId: UserId) =>
-        readCount(sql`select count(*)::int from messages where user_id = ${userId}`)
-      )
+          order by created_at desc, seq desc limit ${limit}`.pipe(decodeRows(MessageRow)),
+      countByUser: (userId: UserId) => readCount(sql`select count(*)::int from messages where user_id = ${userId}`)
     })
   })
 ).pipe(Layer.provide(ReservationHolder.layer))

@@ -10,13 +10,13 @@ import type { AgentTurn } from "@berth/domain/interaction/turns/TurnRepository"
 import { type MemoryNote, NoteId, type RecalledMessage } from "@berth/domain/interaction/memory/Recollection"
 import type { ConversationSummary } from "@berth/domain/interaction/memory/ConversationSummary"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Array, DateTime, Effect, Option, Schema } from "effect"
 import { createHash } from "node:crypto"
+import * as Repository from "../Repository.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { affectsRow, decodeFirstRow, decodeRows, execute, readCount } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
-import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
 /** The newest messages are searched for every word, older ones for rare words, by the word index. */
 interface SearchDepth {
@@ -68,7 +68,7 @@ const questionOf = (text: string) => toStorableText(text.slice(0, maximumQuestio
 const termOf = (agentId: string) => `'agent:${toStorableText(agentId).replaceAll("\\", "\\\\").replaceAll("'", "''")}'`
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex")
 
-export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effect(
+export const layer = Repository.layerEffect(
   MemoryRepository,
   Effect.map(Effect.all([SqlClient, makeDirectly]), ([sql, directly]) => {
     // Deliberately not indexable, since only the search index is efficient here.
@@ -158,7 +158,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
 
     return MemoryRepository.of({
       // Locks the agent's row, so that concurrent notes are counted serially.
-      saveNote: Effect.fn("MemoryRepository.saveNote")(function* (note: NewNote, limit: number) {
+      saveNote: Effect.fnUntraced(function* (note: NewNote, limit: number) {
         const text = toStorableText(note.text)
         const at = DateTime.toDate(note.at)
         return yield* Effect.gen(function* () {
@@ -178,7 +178,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           return saved
         }).pipe(sql.withTransaction, Effect.orDie)
       }),
-      listNotes: Effect.fn("MemoryRepository.listNotes")(function* (
+      listNotes: Effect.fnUntraced(function* (
         of: MemoryOwner,
         { limit, offset }: { readonly limit: number; readonly offset: number }
       ) {
@@ -188,15 +188,10 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         )
         return { notes, total: yield* readCount(sql`select count(*)::int ${notesOf(of)}`) }
       }),
-      removeNote: Effect.fn("MemoryRepository.removeNote")((of: MemoryOwner, id: NoteId) =>
-        affectsRow(sql`delete ${notesOf(of)} and id = ${toStorableText(id)}`)
-      ),
+      removeNote: (of: MemoryOwner, id: NoteId) =>
+        affectsRow(sql`delete ${notesOf(of)} and id = ${toStorableText(id)}`),
       // The id distinguishes a task from a message of a deleted conversation.
-      findConversation: Effect.fn("MemoryRepository.findConversation")(function* ({
-        agentId,
-        turnId,
-        userId
-      }: AgentTurn) {
+      findConversation: Effect.fnUntraced(function* ({ agentId, turnId, userId }: AgentTurn) {
         const found = yield* sql`
           select chat_sessions.id as session_id, chat_sessions.platform, ${isFromOwner} as from_owner
           from turns
@@ -209,12 +204,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           sessionId === null || platform === null || fromOwner === null ? null : { sessionId, platform, fromOwner }
         )
       }),
-      search: Effect.fn("MemoryRepository.search")(function* (
-        of: MemoryOwner,
-        query: string,
-        limit: number,
-        within?: ChatSessionId
-      ) {
+      search: Effect.fnUntraced(function* (of: MemoryOwner, query: string, limit: number, within?: ChatSessionId) {
         const now = DateTime.toDate(yield* DateTime.now)
         const where = within === undefined ? inEverySession : sql`and session_id = ${within}`
         return yield* sql`
@@ -301,11 +291,8 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           notes: rows.filter((row): row is MemoryNote => row.kind === "note"),
           messages: rows.filter((row): row is RecalledMessage => row.kind === "message")
         }
-      }, withExportedSpan("MemoryRepository.recallForTurn")),
-      saveSummary: Effect.fn("MemoryRepository.saveSummary")(function* (
-        sessionId: ChatSessionId,
-        summary: ConversationSummary
-      ) {
+      }),
+      saveSummary: Effect.fnUntraced(function* (sessionId: ChatSessionId, summary: ConversationSummary) {
         const now = DateTime.toDate(yield* DateTime.now)
         yield* execute(sql`
           insert into session_summaries (session_id, summary, up_to_seq, updated_at)
@@ -315,12 +302,9 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             set summary = excluded.summary, up_to_seq = excluded.up_to_seq, updated_at = excluded.updated_at
             where excluded.up_to_seq > session_summaries.up_to_seq`)
       }),
-      transferNotes: Effect.fn("MemoryRepository.transferNotes")((agentId: AgentId, to: UserId) =>
-        execute(sql`update agent_notes set user_id = ${to} where agent_id = ${agentId}`)
-      ),
-      removeNotes: Effect.fn("MemoryRepository.removeNotes")((userId: UserId) =>
-        execute(sql`delete from agent_notes where user_id = ${userId}`)
-      )
+      transferNotes: (agentId: AgentId, to: UserId) =>
+        execute(sql`update agent_notes set user_id = ${to} where agent_id = ${agentId}`),
+      removeNotes: (userId: UserId) => execute(sql`delete from agent_notes where user_id = ${userId}`)
     })
   })
 )

@@ -9,7 +9,8 @@ import {
 } from "@berth/domain/interaction/turns/TurnRepository"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Array, type DateTime, Effect, flow, Layer, Option, Schema } from "effect"
+import { Array, type DateTime, Effect, flow, Option, Schema } from "effect"
+import * as Repository from "../Repository.ts"
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { executeAlone, makeRequestGroups } from "../RequestGroups.ts"
@@ -17,7 +18,6 @@ import { decodeFirstRow, decodeRows, execute, readExists } from "../Rows.ts"
 import { UsdMicrosColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import { type CallChange, makeCallGroup } from "./CallGroup.ts"
-import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
 const TurnRow = Schema.Struct({
   reservationId: Schema.NullOr(ReservationId),
@@ -39,7 +39,7 @@ const toRecord = Option.map(({ reservationId, unitLimit, ...row }: typeof TurnRo
   reservation: Option.fromNullable(reservationId)
 }))
 
-export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect(
+export const layer = Repository.layerEffect(
   TurnRepository,
   Effect.map(Effect.all([SqlClient, makeDirectly, makeRequestGroups]), ([sql, directly, groupRequests]) => {
     // A failed statement may have counted its changes, so they are not repeated.
@@ -61,7 +61,7 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
       })
 
     return TurnRepository.of({
-      begin: Effect.fn("TurnRepository.begin")(function* (
+      begin: Effect.fnUntraced(function* (
         { agentId, turnId, userId }: AgentTurn,
         { ownKeysOnly, reservation, unitLimit }: TurnPayment,
         leaseUntil: DateTime.Utc
@@ -76,23 +76,20 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
       find: Effect.fnUntraced(function* (turn: AgentTurn) {
         const found = directly(sql`select ${columns} from turns where ${isTurn(turn)}`)
         return toRecord(yield* decodeTurn(found))
-      }, withExportedSpan("TurnRepository.find")),
+      }),
       lock: Effect.fnUntraced(function* (turn: AgentTurn) {
         const found = yield* sql`select ${columns} from turns where ${isTurn(turn)} for update`.pipe(decodeTurn)
         return toRecord(found)
-      }, withExportedSpan("TurnRepository.lock")),
-      beginCall: flow(
-        (turn: AgentTurn, { answerMicros, own, promptMicros }: CallCost, within?: UsdMicros) =>
-          countCall(turn, {
-            begins: true,
-            ownCalls: own ? 1 : 0,
-            platformCalls: own ? 0 : 1,
-            costMicros: promptMicros,
-            heldMicros: answerMicros,
-            within: within ?? null
-          }),
-        withExportedSpan("TurnRepository.beginCall")
-      ),
+      }),
+      beginCall: (turn: AgentTurn, { answerMicros, own, promptMicros }: CallCost, within?: UsdMicros) =>
+        countCall(turn, {
+          begins: true,
+          ownCalls: own ? 1 : 0,
+          platformCalls: own ? 0 : 1,
+          costMicros: promptMicros,
+          heldMicros: answerMicros,
+          within: within ?? null
+        }),
       endCall: flow(
         (
           turn: AgentTurn,
@@ -109,40 +106,33 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
             within: null
           })
         },
-        Effect.asVoid,
-        withExportedSpan("TurnRepository.endCall")
+        Effect.asVoid
       ),
-      isBusy: Effect.fn("TurnRepository.isBusy")((agentId: AgentId) =>
+      isBusy: (agentId: AgentId) =>
         readExists(sql`
-          select exists (select from turns where agent_id = ${agentId} and lease_until > now())`)
-      ),
-      raiseLimit: Effect.fn("TurnRepository.raiseLimit")((turnId: string, units: number) =>
-        execute(sql`update turns set unit_limit = unit_limit + ${units} where id = ${toStorableText(turnId)}`)
-      ),
+          select exists (select from turns where agent_id = ${agentId} and lease_until > now())`),
+      raiseLimit: (turnId: string, units: number) =>
+        execute(sql`update turns set unit_limit = unit_limit + ${units} where id = ${toStorableText(turnId)}`),
       // Skips locked turns, so that it takes part in no lock order.
-      renewLeases: Effect.fn("TurnRepository.renewLeases")(function* (
-        turnIds: ReadonlyArray<string>,
-        leaseUntil: DateTime.Utc
-      ) {
+      renewLeases: Effect.fnUntraced(function* (turnIds: ReadonlyArray<string>, leaseUntil: DateTime.Utc) {
         yield* execute(sql`
           update turns set lease_until = ${yield* toDatabaseTime(sql, leaseUntil)}
           where id in (
             select id from turns where ${sql.in("id", turnIds.map(toStorableText))} for update skip locked
           )`)
       }),
-      requestStop: Effect.fn("TurnRepository.requestStop")((turnIds: ReadonlyArray<string>) =>
+      requestStop: (turnIds: ReadonlyArray<string>) =>
         execute(sql`
           update turns set stop_requested = true
-          where ${sql.in("id", turnIds.map(toStorableText))} and not stop_requested`)
-      ),
-      listStopRequested: Effect.fn("TurnRepository.listStopRequested")(function* (turnIds: ReadonlyArray<string>) {
+          where ${sql.in("id", turnIds.map(toStorableText))} and not stop_requested`),
+      listStopRequested: Effect.fnUntraced(function* (turnIds: ReadonlyArray<string>) {
         const rows = yield* sql`
           select id from turns where ${sql.in("id", turnIds.map(toStorableText))} and stop_requested`.pipe(
           decodeRows(IdRow)
         )
         return Array.map(rows, ({ id }) => id)
       }),
-      listAbandoned: Effect.fn("TurnRepository.listAbandoned")(function* (now: DateTime.Utc) {
+      listAbandoned: Effect.fnUntraced(function* (now: DateTime.Utc) {
         const rows = yield* sql`
           select id from turns where lease_until < ${yield* toDatabaseTime(sql, now)} order by lease_until limit 1000`.pipe(
           decodeRows(IdRow)
@@ -155,7 +145,7 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
         const ended = directly(sql`
           delete from turns where id = ${toStorableText(turnId)} ${expired} returning ${columns}`)
         return toRecord(yield* decodeTurn(ended))
-      }, withExportedSpan("TurnRepository.end"))
+      })
     })
   })
 )
