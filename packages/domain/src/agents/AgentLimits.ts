@@ -10,7 +10,9 @@ import { AgentRepository } from "./AgentRepository.ts"
 import { makeAgentStatusChange } from "./AgentStatusChanges.ts"
 import { isUp } from "./AgentStatus.ts"
 
-const oldestFirst = (a: Agent, b: Agent) => a.createdAt.epochMillis - b.createdAt.epochMillis || (a.id < b.id ? -1 : 1)
+/** Order of creation. */
+export const oldestFirst = (a: Agent, b: Agent) =>
+  a.createdAt.epochMillis - b.createdAt.epochMillis || (a.id < b.id ? -1 : 1)
 
 /** Returns the running or starting agents above the limit; the oldest keep running. */
 const selectAgentsOverLimit = (agents: ReadonlyArray<Agent>, limit: number): ReadonlyArray<Agent> =>

@@ -1,7 +1,6 @@
 import type { Agent } from "../agents/Agent.ts"
+import { oldestFirst } from "../agents/AgentLimits.ts"
 import type { AgentId } from "../shared/AgentId.ts"
-
-const oldestFirst = (a: Agent, b: Agent) => a.createdAt.epochMillis - b.createdAt.epochMillis || (a.id < b.id ? -1 : 1)
 
 /** Selects the agents to start within the plan's limit: working before failed ones, oldest first. */
 export const selectAgentsToStart = (

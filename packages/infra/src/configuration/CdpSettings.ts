@@ -1,7 +1,7 @@
 import { Array, Config, Either, Option, Record } from "effect"
 import type { CdpSettings } from "../cdp/CdpDeveloperWallets.ts"
 import { parseApiKeySecret, parseWalletSecret } from "../cdp/CdpKeys.ts"
-import { failWithAll, findGroupErrors, invalid } from "./SettingReaders.ts"
+import { failWithAll, findGroupErrors, invalid, optionalSecret } from "./SettingReaders.ts"
 
 interface CdpNames {
   readonly projectId: string
@@ -9,8 +9,6 @@ interface CdpNames {
   readonly apiKeySecret: string
   readonly walletSecret: string
 }
-
-const optionalSecret = (name: string) => Config.option(Config.redacted(name))
 
 /** Reads the settings of the developer platform: all or none. Errors never contain a secret. */
 export const readCdpSettings = (

@@ -1,5 +1,9 @@
 import { type Array, Config, ConfigError, Either, Option, Redacted } from "effect"
 
+export const optionalSecret = (name: string) => Config.option(Config.redacted(name))
+
+export const isWebUrl = (value: string) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+
 export const invalid = (name: string, problem: string): ConfigError.ConfigError =>
   ConfigError.InvalidData([name], problem)
 

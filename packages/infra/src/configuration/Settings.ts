@@ -19,7 +19,16 @@ import {
   readWalletAddress
 } from "./ChainSettings.ts"
 import { readOAuthASettings, readOAuthBSettings, readSocialIdentitySettings } from "./SignInSettings.ts"
-import { failWithAll, findGroupErrors, headerSecret, invalid, readList, readParsed } from "./SettingReaders.ts"
+import {
+  failWithAll,
+  findGroupErrors,
+  headerSecret,
+  invalid,
+  isWebUrl,
+  optionalSecret,
+  readList,
+  readParsed
+} from "./SettingReaders.ts"
 import { telemetrySettings } from "./TelemetrySettings.ts"
 import { isNetwork } from "../net/OutboundAddresses.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
@@ -33,7 +42,6 @@ import { parseUidRange } from "../instance-drivers/process/UidAllocation.ts"
  */
 
 const isEmail = (text: string) => Option.isSome(parseEmail(text))
-const optionalSecret = (name: string) => Config.option(Config.redacted(name))
 const text = (name: string, fallback: string) => Config.withDefault(Config.string(name), fallback)
 const flags = { 1: true, true: true, yes: true, on: true, 0: false, false: false, no: false, off: false }
 const flag = (name: string) => readParsed(name, (text) => Record.get(flags, text.toLowerCase()), "must be yes or no")
@@ -72,7 +80,6 @@ const parseDuration = (value: string) => {
 const duration = (name: string, fallback: Duration.Duration) =>
   Config.withDefault(Config.mapOrFail(Config.string(name), parseDuration), fallback)
 const minimumReservationRetention = Duration.days(2)
-const isWebUrl = (value: string) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
 const webUrl = (name: string) =>
   Config.string(name).pipe(
     Config.validate({ message: "must be an http or https URL, for example https://example.com", validation: isWebUrl })

@@ -1,5 +1,5 @@
 import { Config, ConfigError, Either, Option, Record, Schema } from "effect"
-import { readParsed } from "./SettingReaders.ts"
+import { isWebUrl, readParsed } from "./SettingReaders.ts"
 
 /*
  * Standard OTEL_* settings that the SDK does not read itself. It reads headers, timeouts, compression, batches, limits,
@@ -24,8 +24,6 @@ export interface TelemetrySettings {
 
 const standardEndpoint = "http://localhost:4318"
 const standardMetricInterval = 60_000
-
-const isWebUrl = (value: string) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
 
 const webUrl = (name: string) =>
   Config.option(

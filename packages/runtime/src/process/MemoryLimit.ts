@@ -1,4 +1,4 @@
-import { Data, type Duration, Effect, Schedule } from "effect"
+import { Data, Effect, Schedule } from "effect"
 
 /** Resident memory exceeds the limit. */
 export class MemoryLimitExceeded extends Data.TaggedError("MemoryLimitExceeded")<{
@@ -13,12 +13,10 @@ export class MemoryLimitExceeded extends Data.TaggedError("MemoryLimitExceeded")
 export interface MemoryLimitOptions {
   readonly limitMb: number
   readonly resident: Effect.Effect<number>
-  readonly checkInterval?: Duration.DurationInput
 }
 
 /** Required since V8's limit covers the heap only, and an operating system limit may be missing. */
 export const enforceMemoryLimit = ({
-  checkInterval,
   limitMb,
   resident
 }: MemoryLimitOptions): Effect.Effect<never, MemoryLimitExceeded> =>
@@ -28,6 +26,6 @@ export const enforceMemoryLimit = ({
       (residentMb) => residentMb <= limitMb,
       (residentMb) => new MemoryLimitExceeded({ limitMb, residentMb })
     ),
-    Effect.repeat(Schedule.spaced(checkInterval ?? "5 seconds")),
+    Effect.repeat(Schedule.spaced("5 seconds")),
     Effect.zipRight(Effect.never)
   )

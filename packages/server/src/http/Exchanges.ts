@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
+import { safeMethods } from "./OriginPolicy.ts"
 
 export interface Exchange {
   readonly request: IncomingMessage
@@ -14,7 +15,6 @@ interface OrderedExchange extends Exchange {
 /** The newest exchange of each connection. */
 const exchanges = new WeakMap<Duplex, OrderedExchange>()
 
-const safeMethods = new Set(["GET", "HEAD", "OPTIONS"])
 const isSafe = ({ method = "" }: IncomingMessage) => safeMethods.has(method)
 
 /** Only safe requests are processed concurrently (RFC 9112, section 9.3.2). */

@@ -1,4 +1,4 @@
-const safeMethods = new Set(["GET", "HEAD", "OPTIONS"])
+export const safeMethods = new Set(["GET", "HEAD", "OPTIONS"])
 const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"])
 
 const originKey = (origin: string): string | undefined => {

@@ -39,7 +39,8 @@ const endWith = (target: ServerResponse, bytes?: Uint8Array) =>
     else target.end(bytes, done)
   })
 
-const awaitDrain = (target: ServerResponse) =>
+/** Waits until the client has read what was written. */
+export const awaitDrain = (target: ServerResponse) =>
   Effect.async<void>((resume) => {
     const onDrain = () => resume(Effect.void)
     target.once("drain", onDrain)

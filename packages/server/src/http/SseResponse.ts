@@ -7,7 +7,7 @@ import { NodeHttpServerRequest } from "@effect/platform-node"
 import { absurd, Context, Duration, Effect, FiberId, FiberRef, identity, Metric, Option, type Scope } from "effect"
 import type { ServerResponse } from "node:http"
 import { currentCredentialWatch, type WatchCredential } from "./CredentialWatch.ts"
-import { makeSelfWritingStream } from "./ResponseWriter.ts"
+import { awaitDrain, makeSelfWritingStream } from "./ResponseWriter.ts"
 import { currentGap, unspacedWrites } from "./WritePace.ts"
 
 const openStreams = Metric.gauge("berth_streams_open", { description: "Open streams of server-sent events" })
@@ -26,13 +26,6 @@ const currentResponse = Effect.withFiberRuntime<ServerResponse>(({ currentContex
 
 /** Sends the response head, which otherwise waits for the first event. */
 export const sendHead = Effect.map(currentResponse, (response) => response.flushHeaders())
-
-const awaitDrain = (response: ServerResponse) =>
-  Effect.async<void>((resume) => {
-    const onDrain = () => resume(Effect.void)
-    response.once("drain", onDrain)
-    return Effect.sync(() => response.off("drain", onDrain))
-  })
 
 /** A response, and a count of its accepted writes. */
 interface FrameSink {
