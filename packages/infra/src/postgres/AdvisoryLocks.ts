@@ -66,7 +66,7 @@ const releaseLock = (session: LockSession, name: string): Effect.Effect<void> =>
   session.unlock(name).pipe(
     Effect.catchAll((error) =>
       Effect.zipRight(
-        Effect.logWarning("A lock was not given back, so its session ends").pipe(Effect.annotateLogs({ lock: name })),
+        Effect.logWarning("Advisory lock not released, ending its session").pipe(Effect.annotateLogs({ lock: name })),
         session.abort(error)
       )
     ),

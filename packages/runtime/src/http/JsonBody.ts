@@ -10,27 +10,27 @@ export const exceedsBodyLimit = ({ headers }: IncomingMessage): boolean =>
 
 const reject = (rejection: RuntimeRejection) => new RequestRejected({ rejection })
 
-const parse = (pieces: ReadonlyArray<Buffer>): Either.Either<unknown, RequestRejected> =>
+const parse = (chunks: ReadonlyArray<Buffer>): Either.Either<unknown, RequestRejected> =>
   Either.try({
-    try: (): unknown => JSON.parse(Buffer.concat(pieces).toString("utf8")),
+    try: (): unknown => JSON.parse(Buffer.concat(chunks).toString("utf8")),
     catch: () => reject(RuntimeErrors.malformedBody)
   })
 
 /** A body above the limit is discarded. */
 const readJson = (request: IncomingMessage): Effect.Effect<unknown, RequestRejected> =>
   Effect.async((resume) => {
-    let pieces: Array<Buffer> = []
+    let chunks: Array<Buffer> = []
     let length = 0
     request
-      .on("data", (piece: Buffer) => {
-        length += piece.length
-        if (length <= runtimeBodyLimit) pieces.push(piece)
+      .on("data", (chunk: Buffer) => {
+        length += chunk.length
+        if (length <= runtimeBodyLimit) chunks.push(chunk)
         else {
-          pieces = []
+          chunks = []
           resume(reject(RuntimeErrors.bodyTooLarge))
         }
       })
-      .once("end", () => resume(parse(pieces)))
+      .once("end", () => resume(parse(chunks)))
   })
 
 /** Makes a reader for bodies of a schema. */

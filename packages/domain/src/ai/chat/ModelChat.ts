@@ -20,10 +20,10 @@ export const ToolCall = Schema.Struct({
 }).annotations({ identifier: "ToolCall" })
 export type ToolCall = typeof ToolCall.Type
 
-/** The declaration of a tool; `parameters` is a JSON Schema of type object. */
 /** Accepted by every provider. */
 export const toolNamePattern = /^[A-Za-z0-9_-]{1,64}$/
 
+/** The declaration of a tool; `parameters` is a JSON Schema of type object. */
 export const ToolSpec = Schema.Struct({
   name: Schema.String.pipe(Schema.pattern(toolNamePattern)),
   description: Schema.String,

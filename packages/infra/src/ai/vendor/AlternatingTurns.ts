@@ -58,22 +58,22 @@ const continuationTurn: AlternatingTurn = { role: "user", text: "Please go on." 
 /** Omits blank messages, which vendors reject. Instructions without messages become a user turn. */
 export const toAlternatingTurns = (messages: ReadonlyArray<ChatMessage>): AlternatingTurns => {
   const instructions: Array<string> = []
-  const spoken: Array<AlternatingTurn> = []
+  const unmerged: Array<AlternatingTurn> = []
   for (const message of toVendorConversation(messages)) {
     if (message.role === "assistant" && message.calls.length > 0) {
-      spoken.push(
+      unmerged.push(
         { role: "assistant", text: isBlankText(message.text) ? "" : message.text, calls: message.calls },
         { role: "user", text: "", results: message.calls }
       )
     } else if (message.role === "user" && message.parts !== undefined) {
-      spoken.push({ role: "user", text: message.text, parts: message.parts.filter(hasContent) })
+      unmerged.push({ role: "user", text: message.text, parts: message.parts.filter(hasContent) })
     } else if (!isBlankText(message.text)) {
       if (message.role === "system") instructions.push(message.text)
-      else spoken.push({ role: message.role, text: message.text })
+      else unmerged.push({ role: message.role, text: message.text })
     }
   }
   const system = instructions.length === 0 ? null : instructions.join("\n\n")
-  const turns = mergeNeighbors(spoken)
+  const turns = mergeNeighbors(unmerged)
   if (turns.length === 0) return { system: null, turns: system === null ? [] : [{ role: "user", text: system }] }
   return {
     system,

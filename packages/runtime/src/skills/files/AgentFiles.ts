@@ -87,15 +87,15 @@ export const measureAgentFiles = (directory: string): Effect.Effect<number, Tool
 
 /** Opens folders, creating missing ones; rejects links. */
 const enter = async (root: string, folders: ReadonlyArray<string>, make: boolean): Promise<string> => {
-  let place = root
+  let folder = root
   for (const name of ["", ...folders]) {
-    place = join(place, name)
-    if (make) await mkdir(place, { mode: 0o700, recursive: name === "" }).catch(ignoreExisting)
-    const is = await lstat(place)
-    if (is.isSymbolicLink()) throw toToolFailed(sentences["ELOOP"] ?? "")
-    if (!is.isDirectory()) throw toToolFailed(sentences["ENOTDIR"] ?? "")
+    folder = join(folder, name)
+    if (make) await mkdir(folder, { mode: 0o700, recursive: name === "" }).catch(ignoreExisting)
+    const stats = await lstat(folder)
+    if (stats.isSymbolicLink()) throw toToolFailed(sentences["ELOOP"] ?? "")
+    if (!stats.isDirectory()) throw toToolFailed(sentences["ENOTDIR"] ?? "")
   }
-  return place
+  return folder
 }
 
 const ignoreExisting = (cause: unknown) => {
@@ -110,7 +110,7 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
     const rootOf = (agent: AgentId) => join(directory, agent, "files")
     const draftsOf = (agent: AgentId) => join(directory, agent, "drafts")
 
-    const place = (agent: AgentId, path: string) =>
+    const locate = (agent: AgentId, path: string) =>
       Effect.gen(function* () {
         if (!isPlainId(agent)) return yield* toToolFailed("This agent cannot have files.")
         const names = yield* Either.mapLeft(parseFilePath(path), toToolFailed)
@@ -124,7 +124,7 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
     )
 
     const read = Effect.fn("AgentFiles.read")(function* (agent: AgentId, path: string) {
-      const { folders, name, root } = yield* place(agent, path)
+      const { folders, name, root } = yield* locate(agent, path)
       const bytes = yield* runFileOperation(async () => {
         const folder = await enter(root, folders, false)
         const file = await open(join(folder, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
@@ -145,7 +145,7 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
     })
 
     /** Checks the quota before a file is replaced. */
-    const makeSure = async (agent: AgentId, path: string, size: number) => {
+    const checkQuota = async (agent: AgentId, path: string, size: number) => {
       const own = await entriesBelow(rootOf(agent))
       const before = own.find((entry) => entry.path === path)
       if (before === undefined && own.length >= entryLimit)
@@ -159,7 +159,7 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
     }
 
     const write = Effect.fn("AgentFiles.write")(function* (agent: AgentId, path: string, text: string) {
-      const { folders, name, path: plain, root } = yield* place(agent, path)
+      const { folders, name, path: plain, root } = yield* locate(agent, path)
       const bytes = Buffer.from(text, "utf8")
       if (bytes.length > fileLimit)
         return yield* toToolFailed("The text is longer than 1 MiB, which is all that a file holds.")
@@ -167,7 +167,7 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
         const drafts = draftsOf(agent)
         // Left by a runtime that was killed during a write.
         await rm(drafts, { recursive: true, force: true })
-        await makeSure(agent, plain, bytes.length)
+        await checkQuota(agent, plain, bytes.length)
         await mkdir(drafts, { recursive: true, mode: 0o700 })
         const draft = join(drafts, "draft")
         await writeFile(draft, bytes, { mode: 0o600, flush: true })
@@ -180,7 +180,7 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
     })
 
     const remove = Effect.fn("AgentFiles.delete")(function* (agent: AgentId, path: string) {
-      const { folders, name, root } = yield* place(agent, path)
+      const { folders, name, root } = yield* locate(agent, path)
       yield* runFileOperation(async () => {
         const target = join(await enter(root, folders, false), name)
         const is = await lstat(target)

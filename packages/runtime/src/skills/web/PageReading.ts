@@ -17,8 +17,8 @@ export const readPage = ({ body, contentType }: WebPage, limit: number): Effect.
     const html = makeTextReader(limit)
     const isHtml = findTextKind(contentType) === "html"
     let plain = ""
-    const take = (piece: Uint8Array): boolean => {
-      const text = decoder.decode(piece, { stream: true })
+    const take = (chunk: Uint8Array): boolean => {
+      const text = decoder.decode(chunk, { stream: true })
       if (isHtml) return html.write(text)
       plain += text
       return plain.length < limit

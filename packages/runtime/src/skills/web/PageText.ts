@@ -45,7 +45,7 @@ export const makeTextReader = (limit: number): TextReader => {
   let text = ""
   let title = ""
   let inTitle = false
-  let silence = 0
+  let ignoredDepth = 0
   let depth = 0
   // Separator before the next word.
   let gap: "" | " " | "\n" | "\n\n" = ""
@@ -53,7 +53,7 @@ export const makeTextReader = (limit: number): TextReader => {
   const separate = (by: " " | "\n" | "\n\n") => {
     if (by.length > gap.length || (by !== " " && gap === " ")) gap = by
   }
-  const say = (words: string) => {
+  const append = (words: string) => {
     if (words === "") return
     text += (text === "" ? "" : gap) + words
     gap = ""
@@ -63,39 +63,39 @@ export const makeTextReader = (limit: number): TextReader => {
     {
       onopentag: (name) => {
         if (name === "title") inTitle = title === ""
-        if (ignoredElements.has(name)) silence += 1
+        if (ignoredElements.has(name)) ignoredDepth += 1
         depth += 1
-        if (silence > 0) return
+        if (ignoredDepth > 0) return
         if (blockElements.has(name)) separate(paragraphElements.has(name) ? "\n\n" : "\n")
         if (name === "td" || name === "th") separate(" ")
         if (name === "li") {
-          say("-")
+          append("-")
           separate(" ")
         }
       },
       ontext: (content) => {
         if (inTitle) title = (title + content).slice(0, 500)
-        if (silence > 0 || text.length >= limit) return
+        if (ignoredDepth > 0 || text.length >= limit) return
         const words = content.replaceAll(/\s+/g, " ")
         if (words.startsWith(" ")) separate(" ")
-        say(words.trim())
+        append(words.trim())
         if (words.endsWith(" ") && words !== " ") separate(" ")
       },
       onclosetag: (name) => {
         if (name === "title") inTitle = false
-        if (ignoredElements.has(name)) silence = Math.max(0, silence - 1)
+        if (ignoredElements.has(name)) ignoredDepth = Math.max(0, ignoredDepth - 1)
         depth -= 1
-        if (silence === 0 && blockElements.has(name)) separate(paragraphElements.has(name) ? "\n\n" : "\n")
+        if (ignoredDepth === 0 && blockElements.has(name)) separate(paragraphElements.has(name) ? "\n\n" : "\n")
       }
     },
     { decodeEntities: true, lowerCaseTags: true }
   )
-  const goesOn = () => text.length < limit && depth <= maximumDepth
+  const needsMore = () => text.length < limit && depth <= maximumDepth
   return {
     write: (html) => {
       // Small steps keep the parser interruptible.
-      for (let at = 0; at < html.length && goesOn(); at += step) parser.write(html.slice(at, at + step))
-      return goesOn()
+      for (let at = 0; at < html.length && needsMore(); at += step) parser.write(html.slice(at, at + step))
+      return needsMore()
     },
     end: () => {
       parser.end()
