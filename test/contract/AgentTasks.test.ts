@@ -14,7 +14,7 @@ import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import * as ManagedAgentInstances from "@berth/domain/instances/ManagedAgentInstances"
 import { TaskTurns } from "@berth/domain/interaction/turns/TaskTurns"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
-import * as QuotedOwnKeyCoverage from "@berth/domain/gateway/plugins/QuotedOwnKeyCoverage"
+import * as QuotedOwnerModels from "@berth/domain/gateway/plugins/QuotedOwnerModels"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { SkillCatalog } from "@berth/domain/skills/Skill"
 import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
@@ -30,7 +30,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { Units } from "@berth/domain/shared/Money"
 
 const Live = AgentTasksLive.layer.pipe(
-  Layer.provide(Layer.merge(TaskTurns.Default, QuotedOwnKeyCoverage.layer)),
+  Layer.provide(Layer.merge(TaskTurns.Default, QuotedOwnerModels.layer)),
   Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
   Layer.provide(Layer.provide(Agents.Default, ManagedAgentInstances.layer)),
   Layer.provide(GatewayServices.localAnswers),

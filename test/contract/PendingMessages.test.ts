@@ -9,7 +9,7 @@ import { Conversations } from "@berth/domain/interaction/conversations/Conversat
 import { ChatSessions } from "@berth/domain/interaction/conversations/ChatSessions"
 import { ConversationTurns } from "@berth/domain/interaction/conversations/ConversationTurns"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
-import { OwnKeyCoverage } from "@berth/domain/interaction/turns/OwnKeyCoverage"
+import { OwnerModels } from "@berth/domain/ai/models/OwnerModels"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import { TurnSettlement } from "@berth/domain/interaction/turns/TurnSettlement"
 import { TurnStops } from "@berth/domain/interaction/turns/TurnStops"
@@ -374,7 +374,7 @@ const WithConversations = Conversations.Default.pipe(
   Layer.provide(Layer.mergeAll(TurnSettlement.Default, TurnStops.Default, Memories.Default)),
   Layer.provide(Layer.mock(Agents, { _tag: "@berth/Agents" })),
   Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
-  Layer.provide(Layer.succeed(OwnKeyCoverage, { covers: () => Effect.succeed(false) })),
+  Layer.provide(Layer.mock(OwnerModels, { isCoveredByOwnKeys: () => Effect.succeed(false) })),
   Layer.provideMerge(App.layer())
 )
 

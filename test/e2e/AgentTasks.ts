@@ -22,7 +22,7 @@ import { Administrators } from "@berth/domain/accounts/Administrators"
 import { UnitLedger, UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
 import { TaskTurns } from "@berth/domain/interaction/turns/TaskTurns"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
-import * as QuotedOwnKeyCoverage from "@berth/domain/gateway/plugins/QuotedOwnKeyCoverage"
+import * as QuotedOwnerModels from "@berth/domain/gateway/plugins/QuotedOwnerModels"
 import { eventually } from "../support/Eventually.ts"
 import { testStorage } from "../support/ReconcilerProcess.ts"
 import { readRuntimePid } from "./RuntimeProcesses.ts"
@@ -44,7 +44,7 @@ const tasks = Layer.unwrapEffect(
       Layer.merge(OwnerKeys.none)
     )
     return AgentTasksLive.layer.pipe(
-      Layer.provide(Layer.mergeAll(TaskTurns.Default, QuotedOwnKeyCoverage.layer, UnitLedger.Default)),
+      Layer.provide(Layer.mergeAll(TaskTurns.Default, QuotedOwnerModels.layer, UnitLedger.Default)),
       Layer.provide(Layer.succeed(UnitPolicy, { confirmedEmailRequired: false })),
       Layer.provide(OwnerKeys.none),
       Layer.provide(Layer.succeed(Administrators, { includes: () => false })),

@@ -8,9 +8,7 @@ import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import * as VaultOwnerKeys from "@berth/domain/ai/keys/VaultOwnerKeys"
 import * as BillingServices from "@berth/domain/billing/BillingServices"
 import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
-import * as QuotedModelSubstitutes from "@berth/domain/gateway/plugins/QuotedModelSubstitutes"
-import * as QuotedImageInput from "@berth/domain/gateway/plugins/QuotedImageInput"
-import * as QuotedOwnKeyCoverage from "@berth/domain/gateway/plugins/QuotedOwnKeyCoverage"
+import * as QuotedOwnerModels from "@berth/domain/gateway/plugins/QuotedOwnerModels"
 import * as ChannelsServices from "@berth/domain/channels/ChannelsServices"
 import * as LocalChannelTurns from "@berth/domain/channels/LocalChannelTurns"
 import { TokenGate } from "@berth/domain/gating/TokenGate"
@@ -61,8 +59,6 @@ import * as AccessMethodList from "./AccessMethodList.ts"
 
 /* Services of each listener, over ports that the program or a test provides. */
 
-const quotedModels = Layer.merge(QuotedOwnKeyCoverage.layer, QuotedImageInput.layer)
-
 /** Services of both listeners. */
 export const shared = Layer.mergeAll(SocialSessions.Default, BillingServices.balances, Memories.Default).pipe(
   Layer.provideMerge(Sessions.Default)
@@ -78,11 +74,11 @@ export const web = Layer.mergeAll(
   GatewayServices.layer,
   Layer.provideMerge(
     Layer.provideMerge(PushNotifications.Default, A2aTasks.Default),
-    Layer.provide(InteractionServices.layer, quotedModels)
+    Layer.provide(InteractionServices.layer, QuotedOwnerModels.layer)
   ),
   Layer.provide(A2aPeers.Default, AgentLifecycle.Default),
   A2aAgentSettings.Default,
-  QuotedModelSubstitutes.layer,
+  QuotedOwnerModels.layer,
   Layer.provideMerge(
     Layer.provide(AgentClaims.Default, Layer.merge(AgentConversations.Default, Channels.Default)),
     AgentLiveStreams.Default
@@ -134,7 +130,7 @@ export const provisioning = LocalChannelProvisioning.layer.pipe(
 const channelTurns = LocalChannelTurns.layer.pipe(
   Layer.provide(Layer.provide(VoiceMessages.Default, ChargedTranscription.Default)),
   Layer.provide(InteractionServices.layer),
-  Layer.provide(Layer.provide(quotedModels, GatewayServices.localAnswers)),
+  Layer.provide(Layer.provide(QuotedOwnerModels.layer, GatewayServices.localAnswers)),
   Layer.provide(Layer.mergeAll(AccountsServices.users, AgentsServices.layer, Instances.Default)),
   Layer.provide(ManagedAgentInstances.layer)
 )

@@ -11,7 +11,7 @@ import { MachinePaymentSettings } from "./payments/MachinePaymentSettings.ts"
 import { MachinePayments } from "./payments/MachinePayments.ts"
 import { PaymentSettlement } from "./payments/PaymentSettlement.ts"
 import * as LocalModelAnswers from "./plugins/LocalModelAnswers.ts"
-import * as QuotedOwnKeyCoverage from "./plugins/QuotedOwnKeyCoverage.ts"
+import * as QuotedOwnerModels from "./plugins/QuotedOwnerModels.ts"
 import { Plugins } from "./Plugins.ts"
 import * as AgentTaskRunner from "./tasks/AgentTaskRunner.ts"
 
@@ -37,7 +37,7 @@ export const layer = Layer.merge(Gateway.Default, ChargedEmbeddings.Default).pip
 /** Agent tasks, by callers' agents or the orchestrator. */
 export const agentTaskRunner = Layer.provide(
   AgentTaskRunner.layer,
-  Layer.merge(TaskTurns.Default, QuotedOwnKeyCoverage.layer)
+  Layer.merge(TaskTurns.Default, QuotedOwnerModels.layer)
 )
 
 /** Model answers by the AI layer in this process. */

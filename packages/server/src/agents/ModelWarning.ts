@@ -1,5 +1,5 @@
 import type { Agent } from "@berth/domain/agents/Agent"
-import { type ModelService, ModelSubstitutes } from "@berth/domain/ai/models/ModelSubstitutes"
+import { type ModelService, OwnerModels } from "@berth/domain/ai/models/OwnerModels"
 import { Effect, Option } from "effect"
 
 const describe = (model: string, service: ModelService): Option.Option<string> => {
@@ -15,10 +15,14 @@ const describe = (model: string, service: ModelService): Option.Option<string> =
 }
 
 /** Names the model that replaces an agent's model if no configured provider serves it; none otherwise. */
-export const makeModelWarning = Effect.map(ModelSubstitutes, ({ find }) => ({ customModel, model, ownerId }: Agent) => {
-  const chosen = customModel ?? model
-  return Effect.map(find(ownerId, chosen), (service) => describe(chosen, service))
-})
+export const makeModelWarning = Effect.map(
+  OwnerModels,
+  ({ findService }) =>
+    ({ customModel, model, ownerId }: Agent) => {
+      const chosen = customModel ?? model
+      return Effect.map(findService(ownerId, chosen), (service) => describe(chosen, service))
+    }
+)
 
 /** Makes a `Warning` header (RFC 7234, section 5.5), whose text is a quoted ASCII string. */
 export const makeWarningHeaders = (warning: Option.Option<string>): Record<string, string> =>

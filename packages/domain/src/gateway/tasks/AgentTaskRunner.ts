@@ -15,7 +15,7 @@ import { ChatSessionId } from "../../interaction/Conversation.ts"
 import { fitHistory, maximumHistoryMessages } from "../../interaction/conversations/HistoryWindow.ts"
 import { Memories } from "../../interaction/memory/Memories.ts"
 import { isPaidByOwnKeys } from "../../interaction/turns/TurnPricing.ts"
-import { OwnKeyCoverage } from "../../interaction/turns/OwnKeyCoverage.ts"
+import { OwnerModels } from "../../ai/models/OwnerModels.ts"
 import { TaskTurns } from "../../interaction/turns/TaskTurns.ts"
 import { type AgentTask, AgentTasks, type TaskFunding } from "./AgentTasks.ts"
 import { Orchestrator } from "./Orchestrator.ts"
@@ -38,7 +38,7 @@ const make = Effect.gen(function* () {
   const memories = yield* Memories
   const turns = yield* TaskTurns
   const ownerKeys = yield* OwnerKeys
-  const ownKeys = yield* OwnKeyCoverage
+  const models = yield* OwnerModels
   const ids = yield* IdGenerator
   const orchestrator = yield* Orchestrator
 
@@ -131,7 +131,7 @@ const make = Effect.gen(function* () {
     if (Option.isNone(agent)) return false
     return yield* Option.match(agent.value, {
       onNone: () => orchestrator.usesOwnKeys(id),
-      onSome: ({ customModel, model }) => ownKeys.covers(id, customModel ?? model)
+      onSome: ({ customModel, model }) => models.isCoveredByOwnKeys(id, customModel ?? model)
     })
   })
 

@@ -27,7 +27,7 @@ import {
   readNamedAttachments
 } from "./Attachment.ts"
 import { type AttachmentOwner, AttachmentRepository } from "./AttachmentRepository.ts"
-import { ImageInput } from "./ImageInput.ts"
+import { OwnerModels } from "../../ai/models/OwnerModels.ts"
 
 /** Attachments of a message before it is stored. */
 export interface MessageAttachments<E> {
@@ -43,7 +43,7 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
   effect: Effect.gen(function* () {
     const repository = yield* AttachmentRepository
     const agents = yield* Agents
-    const images = yield* ImageInput
+    const models = yield* OwnerModels
     const ids = yield* IdGenerator
     const transaction = yield* Transaction
     const { run } = yield* IdempotentExecution
@@ -69,7 +69,7 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
     const requireImageInput = Effect.fnUntraced(function* ({ agentId, userId }: AttachmentOwner) {
       const { customModel, model } = yield* agents.find(userId, agentId)
       const modelId = customModel ?? model
-      if (!(yield* images.isAccepted(userId, modelId))) return yield* new ImagesNotSupported({ model: modelId })
+      if (!(yield* models.acceptsImages(userId, modelId))) return yield* new ImagesNotSupported({ model: modelId })
     })
 
     /** Finds the attachments of a message in a conversation. Images require a model that accepts them. */

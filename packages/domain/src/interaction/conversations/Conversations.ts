@@ -33,7 +33,7 @@ import { ConversationRepository } from "./ConversationRepository.ts"
 import { ConversationTurns } from "./ConversationTurns.ts"
 import { messageUnits } from "../turns/TurnPricing.ts"
 import { Agents } from "../../agents/Agents.ts"
-import { OwnKeyCoverage } from "../turns/OwnKeyCoverage.ts"
+import { OwnerModels } from "../../ai/models/OwnerModels.ts"
 import type { TurnPayment } from "../turns/TurnPayment.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
@@ -106,7 +106,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const stops = yield* TurnStops
     const ledger = yield* UnitLedger
     const agents = yield* Agents
-    const ownKeys = yield* OwnKeyCoverage
+    const models = yield* OwnerModels
     const ids = yield* IdGenerator
     const transaction = yield* Transaction
     const executions = yield* IdempotentExecution
@@ -176,7 +176,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         Effect.catchIf(isSpendingRefused, (refusal) =>
           Effect.gen(function* () {
             const { customModel, model } = yield* agents.find(user.id, toSend.session.agentId)
-            if (yield* ownKeys.covers(user.id, customModel ?? model))
+            if (yield* models.isCoveredByOwnKeys(user.id, customModel ?? model))
               return yield* store(toSend, Effect.succeed({ reservation: Option.none(), ownKeysOnly: true }), stored)
             yield* ledger.announceExhaustion(user, refusal)
             return yield* refusal

@@ -12,7 +12,7 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
-import { OwnKeyCoverage } from "@berth/domain/interaction/turns/OwnKeyCoverage"
+import { OwnerModels } from "@berth/domain/ai/models/OwnerModels"
 import { TaskTurns } from "@berth/domain/interaction/turns/TaskTurns"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import { assert, it } from "@effect/vitest"
@@ -42,7 +42,7 @@ const makeTasks = (answers: Partial<ModelAnswers["Type"]>, keys: ModelKeys = {})
         Layer.mock(Memories, { _tag: "@berth/Memories" }),
         Layer.mock(AgentManager, { chat: () => Effect.succeed(makeSingleChunkSource([])), deploy: () => Effect.void }),
         Layer.mock(TaskTurns, { _tag: "@berth/TaskTurns" }),
-        Layer.mock(OwnKeyCoverage, {}),
+        Layer.mock(OwnerModels, {}),
         Layer.mock(UnitLedger, { _tag: "@berth/UnitLedger" }),
         Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 }),
         Layer.mock(IdGenerator, {})
