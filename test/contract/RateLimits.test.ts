@@ -144,6 +144,23 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
     })
   )
 
+  it.effect("Rate limits lock no address after a burst of correct sign-ins, and bound a burst of wrong ones", () =>
+    Effect.gen(function* () {
+      const email = yield* account
+      const burst = (candidate: string) =>
+        Effect.replicateEffect(signIn("192.0.2.13", email, candidate), 5 * limits["sign-in"].count, {
+          concurrency: "unbounded"
+        })
+      const [right, wrong] = [yield* burst(password), yield* burst("wrong")]
+      assert.isNotEmpty(right.filter(({ status }) => status === 200))
+      assert.lengthOf(
+        wrong.filter(({ status }) => status === 401),
+        limits["sign-in-account"].count
+      )
+      assert.strictEqual((yield* signIn("192.0.2.14", email, password)).status, 200)
+    })
+  )
+
   it.effect("Rate limits count failed sign-ins per account and address, so that a third party locks no account", () =>
     Effect.gen(function* () {
       const email = yield* account

@@ -112,6 +112,30 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
+  it.scopedLive(
+    "RateLimiter counts no rejected takes of refunded limits, across concurrent calls of two processes",
+    () =>
+      Effect.gen(function* () {
+        const processes = yield* openedTwice
+        const [one] = processes
+        const burst = Effect.map(
+          Effect.forEach(
+            Array.from({ length: 25 }, () => processes).flat(),
+            (limiter) => passes(limiter, "sign-in", "1.2.3.4"),
+            { concurrency: "unbounded" }
+          ),
+          (taken) => taken.filter(Boolean).length
+        )
+        assert.strictEqual(yield* burst, 10)
+        assert.strictEqual(yield* burst, 0)
+        yield* one.refund("sign-in", "1.2.3.4")
+        assert.strictEqual(yield* burst, 1)
+        yield* Effect.replicateEffect(one.refund("sign-in", "1.2.3.4"), 10, { concurrency: "unbounded" })
+        for (const limiter of processes) assert.isTrue(yield* passes(limiter, "sign-in", "1.2.3.4"))
+        assert.strictEqual(yield* burst, 8)
+      })
+  )
+
   it.scopedLive("RateLimiter starts a window with the first take after the previous one has ended", () =>
     Effect.gen(function* () {
       const limiter = yield* opened

@@ -45,6 +45,9 @@ export const isCountedWithoutStore = (name: LimitName): boolean => name === "gat
 export const isCountedLater = (name: LimitName): boolean =>
   name === "gateway" || name === "runtime-model" || name === "runtime-spans"
 
+/** Limits of failures: a success refunds its take, and rejected takes do not count. */
+export const isRefunded = (name: LimitName): boolean => name === "sign-in" || name === "sign-in-account"
+
 /** The text of a limit is not `count/window`. */
 class LimitMalformed extends Data.TaggedError("LimitMalformed")<{
   readonly text: string

@@ -8,8 +8,8 @@ export class RateLimitExceeded extends Data.TaggedError("RateLimitExceeded")<{
 }> {}
 
 /**
- * Counts requests per limit and key, shared by all processes. `take` counts regardless of the request's outcome;
- * `refund` reverts one take.
+ * Counts requests per limit and key, shared by all processes. `take` counts regardless of the request's outcome, except
+ * for rejections of refunded limits; `refund` reverts one take.
  */
 export class RateLimiter extends Context.Tag("@berth/RateLimiter")<
   RateLimiter,

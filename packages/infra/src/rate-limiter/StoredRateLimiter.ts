@@ -1,5 +1,11 @@
 import { RateLimiter, RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
-import { isCountedLater, isCountedWithoutStore, type Limit, type LimitName } from "@berth/domain/limits/Limit"
+import {
+  isCountedLater,
+  isCountedWithoutStore,
+  isRefunded,
+  type Limit,
+  type LimitName
+} from "@berth/domain/limits/Limit"
 import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
 import { Data, Duration, Effect, Record } from "effect"
 import { hash } from "node:crypto"
@@ -16,11 +22,13 @@ export class RateLimitStoreUnavailable extends Data.TaggedError("RateLimitStoreU
 const outageRetryAfter = Duration.seconds(5)
 const storeTimeout = Duration.seconds(2)
 const writeDelayMs = 50
+/** Longer than a statement can be under way: a take returned after the end of its window would enlarge the next one. */
+const returnMarginMs = 10_000
 
 /**
  * Options of the library, whose windows are whole seconds. The prefix contains the window, so that a changed setting
- * applies at once. A key at twice its limit is rejected from memory, so that a flood does not load the store while
- * concurrent refunds stay possible below.
+ * applies at once. A key at twice its limit is rejected from memory, so that a flood does not load the store, except
+ * where a refund, also by another process, can end the rejection.
  */
 export const toLimiterOptions = (name: LimitName, limit: Limit) => {
   const duration = Math.max(1, Math.ceil(Duration.toSeconds(limit.window)))
@@ -28,7 +36,7 @@ export const toLimiterOptions = (name: LimitName, limit: Limit) => {
     points: limit.count,
     duration,
     keyPrefix: `${name}/${duration}s`,
-    inMemoryBlockOnConsumed: limit.count * 2
+    inMemoryBlockOnConsumed: isRefunded(name) ? 0 : limit.count * 2
   }
 }
 
@@ -41,6 +49,20 @@ const withinStoreTimeout = <A>(answer: Promise<A>): Promise<A> => {
     timer = setTimeout(() => reject(new Error("timeout")), Duration.toMillis(storeTimeout))
   })
   return Promise.race([answer, expired]).finally(() => clearTimeout(timer))
+}
+
+/** Leaves rejected takes uncounted, since no success refunds them. A flood only reads from the store. */
+const takeRefunded = async (limiter: RateLimiterStoreAbstract, stored: string): Promise<void> => {
+  const window = await withinStoreTimeout(limiter.get(stored))
+  const rejection: unknown = window
+  if (window !== null && window.consumedPoints >= limiter.points) throw rejection
+  try {
+    await withinStoreTimeout(limiter.consume(stored))
+  } catch (rejected) {
+    if (rejected instanceof RateLimiterRes && rejected.msBeforeNext > returnMarginMs)
+      await withinStoreTimeout(limiter.reward(stored))
+    throw rejected
+  }
 }
 
 /** RateLimiter with one limiter of the library per limit. */
@@ -81,8 +103,10 @@ export const makeRateLimiter = Effect.fnUntraced(function* (
   const takeAtStore = Effect.fn("RateLimiter.take")(function* (limit: LimitName, stored: string) {
     yield* Effect.annotateCurrentSpan({ limit })
     const deferred = deferredCounts[limit]
+    const limiter = limiters[limit]
     yield* run(async () => {
-      await (deferred === undefined ? withinStoreTimeout(limiters[limit].consume(stored)) : deferred.take(stored))
+      if (isRefunded(limit)) await takeRefunded(limiter, stored)
+      else await (deferred === undefined ? withinStoreTimeout(limiter.consume(stored)) : deferred.take(stored))
     }).pipe(
       Effect.catchAll((rejected) => {
         if (rejected instanceof RateLimiterRes)

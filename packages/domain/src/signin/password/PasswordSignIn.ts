@@ -29,7 +29,8 @@ export class PasswordSignIn extends Effect.Service<PasswordSignIn>()("@berth/Pas
     /** The HTTP middleware takes one from `sign-in`; success refunds it. */
     const signIn = Effect.fn("PasswordSignIn.signIn")(function* (request: PasswordSignInRequest) {
       const account = accountKey(request.email, request.address)
-      yield* limiter.take("sign-in-account", account)
+      // A rejected take of either limit leaves both unchanged.
+      yield* Effect.tapError(limiter.take("sign-in-account", account), () => limiter.refund("sign-in", request.address))
       const { hold, user } = yield* credentials.verify(request.email, request.password)
       yield* takeSuccess(limiter, user.id, request.address)
       const { token } = yield* transaction.run(
@@ -39,8 +40,8 @@ export class PasswordSignIn extends Effect.Service<PasswordSignIn>()("@berth/Pas
           return yield* sessions.open(user.id)
         })
       )
-      yield* limiter.refund("sign-in", request.address)
       yield* limiter.refund("sign-in-account", account)
+      yield* limiter.refund("sign-in", request.address)
       yield* Effect.annotateCurrentSpan("user.id", user.id)
       return { user, token }
     })
