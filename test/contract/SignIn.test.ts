@@ -1,4 +1,6 @@
 import { Transaction } from "@berth/domain/persistence/Transaction"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import type { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { createHash } from "node:crypto"
@@ -7,6 +9,7 @@ import { uniqueName } from "../support/Samples.ts"
 import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const password = "correct horse battery"
 const path = "/api/auth/callback/credentials"
@@ -234,6 +237,76 @@ layer(App.shared, { excludeTestServices: true })("A session", (it) => {
       assert.strictEqual(row?.["renewed"], true)
       yield* left("-1 second")
       assert.strictEqual(yield* whoIs(me.cookie), 401)
+    })
+  )
+
+  it.effect("A session extends its cookie when its expiry slides, whatever the route, and no other time", () =>
+    Effect.gen(function* () {
+      const me = yield* App.signInNewUser()
+      const agePast = (interval: string) =>
+        sql`update sessions set expires_at = expires_at - ${interval}::interval where user_id = ${me.user.id}`
+      for (const path of ["/api/auth/session", "/api/settings", "/dashboard"]) {
+        const read = App.web({ method: "GET", path, as: me })
+        yield* agePast("1 minute")
+        assert.notProperty((yield* read).headers, "set-cookie", path)
+        yield* agePast("1 day")
+        const renewed = yield* read
+        const { attributes, pair } = cookieOf(renewed)
+        assert.deepStrictEqual(
+          [pair, attributes],
+          [me.cookie, ["HttpOnly", `Max-Age=${thirtyDays}`, "Path=/", "SameSite=Lax"]]
+        )
+        assert.strictEqual(renewed.headers["cache-control"], "no-store")
+      }
+      const { body } = yield* App.web({ method: "POST", path: "/api/auth/token", as: me })
+      yield* agePast("1 day")
+      const byToken = yield* App.web({
+        method: "GET",
+        path: "/api/billing",
+        headers: { authorization: `Bearer ${String(body["token"])}`, cookie: me.cookie }
+      })
+      assert.deepStrictEqual([byToken.status, byToken.headers["set-cookie"]], [200, undefined])
+    })
+  )
+
+  it.effect("A session never extends its cookie when the request ends the session", () =>
+    Effect.gen(function* () {
+      for (const [method, path, json] of [
+        ["DELETE", "/api/auth/sessions/current", undefined],
+        ["DELETE", "/api/settings", { confirm: true }],
+        ["POST", "/api/auth/signout", undefined]
+      ] as const) {
+        const me = yield* App.signInNewUser()
+        const [session] = yield* sql`
+          update sessions set expires_at = now() + interval '1 day' where user_id = ${me.user.id} returning id`
+        const answer = yield* App.web({
+          method,
+          path: path.replace("current", String(session?.["id"])),
+          as: me,
+          ...(json === undefined ? {} : { json })
+        })
+        assert.strictEqual(answer.status, 200, answer.text)
+        assert.strictEqual(cookieOf(answer).value, "", path)
+      }
+    })
+  )
+
+  it.effect("A session that ends during a request extends no cookie, which a later sign-in has replaced", () =>
+    Effect.gen(function* () {
+      const { withBehavior } = yield* AgentManagerTest
+      const me = yield* createOwnerWithAgent()
+      const context = yield* Effect.context<SqlClient>()
+      for (const [end, expected] of [
+        [Effect.void, 1],
+        [sql`delete from sessions where user_id = ${me.user.id}`, 0]
+      ] as const) {
+        yield* sql`update sessions set expires_at = now() + interval '1 day' where user_id = ${me.user.id}`
+        const answer = yield* withBehavior({
+          restart: () => Effect.as(Effect.provide(Effect.orDie(end), context), { runtimeVersion: "1", healings: [] })
+        })(App.web({ method: "POST", path: `/api/instance/${me.user.id}/restart`, as: me }))
+        assert.strictEqual(answer.status, 200, answer.text)
+        assert.lengthOf(answer.headers["set-cookie"] ?? [], expected)
+      }
     })
   )
 

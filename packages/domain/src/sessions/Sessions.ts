@@ -41,15 +41,18 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       return { token, session }
     })
 
-    /** Returns session and user of a token; extends the expiry. */
-    const authenticate = Effect.fnUntraced(function* (token: Redacted.Redacted) {
+    /** Returns session and user of a token; extends the expiry, then runs `onRenewed`. */
+    const authenticate = Effect.fnUntraced(function* (
+      token: Redacted.Redacted,
+      onRenewed: (id: SessionId) => Effect.Effect<void> = () => Effect.void
+    ) {
       const now = yield* currentTime
       const stored = yield* repository.findByTokenHash(hashSecret(digests, token), now)
-      if (Option.isSome(stored) && isDueForRenewal(stored.value.session, now))
-        yield* repository.renew(stored.value.session.id, {
-          lastSeenAt: now,
-          expiresAt: DateTime.addDuration(now, sessionLifetime)
-        })
+      if (Option.isSome(stored) && isDueForRenewal(stored.value.session, now)) {
+        const { id } = stored.value.session
+        yield* repository.renew(id, { lastSeenAt: now, expiresAt: DateTime.addDuration(now, sessionLifetime) })
+        yield* onRenewed(id)
+      }
       return stored
     }, withExportedSpan("Sessions.authenticate"))
 

@@ -11,7 +11,7 @@ import { Sessions } from "@berth/domain/sessions/Sessions"
 import { useService } from "@berth/domain/shared/HotPath"
 import type { User } from "@berth/domain/shared/User"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
-import { HttpServerRequest } from "@effect/platform"
+import { Cookies, HttpApp, HttpServerRequest } from "@effect/platform"
 import { Effect, FiberRef, HashMap, Option, Redacted } from "effect"
 import { CredentialWatch, currentCredentialWatch } from "./CredentialWatch.ts"
 import { readBearerToken } from "./InternalAuthHttp.ts"
@@ -64,10 +64,21 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
     const cookie = yield* SessionCookie
     const atInstances = yield* InstanceCredentials
 
-    const readCookie = (request: Request): Effect.Effect<Option.Option<Authenticated>> =>
+    /** Extends the cookie like the session, unless the response sets it or the session has ended meanwhile. */
+    const extendCookie = (token: Redacted.Redacted) => (id: SessionId) =>
+      HttpApp.appendPreResponseHandler((_request, response) =>
+        Option.isSome(Cookies.get(response.cookies, cookie.name))
+          ? Effect.succeed(response)
+          : Effect.map(sessions.find(id), (found) => (Option.isSome(found) ? cookie.set(response, token) : response))
+      )
+
+    const readCookie = (
+      request: Request,
+      onRenewed?: (token: Redacted.Redacted) => (id: SessionId) => Effect.Effect<void>
+    ): Effect.Effect<Option.Option<Authenticated>> =>
       Option.match(cookie.read(request), {
         onNone: () => Effect.succeedNone,
-        onSome: (token) => Effect.map(sessions.authenticate(token), Option.map(bySession))
+        onSome: (token) => Effect.map(sessions.authenticate(token, onRenewed?.(token)), Option.map(bySession))
       })
 
     const checkApiKey = Effect.fnUntraced(function* (token: Redacted.Redacted) {
@@ -120,7 +131,7 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
         Option.isSome(site)
           ? atInstance(request, site.value.subdomain)
           : Option.match(readBearerToken(request), {
-              onNone: () => (accepted === "session" ? readCookie(request) : Effect.succeedNone),
+              onNone: () => (accepted === "session" ? readCookie(request, extendCookie) : Effect.succeedNone),
               onSome: (token) => Effect.asSome(checkBearer(token, accepted))
             })
       )
