@@ -131,21 +131,19 @@ layer(probe, { excludeTestServices: true })("An access token", (it) => {
         assert.strictEqual(status, 200)
         assert.deepInclude(body, { userId: me.user.id })
       }
-      for (const wrong of [
-        undefined,
-        "",
-        token,
-        "Bearer",
-        "Bearer ",
-        `Basic ${token}`,
-        `XXXXXX ${token}`,
-        `Payment ${token}`
-      ]) {
+      for (const wrong of [undefined, "", token, `Basic ${token}`, `XXXXXX ${token}`, `Payment ${token}`]) {
         const { body, status, wanted } = yield* ask(wrong)
         assert.deepStrictEqual([status, wanted], [401, 'Bearer realm="berth"'], wrong)
         assert.deepInclude(body, { code: "access_token_required", error: "Unauthorized" })
       }
-      for (const wrong of [`Bearer ${token}x`, `Bearer ${token.slice(0, -4)}`, "Bearer a.b.c"]) {
+      for (const wrong of [
+        `Bearer ${token}x`,
+        `Bearer ${token.slice(0, -4)}`,
+        `Bearer ${token} x`,
+        "Bearer a.b.c",
+        "Bearer",
+        "Bearer "
+      ]) {
         const { status, wanted } = yield* ask(wrong)
         assert.deepStrictEqual([status, wanted], [401, 'Bearer realm="berth", error="invalid_token"'], wrong)
       }

@@ -264,7 +264,7 @@ layer(App.layer(), { excludeTestServices: true })("A bearer token", (it) => {
   it.effect("A bearer token that is invalid is 401 on GET /api/agents, with or without a session cookie", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser()
-      for (const token of ["wrong", "a.b.c", "berth_wrong", `${"A".repeat(43)}=`])
+      for (const token of ["wrong", "a.b.c", "berth_wrong", `${"A".repeat(43)}=`, "", "a b", "a.b c", "berth_a b"])
         for (const cookie of [{}, { cookie: owner.cookie }]) {
           const refused = yield* agentsBy({ ...bearer(token), ...cookie })
           assert.deepStrictEqual([refused.status, refused.body["code"]], [401, "unauthorized"], refused.text)
@@ -272,7 +272,8 @@ layer(App.layer(), { excludeTestServices: true })("A bearer token", (it) => {
         }
       assert.strictEqual((yield* agentsBy({})).status, 200)
       assert.strictEqual((yield* agentsBy({ cookie: `${owner.cookie}x` })).status, 200)
-      for (const authorization of ["Basic d3Jvbmc=", "Bearer", "Payment x"])
+      assert.strictEqual((yield* agentsBy({ authorization: "Bearer" })).status, 401)
+      for (const authorization of ["Basic d3Jvbmc=", "Basic", "Bearers x", "Payment x"])
         assert.strictEqual((yield* agentsBy({ authorization })).status, 200, authorization)
     })
   )

@@ -6,10 +6,13 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 /** Shared secret of the service's processes. */
 export class InternalKey extends Context.Tag("@berth/InternalKey")<InternalKey, Redacted.Redacted>() {}
 
-/** Returns the token of a request's `Authorization: Bearer <token>`; none for other schemes. */
+/**
+ * Returns the token of a request's `Authorization: Bearer <token>`; none for other schemes. A malformed token is
+ * returned too, so that it fails like an unknown one.
+ */
 export const readBearerToken = (request: HttpServerRequest.HttpServerRequest) =>
-  Option.fromNullable(/^Bearer +(\S+)$/i.exec(request.headers["authorization"] ?? "")?.[1]).pipe(
-    Option.map(Redacted.make)
+  Option.fromNullable(/^Bearer(?: +(.*))?$/i.exec(request.headers["authorization"] ?? "")).pipe(
+    Option.map(([, token = ""]) => Redacted.make(token))
   )
 
 /** Returns the bearer token of the current request. */
