@@ -43,6 +43,7 @@ const registerRows: ReadonlyArray<ErrorRow> = [
   register("the name has a line break", { ...good, name: "a\nb" }, "display_name_invalid"),
   register("the name has 201 characters", { ...good, name: "n".repeat(201) }, "display_name_invalid"),
   register("the referral code has a space", { ...good, referralCode: "no code" }, "referral_code_invalid"),
+  register("the referral code is blank", { ...good, referralCode: "   " }, "referral_code_invalid"),
   register("the referral code has 21 characters", { ...good, referralCode: "a".repeat(21) }, "referral_code_invalid"),
   register("the referral code is nobody's", { ...good, referralCode: "nobodys-code" }, "referral_code_invalid"),
   {
@@ -80,11 +81,25 @@ const signInRows: ReadonlyArray<ErrorRow> = [
   ]),
   credentials("nobody has the e-mail", { email: "nobody@example.com", password: "x" }, 401, "credentials_invalid"),
   credentials("the e-mail is none", { email: "nobody", password: "x" }, 401, "credentials_invalid"),
-  credentials("the password is empty", { email: "nobody@example.com", password: "" }, 401, "credentials_invalid"),
+  credentials("the password is empty", { email: "nobody@example.com", password: "" }, 400, "invalid_request", [
+    "password"
+  ]),
+  credentials("both are empty", { email: "", password: "" }, 400, "invalid_request", ["email", "password"]),
   {
     when: "a form lacks its password",
     route: "POST /api/auth/callback/credentials",
     call: () => ({ body: "email=a%40b.de", headers: { "content-type": "application/x-www-form-urlencoded" } }),
+    status: 400,
+    code: "invalid_request",
+    fields: ["password"]
+  },
+  {
+    when: "a form's password is empty",
+    route: "POST /api/auth/callback/credentials",
+    call: () => ({
+      body: "email=a%40b.de&password=",
+      headers: { "content-type": "application/x-www-form-urlencoded" }
+    }),
     status: 400,
     code: "invalid_request",
     fields: ["password"]
@@ -172,6 +187,10 @@ const passwordRows: ReadonlyArray<ErrorRow> = [
   nobody("POST /api/settings/password"),
   change("nothing is given", {}, 400, "invalid_request", ["currentPassword", "newPassword"]),
   change("the new one is missing", { currentPassword }, 400, "invalid_request", ["newPassword"]),
+  change("both are empty", { currentPassword: "", newPassword: "" }, 400, "invalid_request", [
+    "currentPassword",
+    "newPassword"
+  ]),
   change("the types are wrong", { currentPassword: 1, newPassword: null }, 400, "invalid_request", [
     "currentPassword",
     "newPassword"

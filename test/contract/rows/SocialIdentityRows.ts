@@ -33,7 +33,7 @@ export const socialIdentityRows: ReadonlyArray<ErrorRow> = [
   refresh("nothing is given", {}, 400, "invalid_request"),
   refresh("the token is null", { refreshToken: null }, 400, "invalid_request"),
   refresh("the token is no text", { refreshToken: 7 }, 400, "invalid_request"),
-  refresh("the token is empty", { refreshToken: "" }, 401, "refresh_token_invalid"),
+  refresh("the token is empty", { refreshToken: "" }, 400, "invalid_request"),
   refresh("the token is nobody's", { refreshToken: `${"A".repeat(43)}=` }, 401, "refresh_token_invalid"),
   {
     ...refresh("it cannot be looked up", { refreshToken: `${"A".repeat(43)}=` }, 500, "internal"),

@@ -1,7 +1,7 @@
 import { NotificationPreferences } from "@berth/domain/shared/User"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { optionalText, payload, SecretText } from "../http/Payload.ts"
+import { optionalText, payload, RequiredSecretText, SecretText } from "../http/Payload.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { RegisterLimit, RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { AuthenticationRequiredBody, SessionAuth } from "../sessions/SessionAuth.ts"
@@ -106,7 +106,7 @@ const patchSettings = HttpApiEndpoint.patch("patchSettings", "/api/settings")
 
 /** Revokes all other sessions of the user. */
 const changePassword = HttpApiEndpoint.post("changePassword", "/api/settings/password")
-  .setPayload(payload({ currentPassword: SecretText, newPassword: SecretText }))
+  .setPayload(payload({ currentPassword: RequiredSecretText, newPassword: RequiredSecretText }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
   .addError(PasswordRejectedBody)
   .addError(CurrentPasswordIncorrectBody)

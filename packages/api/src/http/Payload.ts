@@ -14,6 +14,12 @@ export const refusesUnknownMembers = {
 /** Text whose value must not occur in error messages. */
 export const SecretText = Schema.Redacted(Schema.String.annotations({ message: () => "must be a string" }))
 
+/** Text that fails like an absent member if it is empty. */
+export const RequiredText = Schema.String.annotations({ message: () => "must be a string" }).pipe(
+  Schema.nonEmptyString({ message: () => "is missing" })
+)
+export const RequiredSecretText = Schema.Redacted(RequiredText)
+
 /** An optional member; null equals absent. */
 export const optionalText = Schema.optionalWith(Schema.String, { nullable: true })
 

@@ -3,7 +3,7 @@ import { AccountSuspended } from "@berth/domain/sessions/SessionErrors"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { plainErrorBody } from "../http/ErrorBody.ts"
-import { optionalText, payload, SecretText } from "../http/Payload.ts"
+import { optionalText, payload, RequiredSecretText, RequiredText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { AuthenticationErrors } from "../sessions/SessionAuth.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -22,7 +22,7 @@ export const AccountSuspendedBody = plainErrorBody(AccountSuspended, {
   message: "This account is suspended. Contact the operator of this service."
 })
 
-const credentialFields = { email: Schema.String, password: SecretText }
+const credentialFields = { email: RequiredText, password: RequiredSecretText }
 
 export const SignedIn = Schema.Struct({
   user: Schema.Struct({ id: UserId, email: Schema.String, name: Schema.String }),

@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { GatingCheckFailedBody } from "../../gating/GatingApi.ts"
 import { errorBody, plainErrorBody, extendedErrorBody } from "../../http/ErrorBody.ts"
 import { AccountSuspendedBody } from "../SignInApi.ts"
-import { payload, SecretText } from "../../http/Payload.ts"
+import { payload, RequiredSecretText } from "../../http/Payload.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import { SignInLimit, RateLimitExceededBody } from "../../limits/RateLimits.ts"
 
@@ -105,7 +105,7 @@ const aboutVerify = HttpApiEndpoint.get("aboutVerify", verifyPath)
 
 /** Exchanges a token for its successor. */
 const refresh = HttpApiEndpoint.post("refresh", refreshPath)
-  .setPayload(payload({ refreshToken: SecretText }))
+  .setPayload(payload({ refreshToken: RequiredSecretText }))
   .addSuccess(SocialRefreshed)
   .addError(RefreshTokenInvalidBody)
   .annotate(OpenApi.Summary, "Renew a social identity session")

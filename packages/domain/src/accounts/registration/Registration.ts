@@ -86,14 +86,13 @@ export class Registration extends Effect.Service<Registration>()("@berth/Registr
      * Creates the account and mails a verification link, without a session. A valid referral code credits both users.
      */
     const register = Effect.fn("Registration.register")(function* (request: RegistrationRequest) {
-      const nonBlank = (text: string | undefined) => Option.filter(Option.fromNullable(text), (it) => it.trim() !== "")
+      const givenName = Option.filter(Option.fromNullable(request.name), (text) => text.trim() !== "")
+      const givenCode = Option.filter(Option.fromNullable(request.referralCode), (text) => text !== "")
       const { email, name, password, referrer } = yield* requireFields({
         email: parseAccountEmail(request.email, policy),
-        name: Either.transposeOption(Option.map(nonBlank(request.name), validateDisplayName)),
+        name: Either.transposeOption(Option.map(givenName, validateDisplayName)),
         password: validatePassword(common, request.password),
-        referrer: yield* Effect.either(
-          Effect.transposeOption(Option.map(nonBlank(request.referralCode), referrals.findReferrer))
-        )
+        referrer: yield* Effect.either(Effect.transposeMapOption(givenCode, referrals.findReferrer))
       })
       const user = yield* oncePerEmail(email)(
         create({ email, name: Option.getOrElse(name, () => email), password, referrer })
