@@ -13,6 +13,7 @@ import { SpeechTest } from "@berth/infra/backend/SpeechTest"
 import { FakeAgentTasks } from "../fakes/FakeAgentTasks.ts"
 import type { AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
 import * as App from "../support/TestApp.ts"
+import { bearer, createApiKey } from "./ApiKeyFixtures.ts"
 import { parseEvents } from "./ServerSentEvents.ts"
 import {
   decodeGatewayAnswer,
@@ -585,6 +586,27 @@ layer(App.shared, { excludeTestServices: true })("Calls of the gateway", (it) =>
       assert.strictEqual((yield* gatewayCall({ as, from: "203.0.113.10" })).status, 429)
       const other = yield* App.signInNewUser("pro")
       assert.strictEqual((yield* gatewayCall({ as: other, from: "203.0.113.9" })).status, 200)
+    })
+  )
+
+  it.effect("Gateway calls by an invalid bearer count on the address, and are 429 above its limit", () =>
+    Effect.gen(function* () {
+      const unscoped = yield* createApiKey(yield* App.signInNewUser("pro"), "chat")
+      for (const [headers, status, from] of [
+        [bearer("wrong"), 401, "203.0.113.11"],
+        [unscoped.headers, 403, "203.0.113.12"]
+      ] as const) {
+        const answers = yield* Effect.all(
+          Array.makeBy(103, () => gatewayCall({ headers, from })),
+          { concurrency: 20 }
+        )
+        const refused = answers.filter((answer) => answer.status === 429)
+        assert.deepStrictEqual([answers.filter((answer) => answer.status === status).length, refused.length], [100, 3])
+        assert.strictEqual(refused[0]?.body["limit"], "gateway")
+        assert.isAtLeast(Number(refused[0]?.headers["retry-after"]), 1)
+        assert.notProperty(refused[0]?.headers, "www-authenticate")
+        assert.strictEqual((yield* gatewayCall({ from })).status, 429)
+      }
     })
   )
 })

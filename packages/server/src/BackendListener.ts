@@ -107,6 +107,7 @@ const noCredentials = Layer.succeed(
     of: () => Effect.succeedNone,
     accept: Effect.succeed,
     find: Effect.succeedNone,
+    findOr: () => Effect.succeedNone,
     require: new AuthenticationRequired(),
     findSession: Effect.succeedNone,
     requireSession: new AuthenticationRequired(),

@@ -4,11 +4,8 @@ import { WebApi } from "@berth/api/WebApi"
 import { choosePaymentMethod, identifyPayer, type CallPayer } from "@berth/domain/gateway/calls/PaymentMethod"
 import { Gateway } from "@berth/domain/gateway/Gateway"
 import { PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
-import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
-import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { annotateSpan } from "@berth/domain/shared/SpanExport"
-import { Caller } from "@berth/domain/sessions/Caller"
 import { useService } from "@berth/domain/shared/HotPath"
 import { HttpServerRequest, type HttpServerResponse } from "@effect/platform"
 import { Context, Effect, Either, FiberRef, Option, Redacted } from "effect"
@@ -18,8 +15,8 @@ import { makePreflightResponse } from "../http/CrossOriginHeaders.ts"
 import type { RequestHandler } from "../http/DirectRoutes.ts"
 import { IdempotencyMiddleware } from "../http/IdempotencyMiddleware.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { RequestCredentials } from "../http/RequestCredentials.ts"
 import { readContent } from "./CallContent.ts"
+import { makeCallLimit } from "./CallLimit.ts"
 import { type ReceivedCall, readCall, readPluginId } from "./ReceivedCall.ts"
 import { toGatewayErrorResponse } from "./GatewayErrorResponses.ts"
 import { respondStreamed, respondWhole, toStreamedResponse } from "./GatewayResponse.ts"
@@ -31,8 +28,7 @@ const crossOrigin = Context.get(GatewayApi.annotations, CrossOrigin)
 
 const makeAnswer = Effect.gen(function* () {
   const { appUrl } = yield* WebSettings
-  const credentials = yield* RequestCredentials
-  const limiter = yield* RateLimiter
+  const { count, find } = yield* makeCallLimit
   const idempotency = yield* IdempotencyMiddleware
   const digests = yield* Digests
   const gateway = yield* Gateway
@@ -69,16 +65,8 @@ const makeAnswer = Effect.gen(function* () {
 
   const answer = Effect.fnUntraced(
     function* (request: Request) {
-      const user = Option.map(yield* credentials.find, (principal) => principal.user)
-      yield* useService(Caller, ({ address }) =>
-        limiter.take(
-          "gateway",
-          Option.match(user, {
-            onNone: () => normalizeClientAddress(Option.getOrElse(address, () => "unknown")),
-            onSome: ({ id }) => id
-          })
-        )
-      )
+      const user = Option.map(yield* find, (principal) => principal.user)
+      yield* count(user)
       const payment = yield* Either.mapLeft(
         choosePaymentMethod({
           named: request.headers[paymentMethodHeader],

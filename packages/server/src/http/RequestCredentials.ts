@@ -152,9 +152,12 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
         )
       )
 
-    const withChallenge = <A, R>(authenticated: Effect.Effect<A, AuthenticationRequired | ScopeMissing, R>) =>
+    const withChallenge = <A, R, E = never, R2 = never>(
+      authenticated: Effect.Effect<A, AuthenticationRequired | ScopeMissing, R>,
+      onInvalid: Effect.Effect<void, E, R2> = Effect.void
+    ) =>
       Effect.tapError(authenticated, ({ _tag }) =>
-        addChallenge(_tag === "ScopeMissing" ? "insufficient_scope" : "invalid_token")
+        Effect.zipRight(onInvalid, addChallenge(_tag === "ScopeMissing" ? "insufficient_scope" : "invalid_token"))
       )
 
     const sessionOnly = (authenticated: Authenticated) =>
@@ -162,6 +165,8 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
 
     /** Returns the caller of the current request, if it has a credential. */
     const find = withChallenge(read("session"))
+    /** `find` that runs `onInvalid` before it fails. */
+    const findOr = <E, R>(onInvalid: Effect.Effect<void, E, R>) => withChallenge(read("session"), onInvalid)
     const require = Effect.flatMap(find, orInvalid)
     /** Returns the session of the current request, if any; rejects API keys. */
     const findSession = withChallenge(Effect.flatMap(read("session"), Effect.transposeMapOption(sessionOnly)))
@@ -175,6 +180,6 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
       Effect.map((known) => Option.map(known, ({ user }) => user)),
       Effect.orElseSucceed(() => Option.none<User>())
     )
-    return { of, accept, find, require, findSession, requireSession, findToken, findVisitor }
+    return { of, accept, find, findOr, require, findSession, requireSession, findToken, findVisitor }
   })
 }) {}
