@@ -53,7 +53,7 @@ export class DeferredCounts {
     if (window === undefined || window.endsAt <= this.#options.now()) return false
     if (window.consumed + window.pending + window.sent >= this.#options.count) return false
     window.pending += 1
-    if (window.pending === 1) this.#schedule(key, window)
+    if (window.pending === 1) this.#options.defer(() => this.#writePending(key, window))
     return true
   }
 
@@ -66,14 +66,18 @@ export class DeferredCounts {
     }
     const { now } = this.#options
     if (window.endsAt <= now()) {
-      window.opening = this.#takePending(key, window).finally(() => {
+      const takes = window.pending + 1
+      window.pending = 0
+      window.opening = this.#send(key, window, takes).finally(() => {
         window.opening = undefined
       })
       return window.opening
     }
     if (window.isAlone) throw this.#exhaustionOf(window)
+    // A take that the store counts before admitted ones could be admitted in their place.
+    this.#writePending(key, window)
     await window.written
-    return this.#takePending(key, window)
+    return window.pending > 0 || window.isAlone ? this.take(key) : this.#send(key, window, 1)
   }
 
   /** Leaves decisions on the key to the store until its next report. */
@@ -88,12 +92,6 @@ export class DeferredCounts {
     } catch (failure) {
       if (window.endsAt <= this.#options.now()) throw failure
     }
-  }
-
-  #takePending(key: string, window: KnownWindow): Promise<void> {
-    const takes = window.pending + 1
-    window.pending = 0
-    return this.#send(key, window, takes)
   }
 
   #windowOf(key: string): KnownWindow {
@@ -169,16 +167,14 @@ export class DeferredCounts {
     return new RateLimiterRes(0, window.endsAt - this.#options.now(), window.consumed)
   }
 
-  #schedule(key: string, window: KnownWindow): void {
-    this.#options.defer(() => {
-      const takes = window.pending
-      if (takes === 0) return
-      window.pending = 0
-      const sending = this.#send(key, window, takes).catch((rejected: unknown) => {
-        if (!(rejected instanceof RateLimiterRes)) this.#options.onStoreFailure(rejected)
-      })
-      const before = window.written
-      window.written = sending.then(() => before)
+  #writePending(key: string, window: KnownWindow): void {
+    const takes = window.pending
+    if (takes === 0) return
+    window.pending = 0
+    const sending = this.#send(key, window, takes).catch((rejected: unknown) => {
+      if (!(rejected instanceof RateLimiterRes)) this.#options.onStoreFailure(rejected)
     })
+    const before = window.written
+    window.written = sending.then(() => before)
   }
 }

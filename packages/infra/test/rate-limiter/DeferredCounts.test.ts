@@ -72,8 +72,43 @@ describe("DeferredCounts", () => {
     const { consumed, counts, finish } = makeStore(3)
     await finish(counts.take("a"))
     assert.deepStrictEqual([counts.admit("a"), counts.admit("a"), counts.admit("a")], [true, true, false])
-    await finish(counts.take("a"))
-    assert.strictEqual(consumed(), 4)
+    const decided = [counts.take("a"), counts.take("a")]
+    await settle()
+    assert.strictEqual(consumed(), 3)
+    await finish(Promise.resolve())
+    await Promise.all(decided.map(finish))
+    assert.strictEqual(consumed(), 5)
+  })
+
+  it("DeferredCounts admits no more than the limit when the store reorders concurrent takes", async () => {
+    const { defer } = makeDeferral()
+    let consumed = 0
+    const sent: Array<() => void> = []
+    const consume = async (_: string, takes: number) => {
+      await new Promise<void>((resolve) => {
+        sent.push(resolve)
+      })
+      consumed += takes
+      const report = new RateLimiterRes(Math.max(0, 4 - consumed), 60_000, consumed, false)
+      const rejection: unknown = report
+      if (consumed > 4) throw rejection
+      return report
+    }
+    const counts = new DeferredCounts({ count: 4, now: () => 0, defer, consume, onStoreFailure: () => undefined })
+    const takes = [counts.take("a")]
+    sent.shift()?.()
+    await settle()
+    while (counts.admit("a")) takes.push(Promise.resolve())
+    const outcomes = Promise.allSettled([...takes, counts.take("a"), counts.take("a")])
+    await settle()
+    while (sent.length > 0) {
+      sent.pop()?.()
+      await settle()
+    }
+    assert.lengthOf(
+      (await outcomes).filter(({ status }) => status === "fulfilled"),
+      4
+    )
   })
 
   it("DeferredCounts calls the store once for a burst of a new key", async () => {
