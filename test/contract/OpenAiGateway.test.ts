@@ -508,3 +508,32 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     })
   )
 })
+
+layer(App.shared, { excludeTestServices: true })("Calls of the public OpenAI protocol", (it) => {
+  it.effect("Calls of the public OpenAI protocol are limited to a hundred a minute, invalid bodies included", () =>
+    Effect.gen(function* () {
+      for (const path of ["/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/v1/audio/speech"]) {
+        const as = yield* App.signInNewUser("pro")
+        const post = (body: string, contentType = "application/json") =>
+          App.web({ method: "POST", path, as, body, headers: { "content-type": contentType } })
+        for (const [body, contentType, status] of [
+          ["{bad", "application/json", 400],
+          ["{}", "text/plain", 415]
+        ] as const) {
+          const refused = yield* post(body, contentType)
+          assert.strictEqual(refused.status, status, refused.text)
+          assertMatches(refused.body["error"], { type: "invalid_request_error" })
+        }
+        const answers = yield* Effect.all(
+          Array.makeBy(101, () => post("{}")),
+          { concurrency: 20 }
+        )
+        const counted = (status: number) => answers.filter((answer) => answer.status === status)
+        assert.deepStrictEqual([counted(400).length, counted(429).length], [98, 3], path)
+        assert.isAtLeast(Number(counted(429)[0]?.headers["retry-after"]), 1)
+        assertMatches(counted(429)[0]?.body["error"], { code: "rate_limit_exceeded" })
+        assert.strictEqual((yield* post(JSON.stringify({ model, messages, input: "hello" }))).status, 429, path)
+      }
+    })
+  )
+})

@@ -12,15 +12,18 @@ import { Conversations } from "@berth/domain/interaction/conversations/Conversat
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Principal, principalWithScope } from "@berth/domain/sessions/Principal"
 import type { User } from "@berth/domain/shared/User"
-import { Effect, Either, Option } from "effect"
+import type { HttpServerRequest } from "@effect/platform"
+import { Effect, Either, Option, type Schema } from "effect"
 import { readCompletion } from "../ai/CompletionRequest.ts"
 import { currentSeconds } from "../ai/OpenAiHttp.ts"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
+import { readParsedBody } from "../http/RequestBody.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeAgentCompletion } from "./AgentCompletions.ts"
 import type { CompletionFormat } from "./CompletionFormat.ts"
 import { type GatewayFailure, toGatewayErrorResponse } from "./GatewayErrorResponses.ts"
 import { respondCompletion } from "./ModelCompletions.ts"
+import { decoded } from "./SpeechRequest.ts"
 
 /** Calls in OpenAI's protocols, paid by card. */
 export const makeOpenAiCalls = Effect.gen(function* () {
@@ -67,5 +70,21 @@ export const makeOpenAiCalls = Effect.gen(function* () {
     }).pipe(Effect.catchAll((failure) => Effect.succeed(refuse(failure, model))))
   })
 
-  return { call, refuse, answer }
+  /** Answers a decoded body. One that cannot be decoded counts too; the answer counts the others by their model. */
+  const withPayload = <A, I>(schema: Schema.Schema<A, I>) => {
+    const decode = decoded(schema)
+    return <B, E, R>(request: HttpServerRequest.HttpServerRequest, use: (payload: A) => Effect.Effect<B, E, R>) =>
+      Effect.matchEffect(
+        Effect.flatMap(Effect.flatten(readParsedBody(request)), ({ value }) => decode(value)),
+        {
+          onFailure: (failure) =>
+            Effect.flatMap(Principal, ({ user }) => limiter.take("gateway", user.id)).pipe(
+              Effect.match({ onFailure: refuse, onSuccess: () => refuse(failure) })
+            ),
+          onSuccess: use
+        }
+      )
+  }
+
+  return { call, refuse, answer, withPayload }
 })

@@ -1,8 +1,10 @@
+import { EmbeddingPayload } from "@berth/api/ai/EmbeddingBodies"
+import { OpenAiCompletionPayload } from "@berth/api/ai/OpenAiApi"
+import { ResponsePayload } from "@berth/api/ai/ResponsesApi"
 import { conversationHeader } from "@berth/api/gateway/OpenAiGatewayApi"
 import { WebApi } from "@berth/api/WebApi"
 import { Agents } from "@berth/domain/agents/Agents"
 import { ModelNotFound } from "@berth/domain/ai/models/ModelErrors"
-import { ChargedEmbeddings } from "@berth/domain/gateway/embeddings/ChargedEmbeddings"
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { collectResult } from "@berth/domain/gateway/plugins/PluginRun"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
@@ -15,21 +17,17 @@ import { listModel } from "../ai/OpenAiHttp.ts"
 import { listAgentModel } from "./AgentCompletions.ts"
 import { readContent } from "./CallContent.ts"
 import { makeChatFormat } from "./CompletionFormat.ts"
+import { makeEmbeddingAnswer } from "./EmbeddingAnswer.ts"
 import { makeOpenAiCalls } from "./OpenAiCalls.ts"
 import { makeResponseCalls } from "./ResponseCalls.ts"
 import { readSpeechRequest } from "./SpeechRequest.ts"
 import { readTranscriptFormat } from "./TranscriptFormat.ts"
 
-const decodeVector = (vector: string) => {
-  const bytes = new Uint8Array(Buffer.from(vector, "base64"))
-  return Array.from(new Float32Array(bytes.buffer, 0, Math.floor(bytes.length / 4)))
-}
-
 export const layer = group(WebApi, "openAiGateway", (handlers) =>
   Effect.gen(function* () {
     const limiter = yield* RateLimiter
-    const embeddings = yield* ChargedEmbeddings
-    const { answer, call, refuse } = yield* makeOpenAiCalls
+    const embed = yield* makeEmbeddingAnswer
+    const { answer, call, refuse, withPayload } = yield* makeOpenAiCalls
     const answers = yield* ModelAnswers
     const agents = yield* Agents
     const responses = yield* makeResponseCalls
@@ -47,48 +45,43 @@ export const layer = group(WebApi, "openAiGateway", (handlers) =>
         return match === undefined ? Effect.fail(new ModelNotFound({ model: id })) : Effect.succeed(match)
       })
 
+    const withCompletion = withPayload(OpenAiCompletionPayload)
+    const withResponse = withPayload(ResponsePayload)
+    const withEmbedding = withPayload(EmbeddingPayload)
+
     return handlers
-      .handle("createChatCompletion", ({ headers, payload }) =>
-        answer(payload.model, headers[conversationHeader], () =>
-          Effect.succeed({ completion: payload, format: makeChatFormat(payload) })
+      .handleRaw("createChatCompletion", ({ headers, request }) =>
+        withCompletion(request, (payload) =>
+          answer(payload.model, headers[conversationHeader], () =>
+            Effect.succeed({ completion: payload, format: makeChatFormat(payload) })
+          )
         )
       )
-      .handle("createResponse", ({ headers, payload }) =>
-        answer(payload.model, headers[conversationHeader], (user, isAgent) =>
-          Effect.gen(function* () {
-            if (isAgent) {
-              const completion = yield* toAgentPayload(payload)
-              return { completion, format: responses.makeAgentFormat(payload) }
-            }
-            const { before, input } = yield* responses.resolveItems(user.id, payload)
-            const completion = yield* toCompletionPayload(payload, [...before, ...input])
-            return { completion, format: responses.makeModelFormat(user.id, payload, input) }
-          })
+      .handleRaw("createResponse", ({ headers, request }) =>
+        withResponse(request, (payload) =>
+          answer(payload.model, headers[conversationHeader], (user, isAgent) =>
+            Effect.gen(function* () {
+              if (isAgent) {
+                const completion = yield* toAgentPayload(payload)
+                return { completion, format: responses.makeAgentFormat(payload) }
+              }
+              const { before, input } = yield* responses.resolveItems(user.id, payload)
+              const completion = yield* toCompletionPayload(payload, [...before, ...input])
+              return { completion, format: responses.makeModelFormat(user.id, payload, input) }
+            })
+          )
         )
       )
       .handle("retrieveResponse", ({ path: { id }, urlParams }) => responses.find(id, urlParams))
       .handle("listResponseInput", ({ path: { id }, urlParams }) => responses.listInput(id, urlParams))
       .handle("deleteResponse", ({ path: { id } }) => responses.remove(id))
-      .handle("createEmbedding", ({ payload: { dimensions, encoding_format: format, input: texts, model } }) =>
-        Effect.gen(function* () {
-          const { user } = yield* Principal
-          yield* limiter.take("gateway", user.id)
-          const input = typeof texts === "string" ? [texts] : texts
-          const { tokens, vectors } = yield* embeddings.embed(user, { model, input, dimensions })
-          return HttpServerResponse.unsafeJson({
-            object: "list",
-            data: vectors.map((vector, index) => ({
-              object: "embedding",
-              index,
-              embedding: format === "base64" ? vector : decodeVector(vector)
-            })),
-            model,
-            usage: { prompt_tokens: tokens, total_tokens: tokens }
-          })
-        }).pipe(
-          Effect.catchIf(
-            (failure) => failure._tag !== "UnitsExhausted" && failure._tag !== "BudgetExceeded",
-            (failure) => Effect.succeed(refuse(failure, model))
+      .handleRaw("createEmbedding", ({ request }) =>
+        withEmbedding(request, (payload) =>
+          embed(payload).pipe(
+            Effect.catchIf(
+              (failure) => failure._tag !== "UnitsExhausted" && failure._tag !== "BudgetExceeded",
+              (failure) => Effect.succeed(refuse(failure, payload.model))
+            )
           )
         )
       )

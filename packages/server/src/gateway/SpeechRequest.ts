@@ -19,7 +19,8 @@ export type SpeechRequest =
 /** Errors of a speech request: body errors, invalid fields, or unsupported audio. */
 type SpeechRequestFailure = BodyFailure | HttpApiError.HttpApiDecodeError | PluginInputInvalid
 
-const decoded = <A, I>(schema: Schema.Schema<A, I>) => {
+/** Decodes a value like the contract of an endpoint. */
+export const decoded = <A, I>(schema: Schema.Schema<A, I>) => {
   const decode = Schema.decodeUnknown(schema)
   return (value: unknown) =>
     Effect.catchTag(decode(value), "ParseError", (error) =>
