@@ -52,12 +52,20 @@ describe("readSpeechRequest for tts", () => {
     })
   )
 
+  it.effect("readSpeechRequest for tts counts characters instead of UTF-16 units", () =>
+    Effect.gen(function* () {
+      const text = "😀".repeat(maximumSpeechTextLength)
+      assert.strictEqual((yield* read("tts", { text })).plugin, "tts")
+    })
+  )
+
   it.effect("readSpeechRequest for tts names every invalid field", () =>
     Effect.gen(function* () {
       const wrong: ReadonlyArray<readonly [unknown, unknown]> = [
         [{}, ["text"]],
         [{ text: "" }, ["text"]],
         [{ text: "x".repeat(maximumSpeechTextLength + 1) }, ["text"]],
+        [{ text: "😀".repeat(maximumSpeechTextLength + 1) }, ["text"]],
         [{ text: "a", input: "b" }, ["input"]],
         [{ text: "a", voice: "me", format: "midi", speed: 5 }, ["voice", "format", "speed"]],
         [{ text: "a", speed: "fast" }, ["speed"]],

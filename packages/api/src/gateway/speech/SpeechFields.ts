@@ -2,6 +2,7 @@ import { decodeAudioText } from "@berth/domain/gateway/speech/AudioText"
 import {
   maximumSpeechSpeed,
   isLanguageCode,
+  isSpeechLength,
   maximumTranscriptionPromptLength,
   maximumSpeechTextLength,
   minimumSpeechSpeed
@@ -29,7 +30,7 @@ const SpeechFormat = Schema.Literal("mp3", "opus", "aac", "flac", "wav", "pcm").
   identifier: "SpeechFormat"
 })
 
-const isText = (text: string) => text.trim() !== "" && text.length <= maximumSpeechTextLength
+const isText = (text: string) => text.trim() !== "" && isSpeechLength(text)
 
 const SpeechText = Schema.String.pipe(
   Schema.filter(isText, { message: () => `must have 1 to ${maximumSpeechTextLength} characters` })

@@ -16,11 +16,14 @@ export const maximumSpeechSpeed = 4
 
 const invalid = (field: string, reason: string) => Either.left(new PluginInputInvalid({ field, reason }))
 
+/** Counts characters, as the price does; the units bound the count. */
+export const isSpeechLength = (text: string): boolean =>
+  text.length <= 2 * maximumSpeechTextLength && [...text].length <= maximumSpeechTextLength
+
 /** Rejects input that every provider rejects. */
 export const validateSpeechInput = ({ speed, text }: SpeechInput): Either.Either<void, PluginInputInvalid> => {
   if (text.trim() === "") return invalid("text", "must not be empty")
-  if (text.length > maximumSpeechTextLength)
-    return invalid("text", `must have at most ${maximumSpeechTextLength} characters`)
+  if (!isSpeechLength(text)) return invalid("text", `must have at most ${maximumSpeechTextLength} characters`)
   if (speed !== undefined && !(speed >= minimumSpeechSpeed && speed <= maximumSpeechSpeed)) {
     return invalid("speed", `must be between ${minimumSpeechSpeed} and ${maximumSpeechSpeed}`)
   }

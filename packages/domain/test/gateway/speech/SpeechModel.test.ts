@@ -103,6 +103,12 @@ describe("Speech limits", () => {
     }
   )
 
+  it("Speech limits count characters instead of UTF-16 units", () => {
+    assert.deepStrictEqual(say("😀".repeat(maximumSpeechTextLength)), Either.void)
+    for (const long of ["😀".repeat(maximumSpeechTextLength + 1), `${"x".repeat(maximumSpeechTextLength)}😀`])
+      assert.isTrue(Either.isLeft(say(long)))
+  })
+
   it.prop("Speech limits reject a language that is no ISO 639 code", [FastCheck.string()], ([language]) => {
     const checked = validateRecording({ audio: new TextEncoder().encode("OggS"), language })
     assert.strictEqual(Either.isRight(checked), /^[A-Za-z]{2,3}(-[A-Za-z]{2,4})?$/.test(language))
