@@ -59,9 +59,21 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
           status: 400,
           code: "body_malformed"
         })
-      const wide = `{"name":"Wide","x":[${"0,".repeat(9_000)}0]}`
-      const read = yield* App.web({ method: "POST", path: "/api/settings", as: owner, body: wide, headers: jsonType })
-      assert.strictEqual(read.body["name"], "Wide")
+      const parameters = Object.fromEntries(
+        Array.from({ length: 8 }, (_, index) => [`p${index}`, { type: "string", description: "A parameter" }])
+      )
+      const tool = { type: "function", function: { name: "f", parameters: { type: "object", properties: parameters } } }
+      for (const [name, x] of Object.entries({
+        "9,000 numbers": Array.from({ length: 9_000 }, () => 0),
+        "128 tools": Array.from({ length: 128 }, () => tool),
+        "1,600 messages": Array.from({ length: 1_600 }, () => ({
+          role: "user",
+          content: [{ type: "text", text: "hello" }]
+        }))
+      })) {
+        const read = yield* App.web({ method: "POST", path: "/api/settings", as: owner, json: { name, x } })
+        assert.strictEqual(read.body["name"], name, read.text)
+      }
     })
   )
 
