@@ -68,6 +68,27 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
     })
   )
 
+  it.effect("The card webhook takes the time of an event that has none from its signature", () =>
+    Effect.gen(function* () {
+      const object = { customer_email: "a@b.c", metadata: { plan: "solo" } }
+      const at = Math.floor(Date.now() / 1000) - 100
+      for (const created of [undefined, null]) {
+        const event = { ...makeCardEvent("checkout.session.completed", object), created }
+        const body = JSON.stringify(event)
+        const answer = yield* App.web({
+          method: "POST",
+          path: "/api/webhooks/cardProcessor",
+          body,
+          headers: { "cardProcessor-signature": signCardEvent(body, at) }
+        })
+        assert.strictEqual(answer.status, 200, answer.text)
+        const { events, jobs } = yield* recordOf(event.id)
+        const payload = { id: event.id, type: event.type, created: at, data: { object } }
+        assert.deepStrictEqual([events, jobs], [[{ type: event.type, status: "received", payload }], 1])
+      }
+    })
+  )
+
   it.effect("The card webhook acknowledges other events without storing them", () =>
     Effect.gen(function* () {
       for (const type of ["charge.captured", "customer.created", "checkout.session.expired", "a"]) {

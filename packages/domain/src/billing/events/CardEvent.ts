@@ -31,6 +31,12 @@ export const CardEventEnvelope = Schema.Struct({
 })
 export type CardEventEnvelope = typeof CardEventEnvelope.Type
 
+/** An event of another sender can lack its time, which its signature has too. */
+export const SignedCardEvent = Schema.Struct({
+  ...CardEventEnvelope.fields,
+  created: Schema.optionalWith(CardEventEnvelope.fields.created, { nullable: true })
+})
+
 export interface PurchaseEvent extends CardEventEnvelope {
   readonly type: PurchaseEventType
 }

@@ -2,7 +2,7 @@ import { Clock, Context, Data, Effect, type Option, type Redacted, Schema } from
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Digests } from "../../secrets/Digests.ts"
-import { ApplyCardEventJob, CardEventEnvelope, isCardEvent } from "./CardEvent.ts"
+import { ApplyCardEventJob, isCardEvent, SignedCardEvent } from "./CardEvent.ts"
 import { CardEventRepository } from "./CardEventRepository.ts"
 import { verifySignature } from "./CardEventSignature.ts"
 
@@ -18,7 +18,7 @@ export class CardEventSecret extends Context.Tag("@berth/CardEventSecret")<
   Option.Option<Redacted.Redacted>
 >() {}
 
-const decodeEvent = Schema.decodeUnknown(Schema.parseJson(CardEventEnvelope))
+const decodeEvent = Schema.decodeUnknown(Schema.parseJson(SignedCardEvent))
 const readText = (body: Uint8Array) => Effect.try(() => new TextDecoder("utf-8", { fatal: true }).decode(body))
 
 /** Stores events of the card processor. A job applies them. */
@@ -34,13 +34,18 @@ export class CardEventInbox extends Effect.Service<CardEventInbox>()("@berth/Car
     const receive = Effect.fn("CardEventInbox.receive")(function* (header: string | undefined, body: Uint8Array) {
       const secret = yield* Effect.mapError(configured, () => new CardEventsNotConfigured())
       const nowMillis = yield* Clock.currentTimeMillis
-      yield* Effect.tapError(verifySignature(digests, { header, body, secret, nowMillis }), ({ fault }) =>
-        Effect.logWarning("An event of the card processor was refused").pipe(Effect.annotateLogs({ signature: fault }))
+      const signedAt = yield* Effect.tapError(
+        verifySignature(digests, { header, body, secret, nowMillis }),
+        ({ fault }) =>
+          Effect.logWarning("An event of the card processor was refused").pipe(
+            Effect.annotateLogs({ signature: fault })
+          )
       )
-      const event = yield* Effect.mapError(
+      const received = yield* Effect.mapError(
         Effect.flatMap(readText(body), (text) => decodeEvent(text)),
         () => new CardEventMalformed()
       )
+      const event = { ...received, created: received.created ?? signedAt }
       yield* Effect.annotateCurrentSpan({ "card.event": event.id, "card.event_type": event.type })
       if (!isCardEvent(event)) return yield* Effect.logDebug("An event of the card processor is none of ours")
       yield* transaction.run(

@@ -37,7 +37,10 @@ export const readCardEvent = (
     case "checkout.session.completed":
     case "checkout.session.async_payment_succeeded":
     case "checkout.session.async_payment_failed":
-      return Either.map(decodeSession(object), (session) => readCheckoutSession(event, session, prices))
+      // A checkout without an id is the only one of its event.
+      return Either.map(decodeSession({ id: event.id, ...object }), (session) =>
+        readCheckoutSession(event, session, prices)
+      )
     case "customer.subscription.created":
     case "customer.subscription.updated":
     case "customer.subscription.deleted":

@@ -37,8 +37,8 @@ const signedBytes = (timestamp: string, body: Uint8Array): Uint8Array => {
 }
 
 /**
- * Verifies that the header has a recent HMAC-SHA256 of the body with the secret. The time is checked after the
- * signature.
+ * Returns the time of the signature, in epoch seconds, if the header has a recent HMAC-SHA256 of the body with the
+ * secret. The time is checked after the signature.
  */
 export const verifySignature = (
   digests: Pick<Digests["Type"], "equal" | "hmacSha256">,
@@ -48,7 +48,7 @@ export const verifySignature = (
     readonly secret: Redacted.Redacted
     readonly nowMillis: number
   }
-): Either.Either<void, SignatureInvalid> => {
+): Either.Either<number, SignatureInvalid> => {
   if (signed.header === undefined || signed.header.trim() === "")
     return Either.left(new SignatureInvalid({ fault: "missing" }))
   return Either.flatMap(parseSignatureHeader(signed.header), ({ signatures, timestamp }) => {
@@ -56,9 +56,10 @@ export const verifySignature = (
     const expected = Redacted.make(digests.hmacSha256(signed.secret, bytes, "hex"))
     const matches = signatures.filter((signature) => digests.equal(expected, Redacted.make(signature))).length
     if (matches === 0) return Either.left(new SignatureInvalid({ fault: "wrong" }))
-    const age = signed.nowMillis - Number(timestamp) * 1000
+    const signedAt = Number(timestamp)
+    const age = signed.nowMillis - signedAt * 1000
     const tolerance = Duration.toMillis(signatureTolerance)
     if (age > tolerance) return Either.left(new SignatureInvalid({ fault: "too old" }))
-    return age < -tolerance ? Either.left(new SignatureInvalid({ fault: "from the future" })) : Either.void
+    return age < -tolerance ? Either.left(new SignatureInvalid({ fault: "from the future" })) : Either.right(signedAt)
   })
 }

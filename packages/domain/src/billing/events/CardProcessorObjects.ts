@@ -50,7 +50,7 @@ export type CheckoutSessionObject = typeof CheckoutSessionObject.Type
 
 export const SubscriptionObject = Schema.Struct({
   id: Schema.String,
-  status: Schema.String,
+  status: maybe(Schema.String),
   customer: maybe(reference),
   created: maybe(Schema.Int),
   /** Only in older API versions; newer ones have it in the items. */

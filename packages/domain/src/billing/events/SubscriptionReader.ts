@@ -41,7 +41,7 @@ export const readSubscription = (
   const sold = findRecurringItem(
     identifyPurchasedItem({ metadata: object.metadata, prices: readEventPrices(object.items), recurs: true }, prices)
   )
-  const state = readState(object.status)
+  const state = Option.flatMap(object.status, readState)
   const periodEnds = Option.match(object.items, {
     onNone: () => [],
     onSome: ({ data }) => Array.getSomes(data.map(({ current_period_end }) => current_period_end))

@@ -126,6 +126,15 @@ describe("Reading a completed checkout", () => {
     assert.isTrue(Option.isNone(fact.subscription) && Option.isNone(fact.credits) && !fact.isUnclear)
   })
 
+  it("A completed checkout without an id is identified by its event", () => {
+    const minimal = { customer_email: "a@b.c", metadata: { plan: "solo" } }
+    const fact = read("checkout.session.completed", minimal)
+    assert.deepStrictEqual(fact, read("checkout.session.completed", { id: "evt_1", ...minimal }))
+    assert.strictEqual(Option.getOrNull(Option.map(fact.subscription, ({ id }) => id)), "evt_1")
+    assert.strictEqual(soldOf(fact), "solo")
+    assert.strictEqual(Option.getOrNull(fact.email), "a@b.c")
+  })
+
   it("A completed checkout without a subscription id uses the checkout's id for a monthly item", () => {
     const fact = session({ customer_email: "a@example.com", metadata: { plan: "solo" } })
     assert.strictEqual(Option.getOrThrow(fact.subscription).id, "cs_1")
@@ -146,6 +155,17 @@ describe("Reading a subscription", () => {
     for (const plan of ["free", "platinum", "__proto__"])
       assert.isNull(soldOf(updated({ metadata: { kind: "plan", plan } })))
     assert.isTrue(updated({}).isUnclear)
+  })
+
+  it("A subscription event without a status changes no state, and ends the subscription if it was deleted", () => {
+    for (const [type, ended] of [
+      ["customer.subscription.updated", false],
+      ["customer.subscription.deleted", true]
+    ] as const) {
+      const { subscription } = read(type, { id: "sub_1", customer: "cus_1" })
+      const facts = Option.getOrThrow(subscription).facts
+      assert.deepStrictEqual([facts.state, facts.ended], [null, ended])
+    }
   })
 
   it("A subscription event has the meaning of its status", () => {

@@ -18,7 +18,10 @@ const signatureOf = (bytes: Uint8Array, at: number | string = now, by = secret) 
 const verdict = (header: string | undefined, bytes: Uint8Array = body, nowMillis = now * 1000) =>
   Either.match(verifySignature(digests, { header, body: bytes, secret: Redacted.make(secret), nowMillis }), {
     onLeft: ({ fault }) => fault,
-    onRight: () => "valid" as const
+    onRight: (signedAt) => {
+      assert.isTrue(Number.isSafeInteger(signedAt))
+      return "valid" as const
+    }
   })
 
 describe("The signature of an event", () => {
