@@ -1,5 +1,5 @@
-import type { HttpServerRequest } from "@effect/platform"
-import { Effect, Either } from "effect"
+import { HttpApiError, type HttpServerRequest } from "@effect/platform"
+import { Effect, Either, Schema } from "effect"
 import type { BodyFailure } from "../http/ListenerRequest.ts"
 import { parseJsonBody, readParsedBody } from "../http/RequestBody.ts"
 import { type MultipartForm, isMultipartForm, readMultipartForm } from "./MultipartForm.ts"
@@ -28,3 +28,10 @@ export const readContent = (
       ? Effect.either(parseContent(contentType, body.right.bytes))
       : Effect.succeed(Either.map(body, (json) => ({ _tag: "Json" as const, ...json })))
   })
+
+/** Decodes values like the contract of an endpoint. */
+export const makeDecoder = <A, I>(schema: Schema.Schema<A, I>) => {
+  const decode = Schema.decodeUnknown(schema)
+  return (value: unknown) =>
+    Effect.catchTag(decode(value), "ParseError", HttpApiError.HttpApiDecodeError.refailParseError)
+}

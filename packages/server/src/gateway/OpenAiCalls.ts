@@ -20,10 +20,10 @@ import { makeErrorResponse } from "../http/ErrorResponse.ts"
 import { readParsedBody } from "../http/RequestBody.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeAgentCompletion } from "./AgentCompletions.ts"
+import { makeDecoder } from "./CallContent.ts"
 import type { CompletionFormat } from "./CompletionFormat.ts"
 import { type GatewayFailure, toGatewayErrorResponse } from "./GatewayErrorResponses.ts"
 import { respondCompletion } from "./ModelCompletions.ts"
-import { decoded } from "./SpeechRequest.ts"
 
 /** Calls in OpenAI's protocols, paid by card. */
 export const makeOpenAiCalls = Effect.gen(function* () {
@@ -72,7 +72,7 @@ export const makeOpenAiCalls = Effect.gen(function* () {
 
   /** Answers a decoded body. One that cannot be decoded counts too; the answer counts the others by their model. */
   const withPayload = <A, I>(schema: Schema.Schema<A, I>) => {
-    const decode = decoded(schema)
+    const decode = makeDecoder(schema)
     return <B, E, R>(request: HttpServerRequest.HttpServerRequest, use: (payload: A) => Effect.Effect<B, E, R>) =>
       Effect.matchEffect(
         Effect.flatMap(Effect.flatten(readParsedBody(request)), ({ value }) => decode(value)),

@@ -7,12 +7,12 @@ import { isPluginId, type PluginId, plugins } from "@berth/domain/gateway/plugin
 import type { PluginInput } from "@berth/domain/gateway/PluginInput"
 import { PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { maximumAudioBytes } from "@berth/domain/gateway/speech/SpeechLimits"
-import { HttpApiError, type HttpServerRequest } from "@effect/platform"
-import { Effect, Either, Predicate, Schema } from "effect"
+import type { HttpApiError, HttpServerRequest } from "@effect/platform"
+import { Effect, Either, Predicate } from "effect"
 import type { BodyFailure } from "../http/ListenerRequest.ts"
 import { defaultBodyLimit } from "../http/RequestBody.ts"
 import { acceptsEventStream } from "../http/SseResponse.ts"
-import type { CallContent } from "./CallContent.ts"
+import { type CallContent, makeDecoder } from "./CallContent.ts"
 import { readSpeechRequest } from "./SpeechRequest.ts"
 
 /** Maximum body: a recording in base64 with its fields. Other plugins use `defaultBodyLimit`. */
@@ -53,8 +53,8 @@ export const readPluginId = (
   return isPluginId(named) ? Either.right(named) : Either.left(new PluginNotFound())
 }
 
-const decoded = <A, I>(schema: Schema.Schema<A, I>, value: unknown) =>
-  Effect.catchTag(Schema.decodeUnknown(schema)(value), "ParseError", HttpApiError.HttpApiDecodeError.refailParseError)
+const decodeText = makeDecoder(TextBody)
+const decodeTask = makeDecoder(AgentBody)
 
 type InputError = HttpApiError.HttpApiDecodeError | PluginInputInvalid | BodyFailure
 
@@ -67,10 +67,10 @@ const inputOf = (plugin: PluginId, content: CallContent): Effect.Effect<PluginIn
       const toInput = (body: typeof TextBody.Type): PluginInput => ({ plugin, request: makeChatRequest(body) })
       return isPlainCall(content.value)
         ? Effect.succeed(toInput(content.value))
-        : Effect.map(decoded(TextBody, content.value), toInput)
+        : Effect.map(decodeText(content.value), toInput)
     }
     case "agent":
-      return Effect.map(decoded(AgentBody, content.value), ({ agentId, messages }) => ({
+      return Effect.map(decodeTask(content.value), ({ agentId, messages }) => ({
         plugin,
         messages: messages.map(makeChatMessage),
         agentId

@@ -3,10 +3,10 @@ import { BodyTooLarge, MediaTypeUnsupported } from "@berth/api/http/TransportErr
 import { PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import type { Recording, SpeechInput } from "@berth/domain/gateway/speech/Speech"
 import { validateRecording, makeAudioFilename, maximumAudioBytes } from "@berth/domain/gateway/speech/SpeechLimits"
-import { HttpApiError } from "@effect/platform"
-import { Effect, Schema } from "effect"
+import type { HttpApiError } from "@effect/platform"
+import { Effect } from "effect"
 import type { BodyFailure } from "../http/ListenerRequest.ts"
-import type { CallContent } from "./CallContent.ts"
+import { type CallContent, makeDecoder } from "./CallContent.ts"
 import type { MultipartForm } from "./MultipartForm.ts"
 
 type RequestedText = Omit<SpeechInput, "userId" | "ownKeysOnly">
@@ -19,18 +19,9 @@ export type SpeechRequest =
 /** Errors of a speech request: body errors, invalid fields, or unsupported audio. */
 type SpeechRequestFailure = BodyFailure | HttpApiError.HttpApiDecodeError | PluginInputInvalid
 
-/** Decodes a value like the contract of an endpoint. */
-export const decoded = <A, I>(schema: Schema.Schema<A, I>) => {
-  const decode = Schema.decodeUnknown(schema)
-  return (value: unknown) =>
-    Effect.catchTag(decode(value), "ParseError", (error) =>
-      Effect.flatMap(HttpApiError.HttpApiDecodeError.fromParseError(error), Effect.fail)
-    )
-}
-
-const readTts = decoded(TtsFields)
-const readStt = decoded(SttFields)
-const readSttForm = decoded(SttFormFields)
+const readTts = makeDecoder(TtsFields)
+const readStt = makeDecoder(SttFields)
+const readSttForm = makeDecoder(SttFormFields)
 
 const readSpoken = Effect.fnUntraced(function* (value: unknown) {
   const fields = yield* readTts(value)
