@@ -22,7 +22,7 @@ export const assertError = (answer: HttpCallResponse, expected: { readonly statu
     { status: expected.status, code: expected.code },
     answer.text
   )
-  assert.match(answer.headers["content-type"] ?? "", /^application\/json/)
+  assert.match(answer.headers["content-type"] ?? "", /^application\/(a2a\+)?json/)
   for (const member of ["error", "message"]) {
     const text = members[member]
     assert.isTrue(typeof text === "string" && text.length > 0, `${member} in ${answer.text}`)
