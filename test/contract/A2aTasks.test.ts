@@ -676,6 +676,17 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
     })
   )
 
+  it.effect("Successes of the HTTP+JSON binding have its content type", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] }
+      const sent = yield* raw(owner, owner, "POST", "/message:send", { message }, "1.0")
+      const listed = yield* raw(owner, owner, "GET", "/tasks", undefined, "1.0")
+      for (const { headers, status, text } of [sent, listed])
+        assert.deepStrictEqual([status, headers["content-type"]], [200, "application/a2a+json"], text)
+    })
+  )
+
   it.effect("Errors of the HTTP+JSON binding have the statuses and reasons of the protocol", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

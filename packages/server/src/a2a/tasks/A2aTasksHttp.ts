@@ -21,9 +21,7 @@ const requireVersion = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ he
 })
 
 const respond = <E, R>(body: Effect.Effect<unknown, E, R>) =>
-  Effect.map(body, (value) =>
-    HttpServerResponse.setHeader(HttpServerResponse.unsafeJson(value), "content-type", a2aMediaType)
-  )
+  Effect.map(body, (value) => HttpServerResponse.unsafeJson(value, { contentType: a2aMediaType }))
 const respondStream = <E, R>(events: Effect.Effect<Stream.Stream<TaskEvent>, E, R>) =>
   respondTaskEvents(events, (event) => event)
 
