@@ -26,13 +26,13 @@ export const makeAgentSkillActions = Effect.gen(function* () {
     agentId: AgentId | undefined,
     { enabled, skillId }: { readonly skillId: string | undefined; readonly enabled: boolean | undefined }
   ) {
-    if (agentId !== undefined) yield* health.resolveAgent(owner.id, agentId)
+    const named = agentId === undefined ? undefined : yield* health.resolveAgent(owner.id, agentId)
     if (skillId === undefined || enabled === undefined)
       return yield* makeMissingFieldsError([
         ...(skillId === undefined ? ["skillId"] : []),
         ...(enabled === undefined ? ["enabled"] : [])
       ])
-    const agent = yield* health.resolveAgent(owner.id, agentId)
+    const agent = named ?? (yield* health.resolveAgent(owner.id, agentId))
     yield* configuration.setSkill(owner, agent, skillId, enabled)
     return { success: true, skillId, enabled }
   })

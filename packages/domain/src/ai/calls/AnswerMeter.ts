@@ -19,7 +19,7 @@ interface MeteredUsage {
 export interface AnswerMeter {
   /** Adds an event. Not safe for concurrent use. */
   readonly add: (event: ModelEvent<ProviderEnding>) => void
-  /** Notes the kind of the failure that breaks the answer off. */
+  /** Sets the kind of failure that ended the answer. */
   readonly fail: (kind: ProviderFailed["kind"]) => void
   /** The usage so far. */
   readonly usage: () => MeteredUsage
