@@ -51,19 +51,26 @@ const withinStoreTimeout = <A>(answer: Promise<A>): Promise<A> => {
   return Promise.race([answer, expired]).finally(() => clearTimeout(timer))
 }
 
+/** The library rejects with the window's state if it is exhausted, and with another value if the store fails. */
+const run = <A>(operation: () => Promise<A>) =>
+  Effect.tryPromise({
+    try: operation,
+    catch: (rejected) =>
+      rejected instanceof RateLimiterRes ? rejected : new RateLimitStoreUnavailable({ cause: rejected })
+  })
+
 /** Leaves rejected takes uncounted, since no success refunds them. A flood only reads from the store. */
-const takeRefunded = async (limiter: RateLimiterStoreAbstract, stored: string): Promise<void> => {
-  const window = await withinStoreTimeout(limiter.get(stored))
-  const rejection: unknown = window
-  if (window !== null && window.consumedPoints >= limiter.points) throw rejection
-  try {
-    await withinStoreTimeout(limiter.consume(stored))
-  } catch (rejected) {
-    if (rejected instanceof RateLimiterRes && rejected.msBeforeNext > returnMarginMs)
-      await withinStoreTimeout(limiter.reward(stored))
-    throw rejected
-  }
-}
+const takeRefunded = Effect.fnUntraced(function* (limiter: RateLimiterStoreAbstract, stored: string) {
+  const window = yield* run(() => withinStoreTimeout(limiter.get(stored)))
+  if (window !== null && window.consumedPoints >= limiter.points) return yield* Effect.fail(window)
+  yield* Effect.tapError(
+    run(() => withinStoreTimeout(limiter.consume(stored))),
+    (rejected) =>
+      rejected instanceof RateLimiterRes && rejected.msBeforeNext > returnMarginMs
+        ? run(() => withinStoreTimeout(limiter.reward(stored)))
+        : Effect.void
+  )
+})
 
 /** RateLimiter with one limiter of the library per limit. */
 export const makeRateLimiter = Effect.fnUntraced(function* (
@@ -74,14 +81,6 @@ export const makeRateLimiter = Effect.fnUntraced(function* (
       makeStoreErrorLog("Rate limit store unavailable", { limit, admitted: isCountedWithoutStore(limit) })
     )
   )
-
-  /** The library rejects with the window's state if it is exhausted, and with another value if the store fails. */
-  const run = <A>(operation: () => Promise<A>) =>
-    Effect.tryPromise({
-      try: operation,
-      catch: (rejected) =>
-        rejected instanceof RateLimiterRes ? rejected : new RateLimitStoreUnavailable({ cause: rejected })
-    })
 
   const report = (limit: LimitName, { cause }: RateLimitStoreUnavailable) =>
     Effect.sync(() => errorLogs[limit](cause instanceof Error ? cause : new Error(String(cause))))
@@ -104,10 +103,10 @@ export const makeRateLimiter = Effect.fnUntraced(function* (
     yield* Effect.annotateCurrentSpan({ limit })
     const deferred = deferredCounts[limit]
     const limiter = limiters[limit]
-    yield* run(async () => {
-      if (isRefunded(limit)) await takeRefunded(limiter, stored)
-      else await (deferred === undefined ? withinStoreTimeout(limiter.consume(stored)) : deferred.take(stored))
-    }).pipe(
+    const taken = isRefunded(limit)
+      ? takeRefunded(limiter, stored)
+      : run<unknown>(() => deferred?.take(stored) ?? withinStoreTimeout(limiter.consume(stored)))
+    yield* taken.pipe(
       Effect.catchAll((rejected) => {
         if (rejected instanceof RateLimiterRes)
           return new RateLimitExceeded({ limit, retryAfter: Duration.millis(Math.max(1, rejected.msBeforeNext)) })
