@@ -107,7 +107,6 @@ const noCredentials = Layer.succeed(
     of: () => Effect.succeedNone,
     accept: Effect.succeed,
     find: Effect.succeedNone,
-    findOr: () => Effect.succeedNone,
     require: new AuthenticationRequired(),
     findSession: Effect.succeedNone,
     requireSession: new AuthenticationRequired(),

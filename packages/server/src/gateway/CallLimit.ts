@@ -22,6 +22,6 @@ export const makeCallLimit = Effect.gen(function* () {
       )
     )
   /** Returns the caller, if any; an invalid credential counts on the address. */
-  const find = credentials.findOr(count(Option.none()))
+  const find = Effect.tapError(credentials.find, () => count(Option.none()))
   return { count, find }
 })

@@ -11,11 +11,11 @@ import { Sessions } from "@berth/domain/sessions/Sessions"
 import { useService } from "@berth/domain/shared/HotPath"
 import type { User } from "@berth/domain/shared/User"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
-import { Cookies, HttpApp, HttpServerRequest } from "@effect/platform"
+import { Cookies, HttpApp, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, FiberRef, HashMap, Option, Redacted } from "effect"
 import { CredentialWatch, currentCredentialWatch } from "./CredentialWatch.ts"
 import { readBearerToken } from "./InternalAuthHttp.ts"
-import { addResponseHeaders, bearerChallenge } from "./ResponseHeaders.ts"
+import { bearerChallenge } from "./ResponseHeaders.ts"
 import { InstanceCredentials } from "./InstanceCredentials.ts"
 import { InstanceHost } from "./InstanceHost.ts"
 import { SessionCookie } from "./SecretCookies.ts"
@@ -46,9 +46,15 @@ const bySession = ({ session, user }: { readonly session: Session; readonly user
 
 const orInvalid = <A>(option: Option.Option<A>) => Effect.mapError(option, () => new AuthenticationRequired())
 
-/** RFC 6750, section 3.1. */
+/** RFC 6750, section 3.1. Another error, such as 429, can replace that of the credential. */
 const addChallenge = (error: string) =>
-  addResponseHeaders({ "www-authenticate": `${bearerChallenge}, error="${error}"` })
+  HttpApp.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(
+      response.status === 401 || response.status === 403
+        ? HttpServerResponse.setHeader(response, "www-authenticate", `${bearerChallenge}, error="${error}"`)
+        : response
+    )
+  )
 
 /**
  * Credential of a request: the bearer token if present, else the session cookie. An unknown cookie is ignored; an
@@ -152,12 +158,9 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
         )
       )
 
-    const withChallenge = <A, R, E = never, R2 = never>(
-      authenticated: Effect.Effect<A, AuthenticationRequired | ScopeMissing, R>,
-      onInvalid: Effect.Effect<void, E, R2> = Effect.void
-    ) =>
+    const withChallenge = <A, R>(authenticated: Effect.Effect<A, AuthenticationRequired | ScopeMissing, R>) =>
       Effect.tapError(authenticated, ({ _tag }) =>
-        Effect.zipRight(onInvalid, addChallenge(_tag === "ScopeMissing" ? "insufficient_scope" : "invalid_token"))
+        addChallenge(_tag === "ScopeMissing" ? "insufficient_scope" : "invalid_token")
       )
 
     const sessionOnly = (authenticated: Authenticated) =>
@@ -165,8 +168,6 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
 
     /** Returns the caller of the current request, if it has a credential. */
     const find = withChallenge(read("session"))
-    /** `find` that runs `onInvalid` before it fails. */
-    const findOr = <E, R>(onInvalid: Effect.Effect<void, E, R>) => withChallenge(read("session"), onInvalid)
     const require = Effect.flatMap(find, orInvalid)
     /** Returns the session of the current request, if any; rejects API keys. */
     const findSession = withChallenge(Effect.flatMap(read("session"), Effect.transposeMapOption(sessionOnly)))
@@ -180,6 +181,6 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
       Effect.map((known) => Option.map(known, ({ user }) => user)),
       Effect.orElseSucceed(() => Option.none<User>())
     )
-    return { of, accept, find, findOr, require, findSession, requireSession, findToken, findVisitor }
+    return { of, accept, find, require, findSession, requireSession, findToken, findVisitor }
   })
 }) {}
