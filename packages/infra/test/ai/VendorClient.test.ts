@@ -1,7 +1,7 @@
 import type { ChatMessage, ToolCall } from "@berth/domain/ai/chat/ModelChat"
 import { makeChunkSource, streamFromSource } from "@berth/domain/ai/streams/ChunkSource"
 import { countToolCalls, toVendorConversation } from "@berth/infra/ai/vendor/VendorConversation"
-import { endAfterLast, parseEvents } from "@berth/infra/ai/vendor/AnswerStream"
+import { decodeText, endAfterLast, parseEvents } from "@berth/infra/ai/vendor/AnswerStream"
 import type { ChunkSource } from "@berth/infra/ai/vendor/ChunkStage"
 import { redactMessage } from "@berth/infra/ai/vendor/ProviderFailure"
 import { readRetryAfter } from "@berth/infra/ai/vendor/VendorErrorBody"
@@ -24,10 +24,9 @@ const over =
     Stream.unwrapScoped(Effect.map(makeChunkSource(stream), (pull) => streamFromSource(stage(pull))))
 
 describe("events", () => {
-  const readEvents = (some: Stream.Stream<Uint8Array>) =>
-    over((texts: ChunkSource<string, never>) =>
-      parseEvents(texts, (data) => Either.right({ type: "chunk" as const, chunk: data }))
-    )(Stream.decodeText(some))
+  const readEvents = over((bytes: ChunkSource<Uint8Array, never>) =>
+    parseEvents(decodeText(bytes), (data) => Either.right({ type: "chunk" as const, chunk: data }))
+  )
   const bytes = new TextEncoder().encode(
     `: hello\n\ndata: {"a":"日本"}\r\n\r\nevent: x\r\ndata: two\r\ndata:lines\n\ndata\r\rdata: [DONE]\n\ndata: cut`
   )

@@ -46,7 +46,7 @@ interface AnswerStreamFormat<Chunk> {
 }
 
 /** Decodes bytes as text; a character can span two chunks. */
-const decodeText = <E>(bytes: ChunkSource<Uint8Array, E>): ChunkSource<string, E> => {
+export const decodeText = <E>(bytes: ChunkSource<Uint8Array, E>): ChunkSource<string, E> => {
   const decoder = new StringDecoder()
   return applyStage(bytes, {
     step: (chunks): StageOutput<string, never> => ({
