@@ -107,6 +107,31 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
+  it.effect("An error names the first invalid item of an array, and every invalid field", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const wrong = [1, 1]
+      const cases = [
+        ["/v1/chat/completions", { model: "a", messages: wrong, seed: "a" }, ["messages.0", "seed"]],
+        ["/v1/embeddings", { model: "a", input: wrong, dimensions: "a" }, ["input.0", "dimensions"]],
+        ["/api/v1/gateway", { messages: wrong, top_p: "a" }, ["messages.0", "top_p"]],
+        ["/api/v1/gateway", { plugin: "agent", messages: wrong, stream: 1 }, ["messages.0", "stream"]],
+        ["/api/agent", { action: "chat", message: 1, attachments: wrong }, ["message", "attachments.0"]],
+        [
+          provision.path,
+          { name: "a", config: { channels: wrong, skills: wrong } },
+          ["config.channels.0", "config.skills.0"]
+        ]
+      ] as const
+      for (const [path, json, named] of cases) {
+        const { status, text } = yield* App.web({ method: "POST", path, as: owner, json })
+        assert.strictEqual(status, 400, text)
+        for (const field of named) assert.include(text, `${field}: `, text)
+        assert.notInclude(text, ".1: ", text)
+      }
+    })
+  )
+
   it.effect("A password is in no response", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp

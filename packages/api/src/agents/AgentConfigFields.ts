@@ -1,7 +1,7 @@
 import { Channel } from "@berth/domain/shared/Channel"
 import { isTimezone, maximumCronLength, parseCron } from "@berth/domain/shared/CronTimes"
 import { Either, Schema } from "effect"
-import { ModelName, refusesUnknownMembers } from "../http/Payload.ts"
+import { ModelName, namesFirstItem, refusesUnknownMembers } from "../http/Payload.ts"
 
 /** Optional but never `undefined`. */
 const exactly = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.optionalWith(schema, { exact: true })
@@ -9,8 +9,12 @@ const exactly = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.optionalWith
 /** Members of an agent's configuration that the owner can set. */
 export const agentConfigFields = {
   customModel: exactly(Schema.NullOr(ModelName)),
-  channels: exactly(Schema.Array(Channel).pipe(Schema.maxItems(Channel.literals.length))),
-  skills: exactly(Schema.Array(Schema.String.pipe(Schema.maxLength(64))).pipe(Schema.maxItems(64))),
+  channels: exactly(Schema.Array(Channel).annotations(namesFirstItem).pipe(Schema.maxItems(Channel.literals.length))),
+  skills: exactly(
+    Schema.Array(Schema.String.pipe(Schema.maxLength(64)))
+      .annotations(namesFirstItem)
+      .pipe(Schema.maxItems(64))
+  ),
   systemPrompt: exactly(Schema.NullOr(Schema.String.pipe(Schema.maxLength(20_000)))),
   temperature: exactly(Schema.NullOr(Schema.Number.pipe(Schema.between(0, 2)))),
   maxTokens: exactly(Schema.NullOr(Schema.Int.pipe(Schema.between(1, 1_000_000)))),

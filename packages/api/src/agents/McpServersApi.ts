@@ -3,7 +3,7 @@ import { maximumMcpServers, McpServerName, McpServersInvalid } from "@berth/doma
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { reasonErrorBody } from "../http/ErrorBody.ts"
-import { payload, refusesUnknownMembers, SecretText } from "../http/Payload.ts"
+import { namesFirstItem, payload, refusesUnknownMembers, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
@@ -46,7 +46,7 @@ const list = HttpApiEndpoint.get("list", "/api/agents/:id/mcp-servers")
 
 const replace = HttpApiEndpoint.put("replace", "/api/agents/:id/mcp-servers")
   .setPath(path)
-  .setPayload(payload({ servers: Schema.Array(McpServerInput) }))
+  .setPayload(payload({ servers: Schema.Array(McpServerInput).annotations(namesFirstItem) }))
   .addSuccess(servers)
   .addError(McpServersInvalidBody)
   .addError(AgentNotFoundBody)

@@ -6,7 +6,7 @@ import { Schema, Struct } from "effect"
 import { AgentNotFoundBody, SkillNotFoundBody } from "./AgentErrorBodies.ts"
 import { AgentOwner } from "./OwnedAgent.ts"
 import { reasonErrorBody } from "../http/ErrorBody.ts"
-import { payload } from "../http/Payload.ts"
+import { namesFirstItem, payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
@@ -54,7 +54,9 @@ const upload = HttpApiEndpoint.post("upload", "/api/agents/:id/skills")
   .setPayload(
     payload({
       zip: Schema.optional(Schema.Uint8ArrayFromBase64).annotations({ description: "A zip archive, in base64" }),
-      files: Schema.optional(Schema.Array(File)).annotations({ description: "The files of the folder" })
+      files: Schema.optional(Schema.Array(File).annotations(namesFirstItem)).annotations({
+        description: "The files of the folder"
+      })
     })
   )
   .addSuccess(Schema.Struct({ skill: UploadedSkillView }), { status: 201 })

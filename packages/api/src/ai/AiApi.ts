@@ -2,7 +2,7 @@ import { Model, ProviderName, TaskType } from "@berth/domain/ai/models/Model"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema, Struct } from "effect"
 import { EventStream } from "../http/EventStream.ts"
-import { ModelName, optionalText, payload } from "../http/Payload.ts"
+import { ModelName, namesFirstItem, optionalText, payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { ResponseFormatBody, TextContent, UserContent } from "./ChatContent.ts"
@@ -80,7 +80,7 @@ const selectModel = HttpApiEndpoint.post("selectModel", "/api/ai/models/select")
   .annotate(OpenApi.Summary, "Select the best model for a task")
 
 export const ChatPayload = payload({
-  messages: Schema.NonEmptyArray(AiChatMessage),
+  messages: Schema.NonEmptyArray(AiChatMessage).annotations(namesFirstItem),
   model: optional(ModelName),
   taskType: optionalText,
   temperature: optional(Schema.Number.pipe(Schema.between(0, 2))),

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { ModelName, payload } from "../http/Payload.ts"
+import { ModelName, namesFirstItem, payload } from "../http/Payload.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
 const Text = Schema.String.pipe(Schema.minLength(1))
@@ -7,7 +7,7 @@ const Text = Schema.String.pipe(Schema.minLength(1))
 /** OpenAI's request, except inputs as token numbers. */
 export const EmbeddingPayload = payload({
   model: ModelName,
-  input: Schema.Union(Text, Schema.NonEmptyArray(Text).pipe(Schema.maxItems(2048))),
+  input: Schema.Union(Text, Schema.NonEmptyArray(Text).annotations(namesFirstItem).pipe(Schema.maxItems(2048))),
   dimensions: optional(Schema.Int.pipe(Schema.positive())),
   encoding_format: optional(Schema.Literal("float", "base64"))
 }).annotations({ identifier: "OpenAiEmbeddingRequest" })

@@ -1,7 +1,7 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { EventStream } from "../http/EventStream.ts"
-import { ModelName, payload } from "../http/Payload.ts"
+import { ModelName, namesFirstItem, payload } from "../http/Payload.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { AiAccess, ModelNotFoundBody, ModelsUnavailableBody, ProviderFailedBody } from "./AiErrorBodies.ts"
 import { ResponseFormatBody, TextContent, TextPart, UserContent } from "./ChatContent.ts"
@@ -55,10 +55,10 @@ const Limit = Schema.Int.pipe(Schema.positive())
 
 export const OpenAiCompletionPayload = payload({
   model: ModelName,
-  messages: Schema.NonEmptyArray(CompletionMessage),
+  messages: Schema.NonEmptyArray(CompletionMessage).annotations(namesFirstItem),
   stream: optional(Schema.Boolean),
   stream_options: optional(Schema.Struct({ include_usage: optional(Schema.Boolean) })),
-  tools: optional(Schema.Array(Tool).pipe(Schema.maxItems(128))),
+  tools: optional(Schema.Array(Tool).annotations(namesFirstItem).pipe(Schema.maxItems(128))),
   tool_choice: optional(ToolChoice),
   parallel_tool_calls: optional(Schema.Boolean),
   response_format: optional(ResponseFormatBody),
@@ -66,7 +66,9 @@ export const OpenAiCompletionPayload = payload({
   top_p: optional(Schema.Number.pipe(Schema.between(0, 1))),
   max_tokens: optional(Limit),
   max_completion_tokens: optional(Limit),
-  stop: optional(Schema.Union(Schema.String, Schema.Array(Schema.String).pipe(Schema.maxItems(4)))),
+  stop: optional(
+    Schema.Union(Schema.String, Schema.Array(Schema.String).annotations(namesFirstItem).pipe(Schema.maxItems(4)))
+  ),
   seed: optional(Schema.Int),
   frequency_penalty: optional(Penalty),
   presence_penalty: optional(Penalty),
@@ -75,7 +77,7 @@ export const OpenAiCompletionPayload = payload({
   logprobs: optional(Schema.Boolean),
   top_logprobs: optional(Schema.Int),
   logit_bias: optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })),
-  modalities: optional(Schema.Array(Schema.String)),
+  modalities: optional(Schema.Array(Schema.String).annotations(namesFirstItem)),
   audio: optional(Schema.Unknown),
   functions: optional(Schema.Array(Schema.Unknown)),
   function_call: optional(Schema.Unknown),

@@ -7,6 +7,7 @@ import { Data, Schema } from "effect"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { BudgetExceededBody, UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
 import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import { namesFirstItem } from "../http/Payload.ts"
 import { InternalFailureBody, ServiceUnavailableBody } from "../http/TransportErrors.ts"
 import { AttachmentInvalidBody, AttachmentNotFoundBody, ImagesNotSupportedBody } from "./AttachmentsApi.ts"
 import {
@@ -52,7 +53,7 @@ export const ChatFrame = Schema.Struct({
   id: Schema.optional(Schema.String.pipe(Schema.maxLength(128))),
   message: Schema.String,
   sessionId: Schema.optional(ChatSessionId),
-  attachments: Schema.optional(Schema.Array(AttachmentId)).annotations({
+  attachments: Schema.optional(Schema.Array(AttachmentId).annotations(namesFirstItem)).annotations({
     description: "Ids of files of POST /api/agents/:id/attachments. With files, `message` may be empty"
   })
 })

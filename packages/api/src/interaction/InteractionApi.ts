@@ -17,7 +17,7 @@ import { BudgetExceededBody, UnitsExhaustedBody } from "../billing/BillingErrorB
 import { EventStream } from "../http/EventStream.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { pageNumber } from "../http/Pagination.ts"
-import { optionalText, payload, SecretText } from "../http/Payload.ts"
+import { namesFirstItem, optionalText, payload, SecretText } from "../http/Payload.ts"
 import { EpochMillis, Timestamp } from "../http/Timestamp.ts"
 import { CredentialInvalidBody, CredentialKeyUnknownBody } from "../secrets/CredentialErrorBodies.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -154,7 +154,9 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
   .middleware(PrincipalAuth)
   .annotate(OpenApi.Summary, "Retrieve health, sessions, memory, skills or credentials of an agent")
 
-const attachments = Schema.optionalWith(Schema.Array(AttachmentId), { nullable: true }).annotations({
+const attachments = Schema.optionalWith(Schema.Array(AttachmentId).annotations(namesFirstItem), {
+  nullable: true
+}).annotations({
   description: "Ids of files of POST /api/agents/:id/attachments. With files, `message` may be empty"
 })
 

@@ -1,6 +1,6 @@
 import { JSONSchema, Schema } from "effect"
 import { queryInteger } from "../../http/Pagination.ts"
-import { payload } from "../../http/Payload.ts"
+import { namesFirstItem, payload } from "../../http/Payload.ts"
 
 /*
  * Requests and responses of the A2A protocol 1.0 in JSON. Like the JSON of protocol buffers, absent members, null and
@@ -38,7 +38,7 @@ const Message = Schema.Struct({
   contextId: id.annotations({ description: "A conversation: your own id, or that of an earlier task" }),
   taskId: id,
   role: Schema.Literal("ROLE_USER"),
-  parts: Schema.NonEmptyArray(A2aPart),
+  parts: Schema.NonEmptyArray(A2aPart).annotations(namesFirstItem),
   metadata: optional(record),
   extensions: optional(Schema.Array(Schema.String)),
   referenceTaskIds: optional(Schema.Array(Schema.String))

@@ -1,7 +1,7 @@
 import { Multipart } from "@effect/platform"
 import { Schema } from "effect"
 import { AiChatMessage, ChatPayload } from "../../ai/AiApi.ts"
-import { payload } from "../../http/Payload.ts"
+import { namesFirstItem, payload } from "../../http/Payload.ts"
 import { SttFields, TtsFields } from "../speech/SpeechFields.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
@@ -15,7 +15,7 @@ const plugin = <const Name extends string>(...names: ReadonlyArray<Name>) => Sch
 export const TextBody = ChatPayload
 
 export const AgentBody = payload({
-  messages: Schema.NonEmptyArray(AiChatMessage),
+  messages: Schema.NonEmptyArray(AiChatMessage).annotations(namesFirstItem),
   agentId: optional(AgentId),
   stream: optional(Schema.Boolean)
 }).annotations({ identifier: "AgentTask" })
