@@ -1,5 +1,9 @@
 import { RuntimeErrorBody } from "@berth/api/runtime/RuntimeContract"
-import { Effect, Option, type Redacted, Schema } from "effect"
+import { ToolFailed } from "@berth/domain/skills/tools/Tool"
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import { Effect, flow, Option, type Redacted, Schema } from "effect"
 
 /** Access of the runtime to the backend. */
 export interface BackendAccess {
@@ -17,9 +21,42 @@ export const readRefusal = (
   body.pipe(
     Effect.orElseSucceed(() => ""),
     Effect.map((text) =>
-      decodeRefusal(text).pipe(
-        Option.map(({ message }) => message.slice(0, 500)),
-        Option.getOrElse(() => `${what} answered with status ${status}.`)
-      )
+      Option.match(decodeRefusal(text), {
+        onNone: () => `${what} answered with status ${status}.`,
+        onSome: ({ message }) => message
+      })
     )
+  )
+
+const failed = (reason: string) => new ToolFailed({ reason })
+
+/**
+ * Posts to the backend with the runtime token, without retries. `what` names the route in reasons, for example "The
+ * wallet".
+ */
+export const makeBackendPost = ({ backendUrl, token }: BackendAccess, what: string) =>
+  Effect.map(
+    HttpClient.HttpClient,
+    (client) =>
+      <A, I>(path: string, schema: Schema.Schema<A, I>, body: A, expectedStatus = 200) =>
+        HttpClientRequest.post(new URL(path, backendUrl)).pipe(
+          HttpClientRequest.bearerToken(token),
+          HttpClientRequest.schemaBodyJson(schema)(body),
+          Effect.mapError(() => failed("The arguments are too long.")),
+          Effect.flatMap((request) =>
+            Effect.mapError(client.execute(request), () => failed(`${what} could not be reached.`))
+          ),
+          Effect.flatMap((response) =>
+            response.status === expectedStatus
+              ? Effect.succeed(response)
+              : Effect.flatMap(readRefusal(response, what), failed)
+          )
+        )
+  )
+
+/** Decodes the backend's response; `what` as of `makeBackendPost`. */
+export const decodeAnswer = <A, I>(schema: Schema.Schema<A, I>, what: string) =>
+  flow(
+    HttpClientResponse.schemaBodyJson(schema),
+    Effect.mapError(() => failed(`${what} answered in a way that is not understood.`))
   )

@@ -66,7 +66,11 @@ export const layer = ({
               ? readAnswer(bytes)
               : Effect.flatMap(
                   readRefusal({ status, text: readBodyText(bytes) }, "The AI layer"),
-                  (reason) => new ModelCallFailed({ reason, isBudgetExhausted: status === turnBudgetExhaustedStatus })
+                  (reason) =>
+                    new ModelCallFailed({
+                      reason: reason.slice(0, 500),
+                      isBudgetExhausted: status === turnBudgetExhaustedStatus
+                    })
                 )
           )
         )

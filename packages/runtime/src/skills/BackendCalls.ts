@@ -1,19 +1,15 @@
 import {
   RuntimeA2aCall,
   runtimeA2aPath,
-  RuntimeErrorBody,
   RuntimeMcpCall,
   runtimeMcpPath,
   RuntimeTextAnswer,
   RuntimeWalletCall,
   runtimeWalletPath
 } from "@berth/api/runtime/RuntimeContract"
-import { ToolFailed } from "@berth/domain/skills/tools/Tool"
-import * as HttpClient from "@effect/platform/HttpClient"
-import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
-import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import type { ToolFailed } from "@berth/domain/skills/tools/Tool"
 import { Context, Effect, Layer, type Schema } from "effect"
-import type { BackendAccess } from "../Backend.ts"
+import { type BackendAccess, decodeAnswer, makeBackendPost } from "../Backend.ts"
 import type { TurnAgent } from "./Toolbox.ts"
 
 /** A tool call that the backend answers with a text for the model. */
@@ -25,44 +21,18 @@ interface Request<C> {
   readonly call: C
 }
 
-/**
- * Calls a route of the backend with the runtime token, without retries. `what` names it in reasons, for example "The
- * wallet".
- */
 const makeBackendCall = <C, I>(
-  { backendUrl, token }: BackendAccess,
-  {
-    path,
-    request,
-    what
-  }: { readonly path: string; readonly request: Schema.Schema<Request<C>, I>; readonly what: string }
+  access: BackendAccess,
+  what: string,
+  path: string,
+  schema: Schema.Schema<Request<C>, I>
 ) =>
-  Effect.map(HttpClient.HttpClient, (client): BackendCall<C> => {
-    const failed = (reason: string) => () => new ToolFailed({ reason })
-    const notUnderstood = failed(`${what} answered in a way that is not understood.`)
+  Effect.map(makeBackendPost(access, what), (post): BackendCall<C> => {
+    const decode = decodeAnswer(RuntimeTextAnswer, what)
     return Effect.fn("Backend.call")(({ id: agentId, messageId }, call) =>
-      HttpClientRequest.schemaBodyJson(request)(HttpClientRequest.post(new URL(path, backendUrl)), {
-        agentId,
-        messageId,
-        call
-      }).pipe(
-        Effect.mapError(failed("The arguments are too long.")),
-        Effect.flatMap((sent) =>
-          Effect.mapError(
-            client.execute(HttpClientRequest.bearerToken(sent, token)),
-            failed(`${what} could not be reached.`)
-          )
-        ),
-        Effect.flatMap((response) =>
-          response.status === 200
-            ? HttpClientResponse.schemaBodyJson(RuntimeTextAnswer)(response).pipe(
-                Effect.mapBoth({ onSuccess: ({ text }) => text, onFailure: notUnderstood })
-              )
-            : Effect.matchEffect(HttpClientResponse.schemaBodyJson(RuntimeErrorBody)(response), {
-                onSuccess: ({ message }) => new ToolFailed({ reason: message }),
-                onFailure: notUnderstood
-              })
-        )
+      post(path, schema, { agentId, messageId, call }).pipe(
+        Effect.flatMap(decode),
+        Effect.map(({ text }) => text)
       )
     )
   })
@@ -87,16 +57,7 @@ export class McpBackend extends Context.Tag("@berth/runtime/McpBackend")<
 
 export const layer = (access: BackendAccess) =>
   Layer.mergeAll(
-    Layer.effect(
-      WalletBackend,
-      makeBackendCall(access, { path: runtimeWalletPath, request: RuntimeWalletCall, what: "The wallet" })
-    ),
-    Layer.effect(
-      A2aBackend,
-      makeBackendCall(access, { path: runtimeA2aPath, request: RuntimeA2aCall, what: "The service" })
-    ),
-    Layer.effect(
-      McpBackend,
-      makeBackendCall(access, { path: runtimeMcpPath, request: RuntimeMcpCall, what: "The MCP server" })
-    )
+    Layer.effect(WalletBackend, makeBackendCall(access, "The wallet", runtimeWalletPath, RuntimeWalletCall)),
+    Layer.effect(A2aBackend, makeBackendCall(access, "The service", runtimeA2aPath, RuntimeA2aCall)),
+    Layer.effect(McpBackend, makeBackendCall(access, "The MCP server", runtimeMcpPath, RuntimeMcpCall))
   )

@@ -1,4 +1,5 @@
-import type { PageNotReadable, WebPage } from "@berth/domain/skills/web/WebPages"
+import type { ToolFailed } from "@berth/domain/skills/tools/Tool"
+import type { WebPage } from "@berth/domain/skills/web/WebPages"
 import { Context, type Effect } from "effect"
 import type { TurnAgent } from "../Toolbox.ts"
 
@@ -6,9 +7,6 @@ import type { TurnAgent } from "../Toolbox.ts"
 export class PageSource extends Context.Tag("@berth/runtime/PageSource")<
   PageSource,
   {
-    readonly open: (
-      turn: Pick<TurnAgent, "id" | "messageId">,
-      address: string
-    ) => Effect.Effect<WebPage, PageNotReadable>
+    readonly open: (turn: Pick<TurnAgent, "id" | "messageId">, address: string) => Effect.Effect<WebPage, ToolFailed>
   }
 >() {}
