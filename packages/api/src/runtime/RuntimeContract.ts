@@ -64,6 +64,13 @@ export const RuntimeTurnEvent = Schema.Union(
 )
 export type RuntimeTurnEvent = typeof RuntimeTurnEvent.Type
 
+/** Turn in progress of a request to the backend. It determines what the agent may read and write. */
+const turnFields = {
+  agentId: AgentId,
+  /** A message id or a task id. */
+  messageId: Schema.String
+}
+
 /**
  * Status of a model call that the turn's budget or the owner's balance does not cover; the turn ends with its text so
  * far.
@@ -74,9 +81,7 @@ export const turnBudgetExhaustedStatus = 402
 export const runtimeModelPath = "/internal/runtime/model"
 
 export const RuntimeModelRequest = Schema.Struct({
-  agentId: AgentId,
-  /** Turn of the call: a message id or a task id. */
-  messageId: Schema.String,
+  ...turnFields,
   model: Schema.String,
   messages: Schema.Array(ChatMessage),
   tools: Schema.Array(ToolSpec),
@@ -106,14 +111,11 @@ export const runtimeNotesPath = "/internal/runtime/notes"
 export const runtimeRecallPath = "/internal/runtime/recall"
 
 export const RuntimeNote = Schema.Struct({
-  agentId: AgentId,
-  /** The turn in progress, as in `RuntimeModelRequest`. It determines which notes the agent may write and read. */
-  messageId: Schema.String,
+  ...turnFields,
   text: Schema.NonEmptyTrimmedString.pipe(Schema.maxLength(maximumMemoryText))
 })
 export const RuntimeRecallQuery = Schema.Struct({
-  agentId: AgentId,
-  messageId: Schema.String,
+  ...turnFields,
   query: Schema.String.pipe(Schema.maxLength(maximumMemoryText))
 })
 export const RuntimeRecollection = Schema.Struct({
@@ -133,9 +135,7 @@ export const runtimeWalletPath = "/internal/runtime/wallet"
 const WalletText = Schema.String.pipe(Schema.maxLength(2_000))
 
 export const RuntimeWalletCall = Schema.Struct({
-  agentId: AgentId,
-  /** The turn in progress, which must be one of the owner. */
-  messageId: Schema.String,
+  ...turnFields,
   call: Schema.Union(
     Schema.Struct({ action: Schema.Literal("get_balance") }),
     Schema.Struct({ action: Schema.Literal("send_usdc"), to: WalletText, amount: WalletText }),
@@ -152,9 +152,7 @@ export const RuntimeWalletCall = Schema.Struct({
 export const runtimeA2aPath = "/internal/runtime/a2a"
 
 export const RuntimeA2aCall = Schema.Struct({
-  agentId: AgentId,
-  /** The turn in progress, as in `RuntimeModelRequest`. It determines the chain that the message continues. */
-  messageId: Schema.String,
+  ...turnFields,
   call: Schema.Union(
     Schema.Struct({ action: Schema.Literal("list_agents") }),
     Schema.Struct({
@@ -175,9 +173,7 @@ export const RuntimeA2aCall = Schema.Struct({
 export const runtimeMcpPath = "/internal/runtime/mcp"
 
 export const RuntimeMcpCall = Schema.Struct({
-  agentId: AgentId,
-  /** The turn in progress, as in `RuntimeModelRequest`. */
-  messageId: Schema.String,
+  ...turnFields,
   call: Schema.Union(
     Schema.Struct({ action: Schema.Literal("list") }),
     Schema.Struct({
@@ -198,9 +194,7 @@ export const RuntimeMcpTools = Schema.parseJson(
 export const runtimePagesPath = "/internal/runtime/pages"
 
 export const RuntimePageQuery = Schema.Struct({
-  agentId: AgentId,
-  /** The turn in progress, as in `RuntimeModelRequest`. */
-  messageId: Schema.String,
+  ...turnFields,
   url: Schema.String
 })
 
