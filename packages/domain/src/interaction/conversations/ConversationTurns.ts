@@ -19,7 +19,8 @@ import {
 import { type Message, MessageId, toChatRole } from "../Conversation.ts"
 import { AnswerStopped, MessageUnanswered } from "../ConversationErrors.ts"
 import { Memories } from "../memory/Memories.ts"
-import { TurnRepository } from "../turns/TurnRepository.ts"
+import { awaitOpenCalls } from "../turns/OpenCalls.ts"
+import { type AgentTurn, TurnRepository } from "../turns/TurnRepository.ts"
 import { TurnSettlement } from "../turns/TurnSettlement.ts"
 import { TurnStops } from "../turns/TurnStops.ts"
 import { ConversationRepository, type MessageFailure } from "./ConversationRepository.ts"
@@ -30,8 +31,8 @@ import { scopedDirectly } from "../../shared/HotPath.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 const failureRetry = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 seconds"))
-/** Model calls of a stopped instance end shortly after the turn's connection. */
-const openCallsWait = Schedule.spaced("50 millis").pipe(Schedule.upTo("2 seconds"))
+
+const toTurn = ({ agentId, id, userId }: Message): AgentTurn => ({ userId, agentId, turnId: id })
 
 const unlessCanceled =
   (canceled: Effect.Effect<unknown> | undefined) =>
@@ -154,7 +155,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       const isStopped = Option.isNone(received) && end === undefined
       if (isStopped && text.trim() === "")
         return yield* new AnswerStopped({ reason: "it was stopped before the agent answered" })
-      if (isStopped) yield* awaitOpenCalls(message)
+      if (isStopped) yield* awaitOpenCalls(turns, toTurn(message))
       else if (end === undefined) return yield* new MessageUnanswered({ reason: "the agent stopped answering" })
       const { model, provider, reply: content } = end ?? { reply: text }
       const stored = {
@@ -190,16 +191,10 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       return reply
     }, withExportedSpan("ConversationTurns.answer"))
 
-    const awaitOpenCalls = ({ agentId, id: turnId, userId }: Message) =>
-      Effect.repeat(turns.find({ userId, agentId, turnId }), {
-        until: Option.match({ onNone: () => true, onSome: ({ openCalls }) => openCalls === 0 }),
-        schedule: openCallsWait
-      })
-
     /** Retried, since the cause of the failure may also prevent its storage. */
     const storeFailure = (message: Message, failure: Omit<MessageFailure, "callBegun">) =>
       Effect.zipRight(
-        awaitOpenCalls(message),
+        awaitOpenCalls(turns, toTurn(message)),
         Effect.flatMap(readPartialAnswer(message.id), (partial) =>
           storeEnd(
             message,

@@ -1,11 +1,9 @@
-import { DateTime, Effect, Option, Ref, Schedule } from "effect"
+import { DateTime, Effect, Option, Ref } from "effect"
 import { keepRenewed, leaseDuration } from "../../limits/Lease.ts"
+import { awaitOpenCalls } from "./OpenCalls.ts"
 import { type TurnUsage, unusedTurn } from "./TurnPricing.ts"
 import type { TurnPayment } from "./TurnPayment.ts"
 import { type AgentTurn, TurnRepository } from "./TurnRepository.ts"
-
-/** Model calls of an interrupted turn end shortly after it. */
-const openCallsWait = Schedule.spaced("50 millis").pipe(Schedule.upTo("2 seconds"))
 
 export interface TaskTurnOptions {
   readonly payment: TurnPayment
@@ -21,11 +19,7 @@ export class TaskTurns extends Effect.Service<TaskTurns>()("@berth/TaskTurns", {
      */
     begin: Effect.fn("TaskTurns.begin")(function* (turn: AgentTurn, { payment, report }: TaskTurnOptions) {
       const usage = yield* Ref.make<TurnUsage>(unusedTurn)
-      const awaitOpenCalls = Effect.repeat(turns.find(turn), {
-        until: Option.match({ onNone: () => true, onSome: ({ openCalls }) => openCalls === 0 }),
-        schedule: openCallsWait
-      })
-      const end = Effect.zipRight(awaitOpenCalls, turns.end(turn.turnId)).pipe(
+      const end = Effect.zipRight(awaitOpenCalls(turns, turn), turns.end(turn.turnId)).pipe(
         Effect.tap((ended) => (Option.isSome(ended) ? Ref.set(usage, ended.value) : Effect.void)),
         Effect.zipRight(Ref.get(usage)),
         Effect.tap(report)
