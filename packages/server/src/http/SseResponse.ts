@@ -6,6 +6,7 @@ import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
 import { absurd, Context, Duration, Effect, FiberId, FiberRef, identity, Metric, Option, type Scope } from "effect"
 import type { ServerResponse } from "node:http"
+import { parseAcceptedRanges } from "./AcceptedRanges.ts"
 import { currentCredentialWatch, type WatchCredential } from "./CredentialWatch.ts"
 import { awaitDrain, makeSelfWritingStream } from "./ResponseWriter.ts"
 import { currentGap, unspacedWrites } from "./WritePace.ts"
@@ -140,19 +141,10 @@ export const respondEvents = <A extends { readonly type: string }, E = never>(
   toLast: EventFormat<A, E>["toLast"]
 ) => respondEncoded(events, { encode: encodeTypedSseEvent, toLast })
 
-const readWeight = (accept: string, type: string): number => {
-  const [, ...parameters] =
-    accept
-      .split(",")
-      .map((range) => range.split(";").map((part) => part.trim().toLowerCase()))
-      .find(([name]) => name === type) ?? []
-  const quality = parameters.find((parameter) => parameter.startsWith("q="))
-  return quality === undefined ? 1 : Number(quality.slice(2)) || 0
-}
-
 /** Whether the client accepts an event stream by RFC 9110, section 12.5.1; at equal weights, events win. */
 export const acceptsEventStream = (accept: string | undefined): boolean => {
   if (accept === undefined || !/text\/event-stream/i.test(accept)) return false
-  const weight = readWeight(accept, "text/event-stream")
-  return weight > 0 && (!/application\/json/i.test(accept) || weight >= readWeight(accept, "application/json"))
+  const weights = parseAcceptedRanges(accept)
+  const weight = weights.get("text/event-stream") ?? 0
+  return weight > 0 && weight >= (weights.get("application/json") ?? 0)
 }
