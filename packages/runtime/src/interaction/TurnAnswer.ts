@@ -116,7 +116,7 @@ const answerPrompt = (
     return answerInRounds({
       prompt,
       tools,
-      who: { messageId: turn.messageId, ...agent },
+      caller: { messageId: turn.messageId, ...agent },
       contextWindow: agent.contextWindow,
       maxTokens: agent.maxTokens,
       callModel,

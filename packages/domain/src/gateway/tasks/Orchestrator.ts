@@ -49,12 +49,12 @@ const toolsOfRun = Effect.map(Ref.make(orchestratorLimits.calculations), (left):
     currentTimeTool,
     {
       ...calculate,
-      run: (text, who) =>
+      run: (text, caller) =>
         Effect.flatMap(
           Ref.getAndUpdate(left, (count) => count - 1),
           (count) =>
             count > 0
-              ? calculate.run(text, who)
+              ? calculate.run(text, caller)
               : new Tool.ToolFailed({ reason: "You have calculated as often as one task allows." })
         )
     }
@@ -172,7 +172,7 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
             }))
           const answered = answerInRounds({
             prompt: promptOf(task, yield* DateTime.now),
-            who: self,
+            caller: self,
             tools,
             contextWindow: orchestratorLimits.window,
             maxTokens: orchestratorLimits.answerTokens,

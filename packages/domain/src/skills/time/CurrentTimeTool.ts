@@ -8,11 +8,11 @@ export const currentTimeTool = Tool.make({
   name: "current_time",
   description: "Returns the current date and time.",
   parameters: toolParameters.current_time,
-  run: ({ timezone }, own: { readonly timezone: string }) =>
+  run: ({ timezone }, caller: { readonly timezone: string }) =>
     Effect.gen(function* () {
       const zone =
         timezone === undefined || timezone === ""
-          ? parseZoneOrUtc(own.timezone)
+          ? parseZoneOrUtc(caller.timezone)
           : yield* Option.match(DateTime.zoneMakeNamed(timezone), {
               onNone: () =>
                 new Tool.ToolFailed({

@@ -4,15 +4,15 @@ import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
 /** The reason is a sentence that explains the correct call to the model. */
 export class ToolFailed extends Data.TaggedError("ToolFailed")<{ readonly reason: string }> {}
 
-/** A tool of an agent; `Who` is its execution context. */
-export interface Tool<in Who> {
+/** A tool of an agent; `Caller` is the agent that calls it. */
+export interface Tool<in Caller> {
   readonly spec: ToolSpec
   readonly timeout: Duration.Duration
   /** `argumentsText` is the model's JSON. */
-  readonly run: (argumentsText: string, who: Who) => Effect.Effect<string, ToolFailed>
+  readonly run: (argumentsText: string, caller: Caller) => Effect.Effect<string, ToolFailed>
 }
 
-interface ToolOptions<A, I, Who> {
+interface ToolOptions<A, I, Caller> {
   /** Letters, digits and underscores, as named by `allowed-tools`. */
   readonly name: string
   readonly description: string
@@ -20,24 +20,24 @@ interface ToolOptions<A, I, Who> {
   readonly parameters: Schema.Schema<A, I>
   /** Default: ten seconds. */
   readonly timeout?: Duration.DurationInput
-  readonly run: (args: A, who: Who) => Effect.Effect<string, ToolFailed>
+  readonly run: (args: A, caller: Caller) => Effect.Effect<string, ToolFailed>
 }
 
-export const make = <A, I, Who = unknown>({
+export const make = <A, I, Caller = unknown>({
   description,
   name,
   parameters,
   run,
   timeout
-}: ToolOptions<A, I, Who>): Tool<Who> => {
+}: ToolOptions<A, I, Caller>): Tool<Caller> => {
   const decode = decodeArguments(parameters)
   return {
     spec: { name, description, parameters: makeParametersSchema(parameters) },
     timeout: Duration.decode(timeout ?? "10 seconds"),
-    run: (argumentsText, who) =>
+    run: (argumentsText, caller) =>
       parseArguments(argumentsText).pipe(
         Effect.flatMap(decode),
-        Effect.flatMap((args) => run(args, who))
+        Effect.flatMap((args) => run(args, caller))
       )
   }
 }

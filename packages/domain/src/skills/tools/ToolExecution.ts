@@ -18,13 +18,13 @@ interface Answer {
   readonly content: string
 }
 
-const noSuchTool = <Who>(tools: ReadonlyArray<Tool<Who>>): Answer => ({
+const noSuchTool = <Caller>(tools: ReadonlyArray<Tool<Caller>>): Answer => ({
   outcome: "unknown",
   content: `There is no tool of that name. Your tools are: ${tools.map(({ spec }) => spec.name).join(", ") || "none"}.`
 })
 
-const answer = <Who>(tool: Tool<Who>, who: Who, call: ToolCall): Effect.Effect<Answer> =>
-  tool.run(call.arguments, who).pipe(
+const answer = <Caller>(tool: Tool<Caller>, caller: Caller, call: ToolCall): Effect.Effect<Answer> =>
+  tool.run(call.arguments, caller).pipe(
     // The timeout abandons an uninterruptible tool.
     Effect.disconnect,
     Effect.timeoutTo({
@@ -54,12 +54,16 @@ export interface ToolResult {
  * Runs a tool call. Every failure is returned as a result, so that the model can recover. Never logs arguments or
  * results.
  */
-export const runTool = <Who>(tools: ReadonlyArray<Tool<Who>>, who: Who, call: ToolCall): Effect.Effect<ToolResult> =>
+export const runTool = <Caller>(
+  tools: ReadonlyArray<Tool<Caller>>,
+  caller: Caller,
+  call: ToolCall
+): Effect.Effect<ToolResult> =>
   Effect.suspend(() => {
     const tool = tools.find(({ spec }) => spec.name === call.name)
     // An unknown name is text of the model, so it is not a label.
     const name = tool?.spec.name ?? "unknown"
-    return (tool === undefined ? Effect.succeed(noSuchTool(tools)) : answer(tool, who, call)).pipe(
+    return (tool === undefined ? Effect.succeed(noSuchTool(tools)) : answer(tool, caller, call)).pipe(
       Effect.timed,
       Effect.tap(([duration, { outcome }]) =>
         Effect.logInfo("Tool finished").pipe(

@@ -9,10 +9,10 @@ import type { ToolActivity } from "./ToolActivity.ts"
 import { runTool, makeToolMessage, type ToolResult } from "./ToolExecution.ts"
 import type { Tool } from "./Tool.ts"
 
-export interface ToolRounds<Who, End, E, Report = never> {
+export interface ToolRounds<Caller, End, E, Report = never> {
   readonly prompt: Prompt
-  readonly who: Who
-  readonly tools: ReadonlyArray<Tool<Who>>
+  readonly caller: Caller
+  readonly tools: ReadonlyArray<Tool<Caller>>
   /** Tokens: of a prompt with its answer, and of the answer; null without a limit. */
   readonly contextWindow: number
   readonly maxTokens: number | null
@@ -61,9 +61,9 @@ const distinct = (calls: ReadonlyArray<ToolCall>, round: number): ReadonlyArray<
   })
 }
 
-const runAll = <Who>(tools: ReadonlyArray<Tool<Who>>, who: Who, calls: ReadonlyArray<ToolCall>) =>
+const runAll = <Caller>(tools: ReadonlyArray<Tool<Caller>>, caller: Caller, calls: ReadonlyArray<ToolCall>) =>
   Effect.map(
-    Effect.forEach(calls.slice(0, maximumToolCalls), (call) => runTool(tools, who, call), {
+    Effect.forEach(calls.slice(0, maximumToolCalls), (call) => runTool(tools, caller, call), {
       concurrency: toolConcurrency
     }),
     (results): ReadonlyArray<ToolResult> => [
@@ -95,7 +95,8 @@ type Step<E> = Effect.Effect<Step<E> | null, E>
  * Answers a prompt in rounds of tools. Deltas are streamed; the end repeats their complete text. Closing the scope ends
  * the calls.
  */
-export const answerInRounds = <Who, End, E, Report = never>({
+export const answerInRounds = <Caller, End, E, Report = never>({
+  caller,
   callModel,
   contextWindow,
   makeEnd,
@@ -104,9 +105,12 @@ export const answerInRounds = <Who, End, E, Report = never>({
   maxTokens,
   canContinue = Effect.succeed(true),
   prompt,
-  tools,
-  who
-}: ToolRounds<Who, End, E, Report>): Effect.Effect<ChunkSource<ModelDelta | Report | End, E>, never, Scope.Scope> => {
+  tools
+}: ToolRounds<Caller, End, E, Report>): Effect.Effect<
+  ChunkSource<ModelDelta | Report | End, E>,
+  never,
+  Scope.Scope
+> => {
   const whole = computePromptBudget(contextWindow, maxTokens)
   // A small context window excludes tools.
   const specs =
@@ -156,7 +160,7 @@ export const answerInRounds = <Who, End, E, Report = never>({
     })
 
     const runTools = (calls: ReadonlyArray<ToolCall>): Step<E> =>
-      Effect.map(runAll(tools, who, calls), (results) => {
+      Effect.map(runAll(tools, caller, calls), (results) => {
         report(calls, results)
         rounds = [
           ...rounds,
