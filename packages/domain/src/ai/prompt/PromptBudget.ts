@@ -1,10 +1,7 @@
 import { oncePerObject } from "../../shared/ObjectMemo.ts"
 import { reasoningMaxTokens } from "../models/ModelCost.ts"
-import { estimateImageTokens, estimateTokens } from "./TokenEstimate.ts"
+import { estimateImageTokens, estimateTokens, tokensAroundMessage } from "./TokenEstimate.ts"
 import type { ChatMessage, ToolSpec } from "../chat/ModelChat.ts"
-
-/** Tokens of roles and separators. */
-const tokensAroundMessage = 4
 
 /**
  * Tokens of a message as JSON, since it must fit a request body too. Kept, as those of a tool: a turn needs them up to

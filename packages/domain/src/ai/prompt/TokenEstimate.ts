@@ -2,7 +2,7 @@ import { oncePerObject } from "../../shared/ObjectMemo.ts"
 import type { ChatMessage, ChatOptions, ToolSpec } from "../chat/ModelChat.ts"
 
 // Tokens around a message (roles and separators), and around a tool or a tool call.
-const tokensAroundMessage = 4
+export const tokensAroundMessage = 4
 const tokensAroundTool = 8
 
 // Vendors count a few hundred to 1,600 tokens for an image of common size.
@@ -154,7 +154,7 @@ const tokensOf = (message: ChatMessage): number => {
 }
 
 // Kept: a gateway call needs the estimate of its prompt up to seven times, and a pass over 1 MiB takes milliseconds.
-const estimateMessageTokens = oncePerObject((messages: ReadonlyArray<ChatMessage>) =>
+const estimateConversationTokens = oncePerObject((messages: ReadonlyArray<ChatMessage>) =>
   messages.reduce((sum, message) => sum + tokensOf(message), 0)
 )
 
@@ -168,7 +168,7 @@ const estimateToolTokens = oncePerObject((tools: ReadonlyArray<ToolSpec>) =>
 
 /** Estimates the tokens of a prompt with its tools. The lists must not change afterwards. */
 export const estimatePromptTokens = (messages: ReadonlyArray<ChatMessage>, tools?: ReadonlyArray<ToolSpec>): number =>
-  estimateMessageTokens(messages) + (tools === undefined ? 0 : estimateToolTokens(tools))
+  estimateConversationTokens(messages) + (tools === undefined ? 0 : estimateToolTokens(tools))
 
 /** Estimates the tokens of a request: its prompt and the format of its answer. */
 export const estimateRequestTokens = ({
