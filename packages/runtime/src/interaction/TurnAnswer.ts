@@ -147,7 +147,7 @@ const invoke = Effect.fnUntraced(function* (
   return { type: "done", reply: sanitizeToolResult(reply), model: agent.model } satisfies TurnEvent
 })
 
-/** Answers a turn: runs its invocation, or compacts its history to the model's context window, then answers in rounds of the agent's tools. */
+/** Runs a turn's invocation, or compacts its history to the context window and answers in rounds of tools. */
 export const answerTurn = Effect.fnUntraced(function* (
   configured: RuntimeAgent,
   turn: Turn

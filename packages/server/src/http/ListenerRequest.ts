@@ -59,7 +59,7 @@ export class ListenerRequest extends Inspectable.Class implements Message {
     return Option.fromNullable(this.source.socket.remoteAddress)
   }
 
-  /** Includes the name that the contract documents: its middleware decodes it, and a missing one is an error with a stack trace. */
+  /** With the session cookie, empty if absent: a missing cookie costs the contract's middleware a stack trace. */
   get cookies() {
     this.#cookies ??= { [sessionCookie.key]: "", ...Cookies.parseHeader(this.headers["cookie"] ?? "") }
     return this.#cookies

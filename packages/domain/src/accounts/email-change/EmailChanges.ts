@@ -30,7 +30,10 @@ export class EmailChanges extends Effect.Service<EmailChanges>()("@berth/EmailCh
       yield* mails.append(composeEmailChangedMail(before.email, policy.appUrl, token), before.id)
     })
 
-    /** Restores the previous address as verified and revokes mailed links. Returns the user and the time of the change. Joins the running transaction. */
+    /**
+     * Restores the previous address as verified and revokes mailed links. Returns the user and the time of the change.
+     * Joins the running transaction.
+     */
     const restore = Effect.fn("EmailChanges.restore")(function* (token: Redacted.Redacted) {
       const invalid = () => new EmailChangeLinkInvalid()
       const { email, issuedAt, userId } = yield* Effect.mapError(yield* mailed.find(purpose, token), invalid)

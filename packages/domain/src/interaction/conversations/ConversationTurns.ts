@@ -68,7 +68,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     const promptsOf = yield* makeAttachmentPrompts
     const withOwnerLock = yield* OwnerLocks.make
 
-    /** Stores the end of a turn, one of a user at a time: concurrent ones would each hold a connection while they wait for the units. */
+    /** Stores the ends of a user's turns in sequence: concurrent ones would each hold a connection to wait for units. */
     const storeEnd = <A, E>({ userId }: Message, end: Effect.Effect<A, E>) =>
       withOwnerLock(userId, transaction.run(end))
 

@@ -66,8 +66,8 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
       )
 
     /**
-     * Extends the reservation to the call's upper bound, as far as the balance allows, and limits the call to it. One call of a
-     * user at a time: concurrent calls would each hold a connection while they wait for the user's units.
+     * Extends the reservation to the call's upper bound as far as the balance allows, and limits the call to it. Calls
+     * of a user in sequence: concurrent ones would each hold a connection to wait for units.
      */
     const beginPaid = (turn: AgentTurn, quote: Quote) =>
       Effect.gen(function* () {

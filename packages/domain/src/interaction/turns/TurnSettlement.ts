@@ -31,7 +31,7 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
     /** Price of most turns, whose calls are covered by the unit of the message. */
     const messagePrice = { units: messageUnits, costLimit: findCostLimit(settings, messageUnits) }
 
-    /** Returns the price, even if the balance does not cover all of it; none if the turn has already ended. `model`: the answering model. */
+    /** Returns the price, even above the balance; none if the turn has already ended. `model`: the answering model. */
     const complete = Effect.fnUntraced(function* (turnId: string, model?: string) {
       const ended = Option.map(yield* turns.end(turnId), boundOpenCalls)
       if (Option.isNone(ended)) return Option.none<AnswerCost>()
