@@ -1,19 +1,9 @@
-import { Data, DateTime, Effect, Either, FiberSet, Option, Schedule } from "effect"
+import { Data, Effect, Either, FiberSet, Option, Schedule } from "effect"
 import { type ChunkReader, readLast, streamFromReader } from "../../ai/streams/ChunkReader.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
-import { BudgetExceeded } from "../../billing/budgets/Budget.ts"
-import { UnitsExhausted } from "../../billing/units/Reservation.ts"
-import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
-import type { ToolInvocation } from "../../instances/AgentRuntime.ts"
 import { IdempotentExecution, RequestClaim } from "../../limits/IdempotentExecution.ts"
-import { leaseDuration } from "../../limits/Lease.ts"
-import { Transaction } from "../../persistence/Transaction.ts"
-import type { MessageOrigin } from "../../shared/Channel.ts"
-import { noUnits, type Units } from "../../shared/Money.ts"
-import * as OwnerLocks from "../../shared/OwnerLocks.ts"
 import type { User } from "../../shared/User.ts"
-import type { Attachment } from "../attachments/Attachment.ts"
 import type { MessageAttachments } from "../attachments/Attachments.ts"
 import type { AnswerEvent } from "../answers/AnswerEvent.ts"
 import { makeAnswerPublication } from "../answers/AnswerPublication.ts"
@@ -31,10 +21,7 @@ import { TurnStops } from "../turns/TurnStops.ts"
 import { ChatSessions } from "./ChatSessions.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
 import { ConversationTurns } from "./ConversationTurns.ts"
-import { messageUnits } from "../turns/TurnPricing.ts"
-import { Agents } from "../../agents/Agents.ts"
-import { OwnerModels } from "../../ai/models/OwnerModels.ts"
-import type { TurnPayment } from "../turns/TurnPayment.ts"
+import { type KeyedMessage, makeMessageAcceptance, type MessageHooks } from "./MessageAcceptance.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 export interface OutgoingMessage<E = never> {
@@ -46,32 +33,11 @@ export interface OutgoingMessage<E = never> {
   readonly topic?: string | undefined
 }
 
-/** A message with an id from its sender, for idempotent repetitions. */
-export interface KeyedMessage {
-  readonly id: MessageId
-  readonly session: ChatSession
-  readonly message: string
-  readonly platform: MessageOrigin
-  readonly attachments?: ReadonlyArray<Attachment> | undefined
-  /** Tool to invoke instead of the model. */
-  readonly invocation?: ToolInvocation | undefined
-  readonly repeats?: MessageId | undefined
-  /** Maximum units of the turn. */
-  readonly unitLimit?: Units | undefined
-}
-
 /** A turn on behalf of another context. */
-export interface TurnHooks<E> {
-  /** Runs in the transaction of the message, before the message and its payment are stored. */
-  readonly before: Effect.Effect<void, E>
-  /** Runs in the transaction of the message, after the message is stored. */
-  readonly alongside: Effect.Effect<void, E>
+export interface TurnHooks<E> extends MessageHooks<E> {
   /** Completes when the turn must be canceled. */
   readonly canceled: Effect.Effect<unknown>
 }
-
-type MessageToStore = KeyedMessage & { readonly topic?: string | null }
-type Stored<E> = Pick<TurnHooks<E>, "alongside" | "before">
 
 /** Stores message and payment in one transaction. */
 const unhooked: TurnHooks<never> = { before: Effect.void, alongside: Effect.void, canceled: Effect.never }
@@ -85,14 +51,8 @@ class MessageAlreadyAccepted extends Data.TaggedError("MessageAlreadyAccepted")<
 
 const isAlreadyAccepted = (error: unknown): error is MessageAlreadyAccepted => error instanceof MessageAlreadyAccepted
 
-const isSpendingRefused = (error: unknown): error is UnitsExhausted | BudgetExceeded =>
-  error instanceof UnitsExhausted || error instanceof BudgetExceeded
-
 /** Poll interval for a message whose turn runs in another process. */
 const endPoll = Schedule.spaced("250 millis")
-
-/** Maximum pending messages. */
-const pendingLimits = { session: 16, user: 64 }
 
 /**
  * Sends messages to agents. A message, its turn and the reservation of its first unit are stored together and settled
@@ -104,102 +64,10 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const sessions = yield* ChatSessions
     const turns = yield* ConversationTurns
     const stops = yield* TurnStops
-    const ledger = yield* UnitLedger
-    const agents = yield* Agents
-    const models = yield* OwnerModels
+    const accept = yield* makeMessageAcceptance
     const ids = yield* IdGenerator
-    const transaction = yield* Transaction
     const executions = yield* IdempotentExecution
     const running = yield* FiberSet.make<void>()
-    const withOwnerLock = yield* OwnerLocks.make
-
-    /**
-     * Stores the message, its turn, the reservation and the hooks' rows atomically. A message with a new id holds no
-     * lock on its user's balance.
-     */
-    const store = Effect.fnUntraced(function* <E, F>(
-      { attachments, id, message: content, platform, repeats, session, topic = null, unitLimit }: MessageToStore,
-      pay: Effect.Effect<TurnPayment, E>,
-      stored: Stored<F> | undefined
-    ) {
-      const leaseUntil = DateTime.addDuration(yield* DateTime.now, leaseDuration)
-      const append = (payment: TurnPayment) =>
-        repository.appendUserMessage(
-          { id, sessionId: session.id, content, topic, platform, attachments, repeats },
-          Object.assign({}, payment, { unitLimit, leaseUntil }),
-          pendingLimits
-        )
-      return yield* stored === undefined
-        ? Effect.flatMap(pay, (payment) =>
-            Effect.onError(append(payment), () =>
-              Effect.transposeMapOption(payment.reservation, (reserved) => ledger.close(reserved, noUnits))
-            )
-          )
-        : repository
-            .lockNewMessages(session.userId)
-            .pipe(
-              Effect.zipRight(stored.before),
-              Effect.zipRight(pay),
-              Effect.flatMap(append),
-              Effect.zipLeft(stored.alongside),
-              transaction.run
-            )
-    })
-
-    /** Stores a message with a new id, paid by the day's units. None, without any change, if that is impossible. */
-    const storePaid = Effect.fnUntraced(function* (
-      user: User,
-      { attachments, id, message: content, platform, session, topic = null, unitLimit }: MessageToStore,
-      append: typeof repository.appendPaidMessage
-    ) {
-      const payment = ledger.describeReservation(user, messageUnits, session.agentId)
-      if (Option.isNone(payment)) return Option.none()
-      return yield* append(
-        { id, sessionId: session.id, content, topic, platform, attachments },
-        { unitLimit, leaseUntil: DateTime.addDuration(yield* DateTime.now, leaseDuration) },
-        payment.value,
-        pendingLimits
-      )
-    })
-
-    /** Without sufficient units, credits or budgets, accepts only a message that the user's own keys answer. */
-    const acceptInSteps = <E>(user: User, toSend: MessageToStore, stored: Stored<E> | undefined) =>
-      store(
-        toSend,
-        Effect.map(ledger.reserveUnannounced(user, messageUnits, toSend.id, toSend.session.agentId), (reservation) => ({
-          reservation,
-          ownKeysOnly: false
-        })),
-        stored
-      ).pipe(
-        // Not by its tag, since errors of `alongside` may have the same.
-        Effect.catchIf(isSpendingRefused, (refusal) =>
-          Effect.gen(function* () {
-            const { customModel, model } = yield* agents.find(user.id, toSend.session.agentId)
-            if (yield* models.isCoveredByOwnKeys(user.id, customModel ?? model))
-              return yield* store(toSend, Effect.succeed({ reservation: Option.none(), ownKeysOnly: true }), stored)
-            yield* ledger.announceExhaustion(user, refusal)
-            return yield* refusal
-          })
-        )
-      )
-
-    const acceptAlone = Effect.fnUntraced(function* <E>(
-      user: User,
-      toSend: MessageToStore,
-      stored: Stored<E> | undefined
-    ) {
-      const message =
-        stored === undefined ? yield* storePaid(user, toSend, repository.appendPaidMessage) : Option.none()
-      return Option.isSome(message) ? message.value : yield* acceptInSteps(user, toSend, stored)
-    })
-
-    const accept = Effect.fnUntraced(function* <E>(user: User, toSend: MessageToStore, stored: Stored<E> | undefined) {
-      const message = stored === undefined ? yield* storePaid(user, toSend, repository.appendWithOthers) : Option.none()
-      if (Option.isSome(message)) return message.value
-      // One message of a user at a time: concurrent messages would each hold a connection while they wait for the lock.
-      return yield* withOwnerLock(user.id, acceptAlone(user, toSend, stored))
-    })
 
     const validate = (message: string) => {
       if (message.trim() === "") return new MessageInvalid({ reason: "must not be empty" })
@@ -211,7 +79,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     /** An accepted message always has its turn, even if the client disconnects now. */
     const begin = Effect.fnUntraced(function* <E = never>(
       user: User,
-      toSend: MessageToStore,
+      toSend: KeyedMessage,
       isResumable: boolean,
       hooks?: TurnHooks<E>
     ) {
