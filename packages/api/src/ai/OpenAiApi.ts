@@ -130,7 +130,6 @@ const createCompletion = HttpApiEndpoint.post("createCompletion", "/v1/chat/comp
   .addError(ModelNotFoundBody)
   .addError(ModelsUnavailableBody)
   .addError(ProviderFailedBody)
-  .annotateContext(documentErrors)
   .annotate(OpenApi.Summary, "Create a chat completion")
 
 export const OpenAiModel = Schema.Struct({
@@ -142,24 +141,21 @@ export const OpenAiModel = Schema.Struct({
   owned_by: Schema.String.annotations({ description: "The model's vendor" })
 }).annotations({ identifier: "OpenAiModel" })
 
-const listModels = HttpApiEndpoint.get("listModels", "/v1/models")
+export const listModels = HttpApiEndpoint.get("listModels", "/v1/models")
   .addSuccess(Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(OpenAiModel) }))
-  .annotateContext(documentErrors)
   .annotate(OpenApi.Summary, "List models")
 
 /** A percent-encoded id, or a name without its vendor. */
-const retrieveModel = HttpApiEndpoint.get("retrieveModel", "/v1/models/:id")
+export const retrieveModel = HttpApiEndpoint.get("retrieveModel", "/v1/models/:id")
   .setPath(Schema.Struct({ id: Schema.String }))
   .addSuccess(OpenAiModel)
   .addError(ModelNotFoundBody)
-  .annotateContext(documentErrors)
   .annotate(OpenApi.Summary, "Retrieve a model")
 
-const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/models/:vendor/:name")
+export const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/models/:vendor/:name")
   .setPath(Schema.Struct({ vendor: Schema.String, name: Schema.String }))
   .addSuccess(OpenAiModel)
   .addError(ModelNotFoundBody)
-  .annotateContext(documentErrors)
   .annotate(OpenApi.Summary, "Retrieve a model by vendor and name")
 
 /** On the private listener. */
@@ -169,4 +165,5 @@ export class OpenAiApi extends HttpApiGroup.make("openAi")
   .add(retrieveModel)
   .add(retrieveModelOfVendor)
   .middlewareEndpoints(AiAccess)
+  .annotateEndpointsContext(documentErrors)
   .addError(InternalFailureBody) {}

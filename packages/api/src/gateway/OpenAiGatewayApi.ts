@@ -4,7 +4,13 @@ import { ChatSessionId } from "@berth/domain/interaction/Conversation"
 import { Option, Schema } from "effect"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { ModelNotFoundBody } from "../ai/AiErrorBodies.ts"
-import { OpenAiCompletion, OpenAiCompletionPayload, OpenAiModel } from "../ai/OpenAiApi.ts"
+import {
+  listModels,
+  OpenAiCompletion,
+  OpenAiCompletionPayload,
+  retrieveModel,
+  retrieveModelOfVendor
+} from "../ai/OpenAiApi.ts"
 import { EmbeddingList, EmbeddingPayload } from "../ai/EmbeddingBodies.ts"
 import {
   ModelResponse,
@@ -185,26 +191,6 @@ const createTranscription = HttpApiEndpoint.post("createTranscription", audioTra
   .addError(PluginFailedBody)
   .annotate(OpenApi.Summary, "Create a transcription of speech")
 
-const listModels = HttpApiEndpoint.get("listModels", "/v1/models")
-  .addSuccess(Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(OpenAiModel) }))
-  .addError(PluginFailedBody)
-  .annotate(OpenApi.Description, "Lists the callable models, and the caller's agents as agent/<id>.")
-  .annotate(OpenApi.Summary, "List models")
-
-const retrieveModel = HttpApiEndpoint.get("retrieveModel", "/v1/models/:id")
-  .setPath(Schema.Struct({ id: Schema.String }))
-  .addSuccess(OpenAiModel)
-  .addError(ModelNotFoundBody)
-  .addError(PluginFailedBody)
-  .annotate(OpenApi.Summary, "Retrieve a model")
-
-const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/models/:vendor/:name")
-  .setPath(Schema.Struct({ vendor: Schema.String, name: Schema.String }))
-  .addSuccess(OpenAiModel)
-  .addError(ModelNotFoundBody)
-  .addError(PluginFailedBody)
-  .annotate(OpenApi.Summary, "Retrieve a model by vendor and name")
-
 /** OpenAI's protocol on the public listener, charged like the gateway. Errors have OpenAI's format. */
 export class OpenAiGatewayApi extends HttpApiGroup.make("openAiGateway")
   .add(createCompletion)
@@ -215,9 +201,13 @@ export class OpenAiGatewayApi extends HttpApiGroup.make("openAiGateway")
   .add(createEmbedding)
   .add(createSpeech)
   .add(createTranscription)
-  .add(listModels)
-  .add(retrieveModel)
-  .add(retrieveModelOfVendor)
+  .add(
+    listModels
+      .addError(PluginFailedBody)
+      .annotate(OpenApi.Description, "Lists the callable models, and the caller's agents as agent/<id>.")
+  )
+  .add(retrieveModel.addError(PluginFailedBody))
+  .add(retrieveModelOfVendor.addError(PluginFailedBody))
   .middlewareEndpoints(PrincipalAuth)
   .annotateEndpointsContext(acceptApiKeys("gateway", withOpenAiErrors))
   .addError(InternalFailureBody) {}
