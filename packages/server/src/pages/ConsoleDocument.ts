@@ -20,20 +20,7 @@ import { findConsoleNotices, findPlanReload } from "./ConsoleNotices.ts"
 import { renderConsolePage } from "./ConsolePage.ts"
 import { formatPricing } from "./ConsolePricing.ts"
 import { findEmailNotice } from "./EmailNotice.ts"
-import { PageSettings } from "./Layout.ts"
-
-/** Style elements created by components have the nonce; nothing else is inline. */
-const makePolicy = (nonce: string) =>
-  [
-    "default-src 'none'",
-    "script-src 'self'",
-    `style-src 'self' 'nonce-${nonce}'`,
-    "connect-src 'self'",
-    "img-src 'self' data:",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-    "base-uri 'none'"
-  ].join("; ")
+import { makeContentSecurityPolicy, PageSettings } from "./Layout.ts"
 
 /** Makes the response to a visit of the console. `agentId` selects the agent whose model may be replaced. */
 export const makeConsoleDocument = Effect.gen(function* () {
@@ -99,7 +86,7 @@ export const makeConsoleDocument = Effect.gen(function* () {
       return HttpServerResponse.text(page.markup.trim(), {
         contentType: "text/html; charset=utf-8",
         headers: {
-          "content-security-policy": makePolicy(nonce),
+          "content-security-policy": makeContentSecurityPolicy(nonce),
           "cache-control": "no-store",
           "cross-origin-opener-policy": "same-origin-allow-popups",
           ...(reload === undefined ? {} : { refresh: reload })

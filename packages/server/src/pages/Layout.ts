@@ -6,21 +6,22 @@ import { findNotice, findSignInError } from "./StatusMessages.ts"
 import { type Content, type Html, html } from "./Html.ts"
 import type { AssetName, PageAssets } from "./PageAssets.ts"
 
-/** Pages load from this service only; wallet icons are data URLs. Nothing is inline. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'"
-].join("; ")
+/** Pages load from this service only; wallet icons are data URLs. Only styles with the nonce are inline. */
+export const makeContentSecurityPolicy = (styleNonce?: string) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    styleNonce === undefined ? "style-src 'self'" : `style-src 'self' 'nonce-${styleNonce}'`,
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'"
+  ].join("; ")
 
 /** Pages show private data, so no cache stores them. */
 const pageHeaders = {
-  "content-security-policy": contentSecurityPolicy,
+  "content-security-policy": makeContentSecurityPolicy(),
   "cache-control": "no-store",
   "cross-origin-opener-policy": "same-origin-allow-popups"
 }
