@@ -1,18 +1,4 @@
-import {
-  BodyTooLarge,
-  HttpVersionUnsupported,
-  HttpVersionUnsupportedBody,
-  MethodNotAllowed,
-  MethodNotAllowedBody,
-  OriginNotAllowed,
-  OriginNotAllowedBody,
-  RequestMalformed,
-  RequestMalformedBody,
-  RouteNotFound,
-  RouteNotFoundBody,
-  TransferCodingUnsupported,
-  TransferCodingUnsupportedBody
-} from "@berth/api/http/TransportErrors"
+import { BodyTooLarge, RouteNotFound, RouteNotFoundBody } from "@berth/api/http/TransportErrors"
 import { RequiredScope } from "@berth/api/sessions/RequiredScope"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
@@ -20,14 +6,14 @@ import { Caller, type CallerContext } from "@berth/domain/sessions/Caller"
 import { oncePerObject } from "@berth/domain/shared/ObjectMemo"
 import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import { HttpApp, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Cause, Context, Effect, Either, Exit, FiberRef, HashMap, Option, Scope, Tracer } from "effect"
+import { Cause, Context, Effect, Exit, FiberRef, HashMap, Option, Scope, Tracer } from "effect"
 import type { ResolveCaller } from "./RequestCaller.ts"
 import { makeDefectHandler } from "./DefectHandler.ts"
 import { wrapErrorBody, type ReshapeError } from "./ErrorEnvelope.ts"
+import { type HostRoutes, makeEarlyResponder } from "./EarlyResponse.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import { IdempotencyMiddleware } from "./IdempotencyMiddleware.ts"
 import { findInstanceSite, InstanceHost, type InstanceSite } from "./InstanceHost.ts"
-import { isOwnOrigin } from "./OriginPolicy.ts"
 import {
   expectsContinue,
   hasLongUnreadBody,
@@ -46,35 +32,12 @@ import { RequestRouter } from "./RequestRouter.ts"
 import { requestSpans, type SentHead } from "./RequestSpan.ts"
 import { recordRequest, RequestTimer } from "./RequestTelemetry.ts"
 import { writeFailure, writeResponse } from "./ResponseWriter.ts"
-import { findErrorMembers, type KnownRoute, listMethods, findRoute } from "./RouteTable.ts"
+import { findErrorMembers, type KnownRoute, findRoute } from "./RouteTable.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
 import { makeCredentialHeaders } from "./ResponseHeaders.ts"
 import { SessionCookie } from "./SecretCookies.ts"
 import { makeUploadSlots } from "./UploadSlots.ts"
 import { WebSettings } from "./WebSettings.ts"
-
-/** Whether a path has valid percent-encoding without U+0000. */
-const isNameable = (path: string) =>
-  path.includes("%")
-    ? Either.match(
-        Either.try(() => decodeURIComponent(path)),
-        { onLeft: () => false, onRight: (decoded) => !decoded.includes("\u0000") }
-      )
-    : !path.includes("\u0000")
-
-const versions = new Set(["1.1", "1.0"])
-
-const isHost = (name: string) => name.length === 4 && name.toLowerCase() === "host"
-
-/** Characters of `uri-host [":" port]` in RFC 9110, section 7.2. */
-const hostCharacters = /^[\w.~!$&'()*+,;=:%[\]-]*$/
-
-/** HTTP/1.1 requires exactly one valid `Host` header; with two, a proxy may have used the other one. */
-const hasOneHost = ({ source }: ListenerRequest) => {
-  const hosts = source.rawHeaders.filter((name, index) => index % 2 === 0 && isHost(name)).length
-  if (hosts === 0) return source.httpVersion === "1.0"
-  return hosts === 1 && hostCharacters.test(source.headers.host ?? "")
-}
 
 const pathOf = (url: string) => {
   const queryStart = url.indexOf("?")
@@ -135,12 +98,6 @@ const makeServices = ({
     add(HttpRouter.RouteContext, new FoundRoute(plainRouteOf(handler), params))
   }
   return Context.unsafeMake<never>(services)
-}
-
-/** Routes of a host, and the origin whose pages may call them. */
-interface Site {
-  readonly routes: ReadonlyArray<KnownRoute>
-  readonly origin: URL
 }
 
 /** A response with its request. */
@@ -208,47 +165,9 @@ export const makeHttpPipeline = Effect.fnUntraced(function* <R, P = never>(
   }))
 
   const spans = requestSpans(sendsSpans)
-  const webApi: Site = { routes: table, origin: appUrl }
+  const webApi: HostRoutes = { routes: table, origin: appUrl }
   const { instanceTable } = options
-
-  /** Returns the response to a request that reaches no handler. */
-  const answerEarly = (
-    request: ListenerRequest,
-    path: string,
-    route: Route,
-    { origin: ownOrigin, routes }: Site
-  ): Option.Option<Response> => {
-    if (!versions.has(request.source.httpVersion))
-      return Option.some(
-        makeErrorResponse(HttpVersionUnsupportedBody, new HttpVersionUnsupported(), { connection: "close" })
-      )
-    if (!hasOneHost(request)) return Option.some(makeErrorResponse(RequestMalformedBody, new RequestMalformed()))
-    if ((request.headers["transfer-encoding"] ?? "chunked").trim().toLowerCase() !== "chunked")
-      return Option.some(
-        makeErrorResponse(TransferCodingUnsupportedBody, new TransferCodingUnsupported(), { connection: "close" })
-      )
-    // RFC 9110, section 9.3.7: `*` addresses the server as a whole.
-    if (request.method === "OPTIONS" && path === "*") return Option.some(HttpServerResponse.empty())
-    if (!isNameable(path) || path.includes("//"))
-      return Option.some(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
-    if (Option.isNone(route)) {
-      const allowed = listMethods(routes, path)
-      return Option.some(
-        allowed.length === 0
-          ? makeErrorResponse(RouteNotFoundBody, new RouteNotFound())
-          : makeErrorResponse(MethodNotAllowedBody, new MethodNotAllowed({ allowed }), {
-              allow: allowed.join(", ")
-            })
-      )
-    }
-    const origin = request.headers["origin"]
-    // An open route accepts pages of other origins only without a session cookie.
-    const isOpen = Boolean(route.value.crossOrigin) && Option.isNone(cookie.read(request))
-    const isExcused = isOpen || (origin === "null" && route.value.opaqueOrigin === true)
-    if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, request.headers, ownOrigin))
-      return Option.some(makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed()))
-    return Option.none()
-  }
+  const respondEarly = makeEarlyResponder(cookie, options)
 
   /** Reads the body of a request; a large body holds its slots until the response is complete. */
   const readInTurn = (
@@ -306,7 +225,7 @@ export const makeHttpPipeline = Effect.fnUntraced(function* <R, P = never>(
   const presentResponse = (
     answered: AnsweredRequest,
     path: string,
-    routes: Site["routes"],
+    routes: HostRoutes["routes"],
     { traceId }: Tracer.Span
   ): Response => {
     if (answered.response.status < 400) return present(answered, Option.none())
@@ -331,8 +250,8 @@ export const makeHttpPipeline = Effect.fnUntraced(function* <R, P = never>(
     timer.start(clock, startedAt, route)
     const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
     const caller = findCaller(request, requestId)
-    const early = answerEarly(request, path, route, host)
-    const found = Option.isSome(early) ? undefined : findHandler(request)
+    const early = respondEarly(request, path, route, host)
+    const found = early === undefined ? findHandler(request) : undefined
     if (found !== undefined) span.attribute("http.route", found.handler.path)
     // Not restored, since the fiber ends with its request.
     yield* FiberRef.set(
@@ -341,7 +260,7 @@ export const makeHttpPipeline = Effect.fnUntraced(function* <R, P = never>(
     )
     yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
 
-    const plain = Option.isSome(early) ? early.value : yield* handle(request, caller, path, route, found, scope)
+    const plain = early ?? (yield* handle(request, caller, path, route, found, scope))
     const presented = presentResponse({ request, route, response: plain, site }, path, host.routes, span)
     yield* recordRequest({
       request,
@@ -353,9 +272,9 @@ export const makeHttpPipeline = Effect.fnUntraced(function* <R, P = never>(
     })
     const defaults = Option.isNone(route)
       ? ownHeaders
-      : Option.isSome(early)
-        ? { ...ownHeaders, ...route.value.headers }
-        : handledHeadersOf(route.value)
+      : early === undefined
+        ? handledHeadersOf(route.value)
+        : { ...ownHeaders, ...route.value.headers }
     // The response's own headers replace the defaults.
     const headers: Record<string, string> = Object.assign(
       {},
