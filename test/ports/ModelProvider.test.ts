@@ -46,7 +46,7 @@ type Cases<S> = Readonly<
 const connectWire = (wire: ModelWire): Effect.Effect<WireSubject, never, Scope.Scope> =>
   Effect.gen(function* () {
     const fake = yield* wire.makeFake
-    const provider = yield* connectProvider(wire.name, fake)
+    const provider = connectProvider(wire.name, fake)
     const chat: WireSubject["chat"] = (messages, options) => runChat(provider, wire.model, messages, options)
     return { wire, model: wire.model, fake, provider, chat }
   })
@@ -68,7 +68,7 @@ const mockWires = [
 const connectMock = ([name, model]: (typeof mockWires)[number]) =>
   Effect.gen(function* () {
     const server = yield* aimockServer
-    const provider = yield* connectProvider(name, { baseUrl: `${server.url}${mockVersions[name]}` })
+    const provider = connectProvider(name, { baseUrl: `${server.url}${mockVersions[name]}` })
     return { server, provider, model }
   })
 
@@ -273,7 +273,7 @@ const protocolCases: Cases<WireSubject> = {
   *"redacts a key that the vendor quotes"({ chat, fake, model, wire }) {
     const apiKey = "sk-wrong-but-secret"
     const { layer, lines } = recordLogs()
-    const wrong = yield* connectProvider(wire.name, { baseUrl: fake.baseUrl, apiKey })
+    const wrong = connectProvider(wire.name, { baseUrl: fake.baseUrl, apiKey })
     const failure = yield* Effect.flip(runChat(wrong, model)).pipe(Effect.tap(wrong.healthy), Effect.provide(layer))
     assertMatches(failure, { kind: "unauthorized" })
     assert.notInclude(JSON.stringify([failure, failure.message, failure.stack, lines]), apiKey)
@@ -283,9 +283,9 @@ const protocolCases: Cases<WireSubject> = {
     assert.notInclude(quoted.reason, fake.apiKey)
   },
   *"is unhealthy with a wrong key and without a server"({ fake, model, wire }) {
-    const wrong = yield* connectProvider(wire.name, { baseUrl: fake.baseUrl, apiKey: "wrong" })
+    const wrong = connectProvider(wire.name, { baseUrl: fake.baseUrl, apiKey: "wrong" })
     assert.isFalse(yield* wrong.healthy)
-    const nowhere = yield* connectProvider(wire.name, { baseUrl: "http://127.0.0.1:9/v1" })
+    const nowhere = connectProvider(wire.name, { baseUrl: "http://127.0.0.1:9/v1" })
     assertMatches(yield* Effect.flip(runChat(nowhere, model)), { kind: "unreachable" })
     assert.isFalse(yield* nowhere.healthy)
   },
@@ -531,8 +531,8 @@ describe("Requests and lists of ModelProvider", () => {
   it.scopedLive("The openrouter provider is unhealthy with an invalid key although the model list is public", () =>
     Effect.gen(function* () {
       const fake = yield* makeFakeOpenAi({ modelsArePublic: true, hasKeyPath: true })
-      assert.isTrue(yield* (yield* connectProvider("openrouter", fake)).healthy)
-      const stranger = yield* connectProvider("openrouter", { baseUrl: fake.baseUrl, apiKey: "sk-other" })
+      assert.isTrue(yield* connectProvider("openrouter", fake).healthy)
+      const stranger = connectProvider("openrouter", { baseUrl: fake.baseUrl, apiKey: "sk-other" })
       assert.isFalse(yield* stranger.healthy)
     })
   )
@@ -588,7 +588,7 @@ describe("Signed tool calls of ModelProvider", () => {
         models: [{ id: model }],
         wantsReasoning: (id) => id.startsWith("google/gemini-3")
       })
-      const provider = yield* connectProvider("openrouter", fake)
+      const provider = connectProvider("openrouter", fake)
       const [first, second] = twoCalls
       fake.respondWith({ type: "answer", pieces: [], calls: [{ ...first, signature: "b3BhcXVl" }, second] })
       const calls = callsIn(yield* runChat(provider, model, toolQuestion, { tools }))

@@ -7,7 +7,6 @@ import { streamFromOpened } from "@berth/domain/ai/streams/ChunkSource"
 import type { ChatMessage, ChatOptions } from "@berth/domain/ai/chat/ModelChat"
 import { makeModelProvider } from "@berth/infra/ai/ConfiguredModelProviders"
 import type { KeyedProviderName } from "@berth/infra/ai/ProviderUrls"
-import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Chunk, Effect, Redacted, Schedule, type Scope, Stream } from "effect"
 import { makeFakeAnthropic } from "./FakeAnthropic.ts"
 import { makeFakeGoogle } from "./FakeGoogle.ts"
@@ -73,10 +72,7 @@ export const modelProtocols: ReadonlyArray<ModelWire> = [openAiWire, anthropicWi
 export const connectProvider = (
   name: KeyedProviderName,
   access: { readonly baseUrl: string; readonly apiKey?: string }
-) =>
-  Effect.map(HttpClient.HttpClient, (http) =>
-    makeModelProvider(http, name, { baseUrl: access.baseUrl, apiKey: Redacted.make(access.apiKey ?? "any") })
-  ).pipe(Effect.provide(FetchHttpClient.layer))
+) => makeModelProvider(name, { baseUrl: access.baseUrl, apiKey: Redacted.make(access.apiKey ?? "any") })
 
 export const helloMessages: ReadonlyArray<ChatMessage> = [{ role: "user", content: "Hello" }]
 

@@ -1,6 +1,5 @@
 import { type ModelProvider, ModelProviders } from "@berth/domain/ai/models/ModelProviders"
 import { ProviderName } from "@berth/domain/ai/models/Model"
-import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Effect, Layer, type Redacted } from "effect"
 import { makeModelClient } from "./ModelClients.ts"
 import { makeOwnerKeyProviders } from "./OwnerKeyProviders.ts"
@@ -23,25 +22,23 @@ export type ModelProvidersOptions = { readonly [name in KeyedProviderName]?: Pro
 }
 
 export const makeModelProvider = (
-  http: HttpClient.HttpClient,
   name: KeyedProviderName,
   { apiKey, baseUrl = providerUrls[name] }: ProviderAccess
-): ModelProvider => makeVendorModelProvider(name, apiKey, makeModelClient(http, name, { apiKey, baseUrl }))
+): ModelProvider => makeVendorModelProvider(name, apiKey, makeModelClient(name, { apiKey, baseUrl }))
 
 /** Configured providers, in the order of attempts. */
 export const layer = (options: ModelProvidersOptions): Layer.Layer<ModelProviders> =>
   Layer.effect(
     ModelProviders,
     Effect.gen(function* () {
-      const http = yield* HttpClient.HttpClient
       const all = ProviderName.literals.flatMap((name): ReadonlyArray<ModelProvider> => {
         if (name === "sandbox") return options.sandbox === true ? [sandboxModelProvider] : []
         const access = options[name]
-        return access === undefined ? [] : [makeModelProvider(http, name, access)]
+        return access === undefined ? [] : [makeModelProvider(name, access)]
       })
       const withKey = yield* makeOwnerKeyProviders((name: KeyedProviderName, apiKey) =>
-        makeModelProvider(http, name, { apiKey, baseUrl: options.baseUrls?.[name] ?? options[name]?.baseUrl })
+        makeModelProvider(name, { apiKey, baseUrl: options.baseUrls?.[name] ?? options[name]?.baseUrl })
       )
       return ModelProviders.of({ all, withKey })
     })
-  ).pipe(Layer.provide(FetchHttpClient.layer))
+  )

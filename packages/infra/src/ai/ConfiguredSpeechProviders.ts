@@ -1,6 +1,5 @@
 import { type SpeechVendor, speechVendors } from "@berth/domain/gateway/speech/SpeechModel"
 import { SpeechProviders } from "@berth/domain/gateway/speech/SpeechProviders"
-import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Effect, Layer } from "effect"
 import type { ModelProvidersOptions } from "./ConfiguredModelProviders.ts"
 import { makeOpenAiSpeechProvider } from "./openai/OpenAiSpeechProvider.ts"
@@ -17,21 +16,15 @@ export const layer = (options: SpeechProvidersOptions): Layer.Layer<SpeechProvid
   Layer.effect(
     SpeechProviders,
     Effect.gen(function* () {
-      const http = yield* HttpClient.HttpClient
       const configured = speechVendors.flatMap((name) => {
         const access = options[name]
         return access === undefined
           ? []
-          : [makeOpenAiSpeechProvider(http, name, access.apiKey, access.baseUrl ?? providerUrls[name])]
+          : [makeOpenAiSpeechProvider(name, access.apiKey, access.baseUrl ?? providerUrls[name])]
       })
       const withKey = yield* makeOwnerKeyProviders((name: SpeechVendor, apiKey) =>
-        makeOpenAiSpeechProvider(
-          http,
-          name,
-          apiKey,
-          options.baseUrls?.[name] ?? options[name]?.baseUrl ?? providerUrls[name]
-        )
+        makeOpenAiSpeechProvider(name, apiKey, options.baseUrls?.[name] ?? options[name]?.baseUrl ?? providerUrls[name])
       )
       return SpeechProviders.of({ all: [...configured, ...(options.sandbox ? [sandboxSpeechProvider] : [])], withKey })
     })
-  ).pipe(Layer.provide(FetchHttpClient.layer))
+  )

@@ -1,6 +1,5 @@
 import { ModelKeyRejected, ModelKeyUnverifiable, ModelKeyVerifier } from "@berth/domain/secrets/ModelKeyVerifier"
 import type { ModelCredentialKey } from "@berth/domain/secrets/Credential"
-import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Effect, Layer } from "effect"
 import { makeModelClient } from "./ModelClients.ts"
 
@@ -8,28 +7,26 @@ const timeout = "10 seconds"
 
 /** `urls`: base URLs, including the version. */
 export const layer = (urls: { readonly [provider in ModelCredentialKey]: string }): Layer.Layer<ModelKeyVerifier> =>
-  Layer.effect(
+  Layer.succeed(
     ModelKeyVerifier,
-    Effect.map(HttpClient.HttpClient, (http) =>
-      ModelKeyVerifier.of({
-        verify: Effect.fn("ModelKeyVerifier.verify")(function* (provider, apiKey) {
-          const unverifiable = () => new ModelKeyUnverifiable({ provider })
-          const { classify, probe } = makeModelClient(http, provider, { apiKey, baseUrl: urls[provider] })
-          yield* probe.pipe(
-            Effect.catchTags({
-              VendorRequestRejected: (rejection): Effect.Effect<void, ModelKeyRejected | ModelKeyUnverifiable> => {
-                const kind = classify(rejection)
-                if (kind === "unauthorized" || rejection.status === 403) return new ModelKeyRejected({ provider })
-                // Only a valid key is rate limited.
-                return kind === "rate-limited" ? Effect.void : unverifiable()
-              },
-              VendorConnectionFailed: unverifiable,
-              VendorAnswerMalformed: unverifiable
-            }),
-            Effect.interruptible,
-            Effect.timeoutFail({ duration: timeout, onTimeout: unverifiable })
-          )
-        })
+    ModelKeyVerifier.of({
+      verify: Effect.fn("ModelKeyVerifier.verify")(function* (provider, apiKey) {
+        const unverifiable = () => new ModelKeyUnverifiable({ provider })
+        const { classify, probe } = makeModelClient(provider, { apiKey, baseUrl: urls[provider] })
+        yield* probe.pipe(
+          Effect.catchTags({
+            VendorRequestRejected: (rejection): Effect.Effect<void, ModelKeyRejected | ModelKeyUnverifiable> => {
+              const kind = classify(rejection)
+              if (kind === "unauthorized" || rejection.status === 403) return new ModelKeyRejected({ provider })
+              // Only a valid key is rate limited.
+              return kind === "rate-limited" ? Effect.void : unverifiable()
+            },
+            VendorConnectionFailed: unverifiable,
+            VendorAnswerMalformed: unverifiable
+          }),
+          Effect.interruptible,
+          Effect.timeoutFail({ duration: timeout, onTimeout: unverifiable })
+        )
       })
-    )
-  ).pipe(Layer.provide(FetchHttpClient.layer))
+    })
+  )

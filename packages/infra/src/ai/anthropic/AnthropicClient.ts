@@ -1,4 +1,3 @@
-import { type HttpClient, HttpClientRequest } from "@effect/platform"
 import { Effect, Either, Schema } from "effect"
 import { makeEventReader, readAnswerStream, type VendorEvent } from "../vendor/AnswerStream.ts"
 import { readModelList } from "../vendor/VendorBodies.ts"
@@ -14,7 +13,7 @@ import { makeAnthropicRequest } from "./AnthropicRequest.ts"
 const protocolVersion = "2023-06-01"
 
 /** The vendor's maximum. */
-const maximumListLength = "1000"
+const maximumListLength = 1000
 
 const isAnswerEvent = Schema.is(AnthropicAnswerEvent)
 
@@ -32,15 +31,13 @@ const readStream = readAnswerStream<AnthropicAnswerEvent>({
 })
 
 /** Anthropic's API. */
-export const makeAnthropicClient = (http: HttpClient.HttpClient, access: VendorAccess): VendorModelClient => {
-  const { post, probe, read } = makeVendorClient(http, {
+export const makeAnthropicClient = (access: VendorAccess): VendorModelClient => {
+  const { post, probe, read } = makeVendorClient({
     ...access,
     keyHeader: "x-api-key",
     headers: { "anthropic-version": protocolVersion },
     readError: readAnthropicErrorBody
   })
-  const list = (limit: string) =>
-    HttpClientRequest.get("/models").pipe(HttpClientRequest.acceptJson, HttpClientRequest.setUrlParam("limit", limit))
   return {
     chat: (model, messages, options) => {
       const readAnswer = readAnthropicAnswer({ provider: "anthropic", model, messages })
@@ -48,8 +45,8 @@ export const makeAnthropicClient = (http: HttpClient.HttpClient, access: VendorA
         readAnswer(readStream(response))
       )
     },
-    models: Effect.flatMap(read(list(maximumListLength)), readModelList("data")),
-    probe: probe(list("1")),
+    models: Effect.flatMap(read(`/models?limit=${maximumListLength}`), readModelList("data")),
+    probe: probe("/models?limit=1"),
     classify: classifyAnthropicFailure
   }
 }

@@ -1,7 +1,6 @@
 import { ModelCatalog, type ModelProvider, ModelProviders } from "@berth/domain/ai/models/ModelProviders"
 import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import type { Model, ProviderName } from "@berth/domain/ai/models/Model"
-import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Array, Clock, Deferred, Duration, Effect, Either, Layer, Match } from "effect"
 import { parseModelVendor } from "@berth/domain/ai/models/ModelRoutes"
 import { makeOpenAiClient } from "../openai/OpenAiClient.ts"
@@ -53,7 +52,7 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
       const openRouter =
         options.openRouterUrl === null
           ? null
-          : makeOpenAiClient(yield* HttpClient.HttpClient, "openrouter", {
+          : makeOpenAiClient("openrouter", {
               baseUrl: options.openRouterUrl,
               apiKey: null
             })
@@ -144,7 +143,7 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
       )
       return ModelCatalog.of({ all: current })
     })
-  ).pipe(Layer.provide(FetchHttpClient.layer))
+  )
 
 const maximumLoggedIds = 5
 

@@ -1,4 +1,3 @@
-import { type HttpClient, HttpClientRequest } from "@effect/platform"
 import { Effect, Either } from "effect"
 import { makeEventReader, readAnswerStream, type VendorEvent } from "../vendor/AnswerStream.ts"
 import { readModelList } from "../vendor/VendorBodies.ts"
@@ -12,7 +11,7 @@ import { toGoogleModelName } from "./GoogleModelName.ts"
 import { makeGoogleRequest } from "./GoogleRequest.ts"
 
 /** The vendor's maximum. */
-const maximumListLength = "1000"
+const maximumListLength = 1000
 
 const readStream = readAnswerStream<GoogleAnswerChunk>({
   read: makeEventReader(
@@ -28,25 +27,20 @@ const readStream = readAnswerStream<GoogleAnswerChunk>({
 })
 
 /** Google's Gemini API. The key is sent in a header, since addresses are logged. */
-export const makeGoogleClient = (http: HttpClient.HttpClient, access: VendorAccess): VendorModelClient => {
-  const { post, probe, read } = makeVendorClient(http, {
+export const makeGoogleClient = (access: VendorAccess): VendorModelClient => {
+  const { post, probe, read } = makeVendorClient({
     ...access,
     keyHeader: "x-goog-api-key",
     readError: readGoogleErrorBody
   })
-  const list = (pageSize: string) =>
-    HttpClientRequest.get("/models").pipe(
-      HttpClientRequest.acceptJson,
-      HttpClientRequest.setUrlParam("pageSize", pageSize)
-    )
   return {
     chat: (model, messages, options) => {
       const readAnswer = readGoogleAnswer({ provider: "google", model, messages })
       const path = `/models/${encodeURIComponent(toGoogleModelName(model))}:streamGenerateContent?alt=sse`
       return post(path, makeGoogleRequest(model, messages, options), (response) => readAnswer(readStream(response)))
     },
-    models: Effect.flatMap(read(list(maximumListLength)), readModelList("models")),
-    probe: probe(list("1")),
+    models: Effect.flatMap(read(`/models?pageSize=${maximumListLength}`), readModelList("models")),
+    probe: probe("/models?pageSize=1"),
     classify: classifyGoogleFailure
   }
 }

@@ -1,5 +1,4 @@
 import type { RecordedAudio } from "@berth/domain/gateway/speech/SpeechProviders"
-import type { HttpClient } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
 import { type ChunkSource, makeSingleChunkSource, type StageOutput } from "../vendor/ChunkStage.ts"
 import { optionalNullable } from "../vendor/VendorBodies.ts"
@@ -84,8 +83,8 @@ const readAudio =
 const failWith = (failure: VendorFailure) => makeSingleChunkSource<never, VendorFailure>([], failure)
 
 /** The audio API of OpenAI, OpenRouter and Groq. */
-export const makeOpenAiAudioClient = (http: HttpClient.HttpClient, access: VendorAccess) => {
-  const { send } = makeVendorClient(http, { ...access, keyHeader: "authorization", readError: readOpenAiErrorBody })
+export const makeOpenAiAudioClient = (access: VendorAccess) => {
+  const { send } = makeVendorClient({ ...access, keyHeader: "authorization", readError: readOpenAiErrorBody })
   return {
     /** POST /audio/speech. */
     speech: (body: OpenAiSpeechBody) =>

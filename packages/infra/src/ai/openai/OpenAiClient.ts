@@ -1,5 +1,4 @@
 import type { EmbeddingVectors } from "@berth/domain/ai/models/ModelProviders"
-import { type HttpClient, HttpClientRequest } from "@effect/platform"
 import { Effect, Either, Option, Schema } from "effect"
 import { makeEventReader, readAnswerStream, type VendorAnswer, type VendorEvent } from "../vendor/AnswerStream.ts"
 import type { StageOutput } from "../vendor/ChunkStage.ts"
@@ -82,20 +81,15 @@ const readEmbeddings = (body: string): StageOutput<EmbeddingVectors, VendorAnswe
   })
 
 /** OpenAI's API, also offered by OpenRouter, Groq and compatible servers. */
-export const makeOpenAiClient = (
-  http: HttpClient.HttpClient,
-  provider: OpenAiCompatibleProvider,
-  access: VendorAccess
-): VendorModelClient => {
-  const { post, probe, read, send } = makeVendorClient(http, {
+export const makeOpenAiClient = (provider: OpenAiCompatibleProvider, access: VendorAccess): VendorModelClient => {
+  const { post, probe, read, send } = makeVendorClient({
     ...access,
     keyHeader: "authorization",
     readError: readOpenAiErrorBody
   })
-  const get = (path: string) => HttpClientRequest.acceptJson(HttpClientRequest.get(path))
-  const probeModels = probe(get("/models"))
+  const probeModels = probe("/models")
   // OpenRouter's model list is public, so it does not check the key.
-  const probeKey = provider === "openrouter" ? probe(get("/key")) : probeModels
+  const probeKey = provider === "openrouter" ? probe("/key") : probeModels
   return {
     chat: (model, messages, options) => {
       const toModelEvents = readOpenAiAnswer({ provider, model, messages })
@@ -109,7 +103,7 @@ export const makeOpenAiClient = (
         return send("/embeddings", makeJsonBody(body), ({ bytes }) => readWholeText(bytes, readEmbeddings))
       }
     }),
-    models: Effect.flatMap(read(get("/models")), readModelList("data")),
+    models: Effect.flatMap(read("/models"), readModelList("data")),
     probe: probeKey,
     // Servers compatible with OpenRouter may lack its key path.
     health: Effect.catchIf(

@@ -2,7 +2,6 @@ import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import type { SpeechVendor } from "@berth/domain/gateway/speech/SpeechModel"
 import type { SpeechProvider } from "@berth/domain/gateway/speech/SpeechProviders"
-import type { HttpClient } from "@effect/platform"
 import { Effect, type Redacted } from "effect"
 import { classifyOpenAiFailure } from "./OpenAiErrors.ts"
 import { toProviderFailure, redactMessage } from "../vendor/ProviderFailure.ts"
@@ -30,7 +29,6 @@ const inputRejectionStatuses = new Set([400, 413, 415, 422])
 
 /** OpenAI, OpenRouter, Groq or a compatible server. */
 export const makeOpenAiSpeechProvider = (
-  http: HttpClient.HttpClient,
   name: SpeechVendor,
   apiKey: Redacted.Redacted,
   baseUrl: string
@@ -50,7 +48,7 @@ export const makeOpenAiSpeechProvider = (
           })
         : read
     }
-  const wire = makeOpenAiAudioClient(http, { apiKey, baseUrl })
+  const wire = makeOpenAiAudioClient({ apiKey, baseUrl })
   return {
     name,
     synthesize: (model, { format = defaults[name].format, speed, text, voice = defaults[name].voice }) =>

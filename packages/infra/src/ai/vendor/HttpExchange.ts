@@ -6,7 +6,7 @@ import { Agent, type Dispatcher } from "undici"
 import type { ChunkBatch, ChunkSource, OpenedSource } from "./ChunkStage.ts"
 import { VendorConnectionFailed } from "./VendorErrors.ts"
 
-/* Hot path: one POST and its response on undici's dispatcher. `fetch` and web streams take several times as long. */
+/* Hot path: one request and its response on undici's dispatcher. `fetch` and web streams take several times as long. */
 
 export interface HttpExchange {
   readonly status: number
@@ -15,10 +15,11 @@ export interface HttpExchange {
   readonly bytes: ChunkSource<Uint8Array, VendorConnectionFailed>
 }
 
-interface HttpPostRequest {
+export interface HttpRequest {
+  readonly method: "GET" | "POST"
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Uint8Array
+  readonly body: string | Uint8Array | null
 }
 
 // One pool per process. The AI layer applies the timeouts.
@@ -132,8 +133,8 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
 }
 
 /** Span attributes, without headers and query, since these can contain keys. */
-const attributesOf = ({ hostname, origin, pathname, port, protocol }: URL) => ({
-  "http.request.method": "POST",
+const attributesOf = (method: string, { hostname, origin, pathname, port, protocol }: URL) => ({
+  "http.request.method": method,
   "server.address": hostname,
   "server.port": port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
   "url.full": origin + pathname,
@@ -142,12 +143,12 @@ const attributesOf = ({ hostname, origin, pathname, port, protocol }: URL) => ({
 })
 
 /** Opens the span of a request. Returns a function that ends it with the response head. */
-const openClientSpan = (url: URL) =>
+const openClientSpan = ({ method, url }: HttpRequest) =>
   Effect.zipWith(
-    Effect.makeSpan("http.client POST", {
+    Effect.makeSpan(`http.client ${method}`, {
       kind: "client",
       captureStackTrace: false,
-      attributes: attributesOf(url)
+      attributes: attributesOf(method, url)
     }),
     Effect.clock,
     (span, clock) => (exit: HeadExit) => {
@@ -158,20 +159,19 @@ const openClientSpan = (url: URL) =>
 
 /**
  * Sends a request without waiting for its response. The source has one value, the response head; closing it aborts the
- * exchange unless the body is complete.
+ * exchange unless the body is complete. Does not follow redirects, and sends no trace headers.
  */
-export const post = ({
-  body,
-  headers,
-  url
-}: HttpPostRequest): Effect.Effect<OpenedSource<HttpExchange, VendorConnectionFailed>> => {
+export const sendRequest = (
+  request: HttpRequest
+): Effect.Effect<OpenedSource<HttpExchange, VendorConnectionFailed>> => {
   const send = (onHead: (exit: HeadExit) => void) => {
     const response = new IncomingResponse(onHead)
+    const { body, headers, method, url } = request
     agent.dispatch(
       {
         origin: url.origin,
         path: url.pathname + url.search,
-        method: "POST",
+        method,
         headers: { ...headers },
         body
       },
@@ -180,6 +180,6 @@ export const post = ({
     return response.source
   }
   return Effect.flatMap(areSpansExported, (areSent) =>
-    areSent ? Effect.map(openClientSpan(url), send) : Effect.succeed(send(() => undefined))
+    areSent ? Effect.map(openClientSpan(request), send) : Effect.succeed(send(() => undefined))
   )
 }

@@ -1,8 +1,7 @@
-import { makeChunkSource, readNext } from "@berth/domain/ai/streams/ChunkSource"
-import { Headers, HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
-import { Effect, Redacted, Stream } from "effect"
-import { findSystemErrorCode, type HttpExchange, post } from "./HttpExchange.ts"
+import { readNext } from "@berth/domain/ai/streams/ChunkSource"
+import type { Headers } from "@effect/platform"
+import { Effect, Redacted } from "effect"
+import { type HttpExchange, type HttpRequest, sendRequest } from "./HttpExchange.ts"
 import {
   applyStage,
   type ChunkSource,
@@ -15,7 +14,7 @@ import {
 import {
   VendorAnswerMalformed,
   type VendorRequestRejected,
-  VendorConnectionFailed,
+  type VendorConnectionFailed,
   type VendorFailure
 } from "./VendorErrors.ts"
 
@@ -37,10 +36,10 @@ interface VendorClient {
   ) => Effect.Effect<OpenedSource<A, E | VendorFailure>>
   /** POSTs any body for one value. */
   readonly send: <A>(path: string, posted: VendorPostBody, read: ReadResponse<A>) => Effect.Effect<A, VendorFailure>
-  /** Reads the complete body of a response. */
-  readonly read: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<string, VendorFailure>
-  /** Sends a request and checks only the status. */
-  readonly probe: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<void, VendorFailure>
+  /** GETs a path and reads the complete body. */
+  readonly read: (path: string) => Effect.Effect<string, VendorFailure>
+  /** GETs a path and checks only the status. */
+  readonly probe: (path: string) => Effect.Effect<void, VendorFailure>
 }
 
 /** An account at a vendor. */
@@ -62,11 +61,6 @@ interface VendorClientOptions extends VendorAccess {
 
 const maximumAnswerBytes = 16 * 1024 * 1024
 const maximumErrorBytes = 64 * 1024
-
-const toConnectionFailure = (error: HttpClientError.HttpClientError) =>
-  new VendorConnectionFailed({
-    reason: findSystemErrorCode(error.cause) ?? (error._tag === "RequestError" ? "no connection" : "connection lost")
-  })
 
 /** Reads the complete body by `read`; fails above the limit. */
 export const readWhole = <B, E>(
@@ -116,9 +110,6 @@ export const makeJsonBody = (body: object): VendorPostBody => ({
   body: JSON.stringify(body)
 })
 
-const bytesOf = (response: HttpClientResponse.HttpClientResponse) =>
-  makeChunkSource(Stream.mapError(response.stream, toConnectionFailure))
-
 /** Returns the media type of a response; empty without one. */
 export const readMediaType = ({ headers }: Pick<HttpExchange, "headers">): string =>
   (headers["content-type"] ?? "").replace(/;.*$/s, "").trim().toLowerCase()
@@ -154,60 +145,46 @@ const readSuccess =
     )
   }
 
-/** Does not follow redirects, which could disclose the key and the conversation to another host. */
-export const makeVendorClient = (
-  http: HttpClient.HttpClient,
-  { apiKey, baseUrl, headers = {}, keyHeader, readError }: VendorClientOptions
-): VendorClient => {
+/** Redirects are errors, since they could disclose the key and the conversation to another host. */
+export const makeVendorClient = ({
+  apiKey,
+  baseUrl,
+  headers = {},
+  keyHeader,
+  readError
+}: VendorClientOptions): VendorClient => {
   const address = baseUrl.replace(/\/+$/, "")
   const keyed = (): Readonly<Record<string, string>> => {
     if (apiKey === null) return headers
     const key = Redacted.value(apiKey)
     return { ...headers, [keyHeader]: keyHeader === "authorization" ? `Bearer ${key}` : key }
   }
-  const client = http.pipe(
-    HttpClient.withTracerPropagation(false),
-    HttpClient.mapRequest((request) =>
-      request.pipe(HttpClientRequest.prependUrl(address), HttpClientRequest.setHeaders(keyed()))
-    ),
-    HttpClient.transformResponse((response) =>
-      response.pipe(
-        Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
-        // Spans contain every header not redacted here.
-        Effect.locallyWith(Headers.currentRedactedNames, (names) => [...names, keyHeader])
-      )
-    ),
-    // Aborts an unread response.
-    HttpClient.withScope
-  )
-  const execute = Effect.fnUntraced(function* <A>(request: HttpClientRequest.HttpClientRequest, read: ReadResponse<A>) {
-    const response = yield* Effect.mapError(client.execute(request), toConnectionFailure)
-    const bytes = yield* bytesOf(response)
-    const clock = yield* Effect.clock
-    const readAnswer = readSuccess(read, readError, () => clock.unsafeCurrentTimeMillis())
-    return yield* takeFirst(readAnswer({ status: response.status, headers: response.headers, bytes }))
-  }, Effect.scoped)
-  const open = <A, E>(path: string, { accept, body, contentType }: VendorPostBody, read: ReadResponse<A, E>) =>
+  const toGet = (): Omit<HttpRequest, "url"> => ({
+    method: "GET",
+    headers: { accept: "application/json", ...keyed() },
+    body: null
+  })
+  const toPost = ({ accept, body, contentType }: VendorPostBody): Omit<HttpRequest, "url"> => ({
+    method: "POST",
+    headers: { accept, "content-type": contentType, ...keyed() },
+    body
+  })
+  const open = <A, E>(path: string, request: Omit<HttpRequest, "url">, read: ReadResponse<A, E>) =>
     Effect.clockWith((clock) =>
-      Effect.map(
-        post({
-          url: new URL(address + path),
-          headers: { accept, "content-type": contentType, ...keyed() },
-          body
-        }),
-        (response) => ({
-          close: response.close,
-          ...continueSource(
-            response,
-            readSuccess(read, readError, () => clock.unsafeCurrentTimeMillis())
-          )
-        })
-      )
+      Effect.map(sendRequest({ url: new URL(address + path), ...request }), (response) => ({
+        close: response.close,
+        ...continueSource(
+          response,
+          readSuccess(read, readError, () => clock.unsafeCurrentTimeMillis())
+        )
+      }))
     )
+  const take = <A>(path: string, request: Omit<HttpRequest, "url">, read: ReadResponse<A>) =>
+    Effect.acquireUseRelease(open(path, request, read), takeFirst, ({ close }) => close)
   return {
-    send: (path, posted, read) => Effect.acquireUseRelease(open(path, posted, read), takeFirst, ({ close }) => close),
-    post: (path, body, read) => open(path, { ...makeJsonBody(body), accept: "text/event-stream" }, read),
-    read: (request) => execute(request, ({ bytes }) => readWholeText(bytes, (text) => ({ values: [text] }))),
-    probe: (request) => Effect.asVoid(execute(request, () => makeSingleChunkSource([true])))
+    send: (path, posted, read) => take(path, toPost(posted), read),
+    post: (path, body, read) => open(path, toPost({ ...makeJsonBody(body), accept: "text/event-stream" }), read),
+    read: (path) => take(path, toGet(), ({ bytes }) => readWholeText(bytes, (text) => ({ values: [text] }))),
+    probe: (path) => Effect.asVoid(take(path, toGet(), () => makeSingleChunkSource([true])))
   }
 }
