@@ -18,6 +18,21 @@ interface LedgerMovement {
   readonly transaction?: string
 }
 
+/**
+ * Part of a statement that books all units of the reservations in `settled`, whose rows contain the ids of the ledger
+ * entries.
+ */
+export const bookSettled = (sql: SqlClient) => sql`
+  booked as (
+    insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
+    select entry.id, held_by, payer_id, entry.account, entry.units, cause, at
+    from settled cross join lateral (values
+      (allowance_entry, 'allowance', -daily_units), (usage_entry, 'usage', daily_units),
+      (credits_entry, 'credits', -credit_units), (credit_usage_entry, 'usage', credit_units)
+    ) as entry (id, account, units)
+    where entry.units <> 0
+  )`
+
 /** Writes a movement of units as two entries of double-entry bookkeeping, in the running transaction. */
 export const makeLedgerWriter = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => ({
   move: (movement: LedgerMovement): Effect.Effect<void, SqlError> =>

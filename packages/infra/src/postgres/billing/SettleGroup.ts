@@ -6,6 +6,7 @@ import type { Directly } from "../DirectQueries.ts"
 import { selectRequests } from "../RequestTable.ts"
 import { mapRows } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
+import { bookSettled } from "./LedgerWriter.ts"
 
 /** Units to book of a reservation, with its next state and the ids of its ledger entries. `id`: the entry of the allowance. */
 export interface GroupedSettlement {
@@ -78,16 +79,11 @@ export const makeSettleGroup = (sql: SqlClient, directly: Directly) => (requests
               settled_credit_units = 0, model = booked_model
             from closable, (select count(*) from returned_day) as days
             where reservations.id = closable.reservation_id
-            returning reservations.id, reservations.user_id, cause, booked, allowance_entry, usage_entry, at
-          ), entries as (
-            insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
-            select entry.id, settled.id, user_id, account, units, cause, at
-            from settled cross join lateral (
-              values (allowance_entry, 'allowance', -booked), (usage_entry, 'usage', booked)
-            ) as entry (id, account, units)
-            where units <> 0
-          )
-          select locked.allowance_entry as id, locked.user_id, state = 'reserved' as is_open, settled.booked as units
+            returning reservations.id as held_by, reservations.user_id as payer_id, cause, booked as daily_units,
+              0 as credit_units, allowance_entry, usage_entry, null as credits_entry, null as credit_usage_entry, at
+          ), ${bookSettled(sql)}
+          select locked.allowance_entry as id, locked.user_id, state = 'reserved' as is_open,
+            settled.daily_units as units
           from locked left join settled using (allowance_entry)`)
   )
 }

@@ -10,6 +10,7 @@ import { type GroupRequests, skipFailedGroup } from "../RequestGroups.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
+import { bookSettled } from "./LedgerWriter.ts"
 import { type GroupedSettlement, makeSettleGroup } from "./SettleGroup.ts"
 import type { LimitPerUser } from "./UserLimit.ts"
 
@@ -19,22 +20,6 @@ export const charged = Metric.counter("berth_units_charged_total", {
 })
 
 const decodeSettled = decodeFirstRow(Schema.Struct({ units: UnitsColumn }))
-
-/** Part of a statement that books all units of the reservations in `settled`. */
-const makeBooking = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => {
-  const nextId = ids.next("led")
-  return Effect.fnUntraced(function* (at: Date) {
-    return sql`booked as (
-      insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
-      select entry.id, settled.id, settled.user_id, entry.account, entry.units, settled.cause, ${at}::timestamptz
-      from settled cross join lateral (values
-        (${yield* nextId}, 'allowance', -daily_units), (${yield* nextId}, 'usage', daily_units),
-        (${yield* nextId}, 'credits', -credit_units), (${yield* nextId}, 'usage', credit_units)
-      ) as entry (id, account, units)
-      where entry.units <> 0
-    )`
-  })
-}
 
 type Closing = Pick<GroupedSettlement, "reservationId" | "state" | "units" | "model">
 
@@ -46,7 +31,6 @@ export const makeSettleUnits = (
   limitPerUser: LimitPerUser,
   ids: Context.Tag.Service<IdGenerator>
 ) => {
-  const book = makeBooking(sql, ids)
   const inGroup = groupRequests(skipFailedGroup(makeSettleGroup(sql, directly)))
   const nextId = ids.next("led")
 
@@ -58,7 +42,7 @@ export const makeSettleUnits = (
    * counters of its agents too.
    */
   const closeAlone = Effect.fnUntraced(function* ({ model, reservationId, state, units: used }: Closing) {
-    const booked = yield* book(DateTime.toDate(yield* currentTime))
+    const at = DateTime.toDate(yield* currentTime)
     const closed = yield* decodeSettled(
       directly(sql`
         with open as materialized (
@@ -86,8 +70,10 @@ export const makeSettleUnits = (
             credit_units = open.credit_units, settled_credit_units = booked_credit, model = coalesce(${model}::text, model)
           from open, (select count(*) from returned_day) as days, (select count(*) from returned_credit) as payers
           where reservations.id = open.id
-          returning reservations.id, reservations.user_id, cause, booked_daily as daily_units, booked_credit as credit_units
-        ), ${booked}
+          returning reservations.id as held_by, reservations.user_id as payer_id, cause, booked_daily as daily_units,
+            booked_credit as credit_units, ${yield* nextId} as allowance_entry, ${yield* nextId} as usage_entry,
+            ${yield* nextId} as credits_entry, ${yield* nextId} as credit_usage_entry, ${at}::timestamptz as at
+        ), ${bookSettled(sql)}
         select daily_units + credit_units as units from settled`)
     )
     if (Option.isSome(closed)) charged.unsafeUpdate(closed.value.units, [])

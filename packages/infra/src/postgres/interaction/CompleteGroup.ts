@@ -1,6 +1,7 @@
 import type { TurnPriceLimit } from "@berth/domain/interaction/conversations/ConversationRepository"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Schema } from "effect"
+import { bookSettled } from "../billing/LedgerWriter.ts"
 import type { Directly } from "../DirectQueries.ts"
 import { selectRequests } from "../RequestTable.ts"
 import { mapRows } from "../Rows.ts"
@@ -75,15 +76,8 @@ export const makeCompleteGroup = (sql: SqlClient, directly: Directly, { waits }:
           set state = 'settled', settled_daily_units = ended.daily_units, settled_credit_units = ended.credit_units,
             model = ended.model
           from ended where reservations.id = held_by
-        ), booked as (
-          insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
-          select entry.id, held_by, payer_id, entry.account, entry.units, cause, at
-          from ended cross join lateral (values
-            (allowance_entry, 'allowance', -daily_units), (usage_entry, 'usage', daily_units),
-            (credits_entry, 'credits', -credit_units), (credit_usage_entry, 'usage', credit_units)
-          ) as entry (id, account, units)
-          where entry.units <> 0
-        ), ${answerEnded(sql)}
+          returning ended.*
+        ), ${bookSettled(sql)}, ${answerEnded(sql)}
         select daily_units + credit_units as charged, reply.*
         from ended join reply on reply.id = reply_id`)
     )
