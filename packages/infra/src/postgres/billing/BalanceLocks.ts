@@ -4,7 +4,7 @@ import { Units } from "@berth/domain/shared/Money"
 import { PlanId } from "@berth/domain/shared/PlanId"
 import type { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
-import { Effect, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { decodeSingleRow } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 
@@ -15,6 +15,9 @@ const Payer = Schema.Struct({
   emailVerifiedAt: Schema.NullOr(Schema.DateTimeUtcFromDate)
 })
 const Credits = Schema.Struct({ creditUnits: UnitsColumn })
+
+/** Day of `unit_days`. */
+export const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
 
 /** Locks the day's row until commit. Returns the remaining daily units, and whether budgets apply to the user. */
 export const lockDailyUnits = (

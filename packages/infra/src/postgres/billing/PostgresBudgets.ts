@@ -5,7 +5,7 @@ import { decodeRows } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { lockCreditUnits } from "./BalanceLocks.ts"
 import { readBudgets } from "./BudgetUsage.ts"
-import { today } from "./DayReservation.ts"
+import { today } from "./BalanceLocks.ts"
 import * as Repository from "../Repository.ts"
 
 const AgentRow = Schema.Struct({ id: AgentId })

@@ -12,10 +12,9 @@ import type { Directly } from "../DirectQueries.ts"
 import { type GroupRequests, skipFailedGroup } from "../RequestGroups.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { readBindingBudgets } from "./BudgetUsage.ts"
-import { makeDayReservation, today } from "./DayReservation.ts"
 import { makeReserveGroup } from "./ReserveGroup.ts"
 import type { LimitPerUser } from "./UserLimit.ts"
-import { lockCreditUnits, lockDailyUnits } from "./BalanceLocks.ts"
+import { lockCreditUnits, lockDailyUnits, today } from "./BalanceLocks.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
 
@@ -35,7 +34,6 @@ export const makeReserveUnits = (
   ids: Context.Tag.Service<IdGenerator>,
   holder: string
 ) => {
-  const ofDay = makeDayReservation(sql, ids, holder)
   const inGroup = groupRequests(skipFailedGroup(makeReserveGroup(sql, directly, holder)))
 
   // The single statement locks the day before the reservation, so calls of a cause are serialized by an advisory lock.
@@ -108,10 +106,35 @@ export const makeReserveUnits = (
       update reservations set daily_units = ${reserved.daily}, credit_units = ${reserved.credit} where id = ${id}`
 
   /** None if the day's units on the caller's plan do not suffice or budgets apply; then the transaction decides. */
-  const reserveFromDay = Effect.fnUntraced(function* (request: ReservationRequest) {
+  const reserveFromDay = Effect.fnUntraced(function* ({
+    agentId,
+    cause,
+    dailyUnitsOf,
+    units,
+    user
+  }: ReservationRequest) {
+    const dailyUnits = dailyUnitsOf(user)
+    const now = yield* currentTime
     const reserved = directly(sql`
-      with allowed as materialized (select ${causeLock(request.user.id, request.cause)}), ${yield* ofDay(request)}
-      select reservation_id as id from reserved`)
+      with locked as materialized (select ${causeLock(user.id, cause)}), payer as (
+        select id from users cross join locked
+        where id = ${user.id} and plan = ${user.plan}
+          and (email_verified_at is null) = ${user.emailVerifiedAt === null}::boolean and not exists (
+            select from reservations where user_id = ${user.id} and cause = ${cause} and state <> 'released'
+          ) and not exists (select from budgets where user_id = ${user.id})
+      ), held_day as (
+        insert into unit_days as today (user_id, day, used)
+        select id, ${DateTime.formatIsoDateUtc(now)}::date, ${units}::bigint from payer
+        where ${units}::bigint <= ${dailyUnits}::bigint
+        on conflict (user_id, day) do update set used = today.used + excluded.used
+        where today.used + excluded.used <= ${dailyUnits}::bigint
+        returning user_id, day
+      )
+      insert into reservations (id, user_id, agent_id, cause, day, state, daily_units, credit_units, holder, created_at)
+      select ${yield* ids.next("rsv")}, user_id, ${agentId}::text, ${cause}, day, 'reserved', ${units}::bigint, 0,
+        ${holder}, ${DateTime.toDate(now)}::timestamptz
+      from held_day
+      returning id`)
     return yield* reserved.pipe(
       Effect.catchIf(violatesConstraint("reservations_cause_key"), () => Effect.succeed([])),
       decodeKey
