@@ -1,18 +1,5 @@
-import type { PgClient } from "@effect/sql-pg/PgClient"
-import { Context, Effect, Layer, RcMap, RcRef, Schema, Scope } from "effect"
+import { Effect, RcMap, RcRef, Schema, Scope } from "effect"
 import { openDedicatedConnection, type DatabaseConnectionLost } from "./DedicatedConnection.ts"
-
-/**
- * Named locks with one holder over all processes, for work that is too long for a transaction. Session locks of
- * PostgreSQL, all on one dedicated connection per process: a holder occupies no pool connection, a killed process
- * releases its locks when its socket closes, and unlike a lease no clock is involved. A lost connection releases the
- * locks, so their holders are interrupted. Callers of a process queue in memory; only the first one of a name queries
- * the database. Not re-entrant.
- */
-export class AdvisoryLocks extends Context.Tag("@berth/infra/AdvisoryLocks")<
-  AdvisoryLocks,
-  { readonly withLock: <A, E, R>(name: string, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> }
->() {}
 
 // If a host disappears, its holder detects that by its own heartbeat (at most 10 s) before the server does (at least 20
 // s) and releases the locks.
@@ -73,43 +60,45 @@ const releaseLock = (session: LockSession, name: string): Effect.Effect<void> =>
     Effect.asVoid
   )
 
-export const layer: Layer.Layer<AdvisoryLocks, never, PgClient> = Layer.scoped(
-  AdvisoryLocks,
-  Effect.gen(function* () {
-    const sessions = yield* RcRef.make({ acquire: openSession, idleTimeToLive: "1 minute" })
-    const turns = yield* RcMap.make({ lookup: (_name: string) => Effect.makeSemaphore(1) })
+/**
+ * Named locks with one holder over all processes, for work that is too long for a transaction. Session locks of
+ * PostgreSQL, all on one dedicated connection per process: a holder occupies no pool connection, a killed process
+ * releases its locks when its socket closes, and unlike a lease no clock is involved. A lost connection releases the
+ * locks, so their holders are interrupted. Callers of a process queue in memory; only the first one of a name queries
+ * the database. Not re-entrant.
+ */
+export const makeAdvisoryLocks = Effect.gen(function* () {
+  const sessions = yield* RcRef.make({ acquire: openSession, idleTimeToLive: "1 minute" })
+  const turns = yield* RcMap.make({ lookup: (_name: string) => Effect.makeSemaphore(1) })
 
-    const liveSession = Effect.flatMap(RcRef.get(sessions), (session) =>
-      Effect.if(session.isLost, {
-        onTrue: () => Effect.zipRight(RcRef.invalidate(sessions), RcRef.get(sessions)),
-        onFalse: () => Effect.succeed(session)
-      })
-    )
+  const liveSession = Effect.flatMap(RcRef.get(sessions), (session) =>
+    Effect.if(session.isLost, {
+      onTrue: () => Effect.zipRight(RcRef.invalidate(sessions), RcRef.get(sessions)),
+      onFalse: () => Effect.succeed(session)
+    })
+  )
 
-    const holding = <A, E, R>(session: LockSession, name: string, effect: Effect.Effect<A, E, R>) =>
-      Effect.uninterruptibleMask((restore) =>
-        acquireLock(session, name, restore(Effect.sleep(lockRetryInterval))).pipe(
-          Effect.orDie,
-          Effect.zipRight(
-            Effect.raceFirst(restore(effect), restore(Effect.orDie(session.lost))).pipe(
-              Effect.ensuring(releaseLock(session, name))
-            )
+  const holding = <A, E, R>(session: LockSession, name: string, effect: Effect.Effect<A, E, R>) =>
+    Effect.uninterruptibleMask((restore) =>
+      acquireLock(session, name, restore(Effect.sleep(lockRetryInterval))).pipe(
+        Effect.orDie,
+        Effect.zipRight(
+          Effect.raceFirst(restore(effect), restore(Effect.orDie(session.lost))).pipe(
+            Effect.ensuring(releaseLock(session, name))
           )
         )
       )
+    )
 
-    return AdvisoryLocks.of({
-      withLock: (name, effect) =>
-        Effect.scopedWith((scope) =>
-          Effect.gen(function* () {
-            const turn = yield* Scope.extend(RcMap.get(turns, name), scope)
-            return yield* turn.withPermits(1)(
-              Effect.flatMap(Effect.orDie(Scope.extend(liveSession, scope)), (session) =>
-                holding(session, name, effect)
-              )
-            )
-          })
-        )
-    })
-  })
-)
+  return {
+    withLock: <A, E, R>(name: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.scopedWith((scope) =>
+        Effect.gen(function* () {
+          const turn = yield* Scope.extend(RcMap.get(turns, name), scope)
+          return yield* turn.withPermits(1)(
+            Effect.flatMap(Effect.orDie(Scope.extend(liveSession, scope)), (session) => holding(session, name, effect))
+          )
+        })
+      )
+  }
+})

@@ -6,7 +6,7 @@ import { Tokens } from "@berth/domain/secrets/Tokens"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, type Redacted, Schema } from "effect"
-import * as AdvisoryLocks from "../AdvisoryLocks.ts"
+import { makeAdvisoryLocks } from "../AdvisoryLocks.ts"
 import { makeKeyedRead } from "../KeyedReads.ts"
 import { affectsRow, decodeRows, decodeSingleRow, execute, mapFirstRow, mapRows, readCount } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -35,7 +35,7 @@ const maximumRuntimeTokens = 10_000
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const locks = yield* AdvisoryLocks.AdvisoryLocks
+  const locks = yield* makeAdvisoryLocks
   const box = yield* SecretBox
   const tokens = yield* Tokens
   const digests = yield* Digests
@@ -181,4 +181,4 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<InstanceRepository, never, PgClient | SqlClient | SecretBox | Digests | Tokens> =
   Repository.layerEffect(InstanceRepository, make, {
     untraced: ["ensureRuntimeToken", "serialized"]
-  }).pipe(Layer.provide(AdvisoryLocks.layer))
+  })
