@@ -1,11 +1,12 @@
 import { toRetryAfterSeconds } from "@berth/api/limits/RateLimits"
 import { PasswordResets } from "@berth/domain/recovery/password-reset/PasswordResets"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
-import { HttpLayerRouter, HttpServerRequest, HttpServerResponse, UrlParams } from "@effect/platform"
-import { Effect, Option, Redacted } from "effect"
+import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Effect, Redacted } from "effect"
 import { type KnownRoute, makePlainRoute } from "../http/RouteTable.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { currentAddressKey } from "../http/RateLimitsHttp.ts"
+import { readForm } from "./FormFields.ts"
 import { makePageResponse } from "./Layout.ts"
 import { PageAssets } from "./PageAssets.ts"
 import { type ResetPasswordForm, renderResetPasswordPage } from "./ResetPasswordPage.ts"
@@ -45,9 +46,7 @@ export const layer = HttpLayerRouter.use((router) =>
 
     const submit = Effect.gen(function* () {
       yield* limiter.take("reset-password", yield* currentAddressKey)
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const fields = yield* Effect.orElseSucceed(request.urlParamsBody, () => UrlParams.empty)
-      const field = (name: string) => Option.getOrElse(UrlParams.getFirst(fields, name), () => "")
+      const field = yield* readForm(yield* HttpServerRequest.HttpServerRequest)
       const token = field("token")
       return yield* resets.redeem({ token: Redacted.make(token), password: Redacted.make(field("password")) }).pipe(
         Effect.as(

@@ -1,11 +1,12 @@
 import { toRetryAfterSeconds } from "@berth/api/limits/RateLimits"
 import { EmailChangeUndo } from "@berth/domain/recovery/email-change/EmailChangeUndo"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
-import { HttpLayerRouter, HttpServerRequest, HttpServerResponse, UrlParams } from "@effect/platform"
-import { Effect, Option, Redacted } from "effect"
+import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Effect, Redacted } from "effect"
 import { type KnownRoute, makePlainRoute } from "../http/RouteTable.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { currentAddressKey } from "../http/RateLimitsHttp.ts"
+import { readForm } from "./FormFields.ts"
 import { html } from "./Html.ts"
 import { makePageResponse, renderAlert } from "./Layout.ts"
 import { PageAssets } from "./PageAssets.ts"
@@ -70,9 +71,8 @@ export const layer = HttpLayerRouter.use((router) =>
 
     const submit = Effect.gen(function* () {
       yield* limiter.take("reset-password", yield* currentAddressKey)
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const fields = yield* Effect.orElseSucceed(request.urlParamsBody, () => UrlParams.empty)
-      yield* changes.undo(Redacted.make(Option.getOrElse(UrlParams.getFirst(fields, "token"), () => "")))
+      const field = yield* readForm(yield* HttpServerRequest.HttpServerRequest)
+      yield* changes.undo(Redacted.make(field("token")))
       return HttpServerResponse.redirect("/login?notice=email_change_undone", {
         status: 303,
         headers: { ...headers, "cache-control": "no-store" }
