@@ -757,14 +757,17 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" }
-      for (const body of ["{", '"hello"']) {
+      const rejected: ReadonlyArray<readonly [string, number]> = [
+        ["{", -32_700],
+        ["[]", -32_600],
+        ['"hello"', -32_600],
+        ['{"method":"ping"}', -32_600]
+      ]
+      for (const [body, code] of rejected) {
         const answer = yield* App.web({ method: "POST", path: "/mcp", as: owner, headers, body })
-        assert.strictEqual(answer.status, 400)
-        assertMatches(answer.body, { jsonrpc: "2.0", id: null, error: { code: -32_700 } })
+        assert.strictEqual(answer.status, 400, body)
+        assertMatches(answer.body, { jsonrpc: "2.0", id: null, error: { code } }, body)
       }
-      const empty = yield* App.web({ method: "POST", path: "/mcp", as: owner, headers, body: "[]" })
-      assert.strictEqual(empty.status, 400)
-      assertMatches(empty.body, { jsonrpc: "2.0", id: null, error: { code: -32_600 } })
     })
   )
 

@@ -1,7 +1,9 @@
 import { JSONSchema, Option, Predicate, Schema } from "effect"
 
 /** JSON-RPC 2.0, section 5.1. */
-const codes = { body_malformed: -32_700, batch_empty: -32_600 } as const
+const parseError = -32_700
+const invalidRequest = -32_600
+const codes = { body_malformed: parseError, batch_empty: invalidRequest } as const
 
 const NoMessage = Schema.Struct({
   message: Schema.String,
@@ -41,17 +43,24 @@ const TransportError = Schema.parseJson(
 )
 const readTransportError = Schema.decodeUnknownOption(TransportError)
 
+/** The transport reports well-formed JSON that is no message as a parse error. */
+const correctCode = (error: { readonly code: number; readonly message: string }) =>
+  error.code === parseError ? { code: invalidRequest, message: "The request body is not a JSON-RPC message." } : error
+
 /** Adds the id of the request (JSON-RPC 2.0, section 5) and the members of every error body to a transport error. */
 export const completeTransportError = (status: number, text: string, request: unknown): string =>
   Option.match(readTransportError(text), {
     onNone: () => text,
-    onSome: (failed) =>
-      JSON.stringify({
+    onSome: (failed) => {
+      const error = correctCode(failed.error)
+      return JSON.stringify({
         ...failed,
+        error,
         id: Option.match(readRequest(request), { onNone: () => null, onSome: ({ id }) => id }),
-        message: failed.error.message,
+        message: error.message,
         code: status === 406 ? "not_acceptable" : "invalid_request"
       })
+    }
   })
 
 const McpError = Schema.Struct({
