@@ -169,6 +169,20 @@ const connectMcp = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
     return client
   })
 
+/** Sends messages of the Model Context Protocol and reads the answers. */
+const askMcp = (as: App.SignedIn, messages: unknown) =>
+  Effect.map(
+    App.web({
+      method: "POST",
+      path: "/mcp",
+      as,
+      headers: { accept: "application/json, text/event-stream", "content-type": "application/json" },
+      body: JSON.stringify(messages)
+    }),
+    ({ text }): ReadonlyArray<unknown> =>
+      [...text.matchAll(/^data: (.+)$/gm)].map(([, data = ""]): unknown => JSON.parse(data))
+  )
+
 const nameOf = (tool: string, { agent }: OwnerWithAgent) => `${tool}_${agent.id.slice(-12)}`
 
 const withReply = (...texts: ReadonlyArray<string>) => {
@@ -768,6 +782,17 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         assert.strictEqual(answer.status, 400, body)
         assertMatches(answer.body, { jsonrpc: "2.0", id: null, error: { code } }, body)
       }
+    })
+  )
+
+  it.effect("POST /mcp runs a tool call that asks for a task like any other", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const params = { name: nameOf("chat", owner), arguments: { message: "Hello" }, task: { ttl: 60_000 } }
+      const answers = yield* withReply("I am here.")(
+        askMcp(owner, { jsonrpc: "2.0", id: 1, method: "tools/call", params })
+      )
+      assertMatches(answers, [{ id: 1, result: { content: [{ type: "text", text: "I am here." }] } }])
     })
   )
 

@@ -11,7 +11,7 @@ import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeAgentTools, type OfferedTool, type ReportProgress } from "./AgentTools.ts"
-import { readTextStream, toWebRequest, withoutCanceled } from "./McpMessages.ts"
+import { readTextStream, toWebRequest, withoutCanceled, withoutTasks } from "./McpMessages.ts"
 
 /** Loaded by the first request, since the library's schemas load slowly. */
 const loadSdk = Effect.promise(async () => {
@@ -98,7 +98,7 @@ export const layer = group(WebApi, "mcp", (handlers) =>
           if (sent.length === 0) return yield* new BatchEmpty()
           yield* Effect.replicateEffect(count, sent.length - 1, { discard: true })
         }
-        const parsedBody = withoutCanceled(sent)
+        const parsedBody = withoutTasks(withoutCanceled(sent))
         const transport = yield* openServer
         const response = yield* Effect.promise(() => transport.handleRequest(toWebRequest(request), { parsedBody }))
         const { body, headers, status } = response

@@ -1,5 +1,5 @@
 import type { HttpServerRequest } from "@effect/platform"
-import { Schema, Stream } from "effect"
+import { Predicate, Schema, Stream, Struct } from "effect"
 
 const passedHeaders = ["accept", "content-type", "mcp-protocol-version"]
 
@@ -37,3 +37,11 @@ export const withoutCanceled = (body: unknown): unknown => {
   const canceled = new Set(messages.filter(isCancellation).map(({ params }) => params.requestId))
   return messages.filter((message) => !(isRequest(message) && canceled.has(message.id)))
 }
+
+const ignoreTask = (message: unknown): unknown =>
+  Predicate.isRecord(message) && Predicate.isRecord(message["params"])
+    ? { ...message, params: Struct.omit(message["params"], "task") }
+    : message
+
+/** Removes requests for tasks, which a server without tasks ignores and the library refuses. */
+export const withoutTasks = (body: unknown): unknown => (Array.isArray(body) ? body.map(ignoreTask) : ignoreTask(body))
