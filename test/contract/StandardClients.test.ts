@@ -785,6 +785,34 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     })
   )
 
+  it.effect("POST /mcp answers invalid parameters as errors of the client, beside the answers of a batch", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const invalid: ReadonlyArray<readonly [string, object | undefined, string]> = [
+        ["initialize", undefined, "params: "],
+        ["tools/call", {}, "params.name: "],
+        ["tools/call", { name: nameOf("chat", owner), arguments: [] }, "params.arguments: "],
+        ["tools/call", { name: "chat_none" }, "There is no tool chat_none"],
+        ["tools/list", { cursor: 1 }, "params.cursor: "],
+        ["tools/list", { cursor: "next" }, "params.cursor: "]
+      ]
+      for (const [method, params, start] of invalid) {
+        const [error, ...others] = yield* askMcp(owner, { jsonrpc: "2.0", id: 1, method, params })
+        assert.isEmpty(others)
+        assertMatches(error, { id: 1, error: { code: -32_602 } }, method)
+        assert.include(JSON.stringify(error), `"message":"${start}`)
+      }
+      const answers = yield* askMcp(owner, [
+        { jsonrpc: "2.0", id: 1, method: "tools/call", params: {} },
+        { jsonrpc: "2.0", id: 2, method: "ping" }
+      ])
+      assertMatches(answers, [
+        { id: 1, error: { code: -32_602 } },
+        { id: 2, result: {} }
+      ])
+    })
+  )
+
   it.effect("POST /mcp runs a tool call that asks for a task like any other", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

@@ -12,6 +12,7 @@ import { respondFrames } from "../http/SseResponse.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeAgentTools, type OfferedTool, type ReportProgress } from "./AgentTools.ts"
 import { readTextStream, toWebRequest, withoutCanceled, withoutTasks } from "./McpMessages.ts"
+import { refuseInvalidParams } from "./RequestParams.ts"
 
 /** Loaded by the first request, since the library's schemas load slowly. */
 const loadSdk = Effect.promise(async () => {
@@ -53,9 +54,13 @@ export const layer = group(WebApi, "mcp", (handlers) =>
       server.registerCapabilities({ tools: { listChanged: false } })
       // Evaluated once for all messages of a batch.
       const offered = yield* Effect.cached(tools.list(principal))
-      server.setRequestHandler(schemas.ListToolsRequestSchema, () =>
-        run(Effect.map(offered, (all) => ({ tools: all.map(({ tool }) => tool) })))
-      )
+      /** Unlike `McpError`, without the code in the message. */
+      const refuse = (message: string) => Object.assign(new Error(message), { code: schemas.ErrorCode.InvalidParams })
+      server.setRequestHandler(schemas.ListToolsRequestSchema, async ({ params }) => {
+        // The only page has no `nextCursor`.
+        if ((params?.cursor ?? "") !== "") throw refuse("params.cursor: There is no such page")
+        return await run(Effect.map(offered, (all) => ({ tools: all.map(({ tool }) => tool) })))
+      })
       server.setRequestHandler(
         schemas.CallToolRequestSchema,
         async ({ params }, { _meta, sendNotification, signal }) => {
@@ -78,7 +83,7 @@ export const layer = group(WebApi, "mcp", (handlers) =>
           )
           const result = await run(called, { signal })
           if (Option.isSome(result)) return result.value
-          throw new schemas.McpError(schemas.ErrorCode.InvalidParams, `There is no tool ${params.name}`)
+          throw refuse(`There is no tool ${params.name}`)
         }
       )
       const transport = new Transport()
@@ -86,6 +91,7 @@ export const layer = group(WebApi, "mcp", (handlers) =>
         Effect.promise(() => server.connect(transport)),
         () => Effect.promise(() => server.close())
       )
+      refuseInvalidParams(transport, schemas)
       return transport
     })
 
