@@ -111,11 +111,8 @@ export const layer = (settings: TelemetrySettings, identity: ExportedResource) =
   const traces = (signal: SignalExport) =>
     Layer.unwrapScoped(
       Effect.gen(function* () {
-        const exporter =
-          signal.protocol === "http/json"
-            ? new JsonTraceExporter({ url: signal.url })
-            : new ProtobufTraceExporter({ url: signal.url })
-        const observed = observeExports(exporter, yield* makeObserver("traces", signal))
+        const Exporter = signal.protocol === "http/json" ? JsonTraceExporter : ProtobufTraceExporter
+        const observed = observeExports(new Exporter({ url: signal.url }), yield* makeObserver("traces", signal))
         const provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(observed)] })
         yield* endWith(provider)
         const relayed = makeRelayQueue<UserId, ReadableSpan>(maximumRelayedSpans)
@@ -149,11 +146,8 @@ export const layer = (settings: TelemetrySettings, identity: ExportedResource) =
   const metrics = (signal: SignalExport) =>
     Layer.scopedDiscard(
       Effect.gen(function* () {
-        const exporter =
-          signal.protocol === "http/json"
-            ? new JsonMetricExporter({ url: signal.url })
-            : new ProtobufMetricExporter({ url: signal.url })
-        const observed = observeExports(exporter, yield* makeObserver("metrics", signal))
+        const Exporter = signal.protocol === "http/json" ? JsonMetricExporter : ProtobufMetricExporter
+        const observed = observeExports(new Exporter({ url: signal.url }), yield* makeObserver("metrics", signal))
         const producer = yield* EffectMetrics.makeProducer
         const reader = new PeriodicExportingMetricReader({
           exporter: observed,
@@ -173,11 +167,8 @@ export const layer = (settings: TelemetrySettings, identity: ExportedResource) =
   const logs = (signal: SignalExport) =>
     Logger.addScoped(
       Effect.gen(function* () {
-        const exporter =
-          signal.protocol === "http/json"
-            ? new JsonLogExporter({ url: signal.url })
-            : new ProtobufLogExporter({ url: signal.url })
-        const observed = observeExports(exporter, yield* makeObserver("logs", signal))
+        const Exporter = signal.protocol === "http/json" ? JsonLogExporter : ProtobufLogExporter
+        const observed = observeExports(new Exporter({ url: signal.url }), yield* makeObserver("logs", signal))
         const provider = new LoggerProvider({
           resource,
           processors: [new BatchLogRecordProcessor({ exporter: observed })]
