@@ -1,5 +1,4 @@
 import { BotDetection, BotBlocked, type Visitor } from "@berth/domain/accounts/bot-detection/BotDetection"
-import * as BotDetectionTest from "@berth/infra/bots/BotDetectionTest"
 import * as HeuristicBotDetection from "@berth/infra/bots/HeuristicBotDetection"
 import * as DisabledBotDetection from "@berth/infra/bots/DisabledBotDetection"
 import * as TurnstileBotDetection from "@berth/infra/bots/TurnstileBotDetection"
@@ -38,7 +37,6 @@ const turnstile = (url: URL, timeout = Duration.seconds(5)) =>
 
 const kinds: ReadonlyArray<readonly [string, Effect.Effect<Layer.Layer<BotDetection>, never, Scope.Scope>]> = [
   ["off", Effect.succeed(DisabledBotDetection.layer)],
-  ["of tests", Effect.succeed(BotDetectionTest.layer)],
   ["heuristic", Effect.succeed(HeuristicBotDetection.layer)],
   ["turnstile", Effect.map(makeFakeTurnstile, ({ url }) => turnstile(url))]
 ]

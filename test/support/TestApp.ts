@@ -59,8 +59,7 @@ import { type HttpCallResponse, type HttpCall, sendHttpCall } from "./HttpCall.t
 import * as Mailbox from "./Mailbox.ts"
 import { migratedDatabase } from "./MigratedDatabase.ts"
 import { consoleAssets, pageAssets, skillCatalog, insertUser } from "./Samples.ts"
-import * as BotDetectionTest from "@berth/infra/bots/BotDetectionTest"
-import type { BaseChainTest } from "@berth/infra/chain/BaseChainTest"
+import * as DisabledBotDetection from "@berth/infra/bots/DisabledBotDetection"
 import type { WalletChainTest } from "@berth/infra/chain/WalletChainTest"
 import * as SdkMcpClient from "@berth/infra/mcp/SdkMcpClient"
 import * as WebPagesTest from "@berth/infra/web-pages/WebPagesTest"
@@ -173,7 +172,7 @@ const defaultPorts = ({
     FakeAgentTasks.layer,
     FakeJobQueue.layer,
     MailerTest.layer,
-    BotDetectionTest.layer,
+    DisabledBotDetection.layer,
     StripeCardProcessor.layerNotConfigured,
     Layer.succeed(PaymentChain, network.chain),
     Layer.succeed(PaymentChainTest.PaymentChainTest, network),
@@ -206,7 +205,6 @@ const defaultPorts = ({
 type Port =
   | Layer.Layer.Success<ReturnType<typeof defaultPorts>>
   | CardProcessorTest
-  | BaseChainTest
   | WalletChainTest
   | OAuthProvidersTest
   | SocialIdentityTokensTest

@@ -2,7 +2,7 @@ import { chainIds, ChainUnreachable, TokenContractNotFound } from "@berth/domain
 import { maximumSignatureBytes, SmartWalletSignatures } from "@berth/domain/chain/SmartWalletSignatures"
 import { TokenBalances } from "@berth/domain/chain/TokenBalances"
 import { WalletAddress, normalizeWalletAddress } from "@berth/domain/chain/WalletAddress"
-import { Context, Effect, Layer, Ref } from "effect"
+import { Effect, Ref } from "effect"
 import {
   concatHex,
   getAddress,
@@ -30,11 +30,11 @@ export interface SmartWallet {
 /** Makes an externally owned account. */
 export const makePrivateKey = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())
 
-export type BaseChainCall =
+type BaseChainCall =
   | { readonly method: "verify"; readonly address: WalletAddress }
   | { readonly method: "balanceOf"; readonly holder: WalletAddress; readonly token: WalletAddress }
 
-export interface BaseChainBehavior {
+interface BaseChainBehavior {
   readonly verify: SmartWalletSignatures["Type"]["verify"]
   readonly balanceOf: TokenBalances["Type"]["balanceOf"]
 }
@@ -132,19 +132,3 @@ export const make = Effect.gen(function* () {
       })
   }
 })
-
-/** Handle of the chain of `layer`. */
-export class BaseChainTest extends Context.Tag("@berth/test/BaseChainTest")<
-  BaseChainTest,
-  Effect.Effect.Success<typeof make>
->() {}
-
-/** A chain in memory, without wallets and balances, unless the behavior is replaced. */
-export const layer: Layer.Layer<SmartWalletSignatures | TokenBalances | BaseChainTest> = Layer.effectContext(
-  Effect.map(make, (chain) =>
-    Context.make(SmartWalletSignatures, chain.signatures).pipe(
-      Context.add(TokenBalances, chain.balances),
-      Context.add(BaseChainTest, chain)
-    )
-  )
-)

@@ -1,6 +1,6 @@
 import { ChainUnreachable } from "@berth/domain/chain/Chain"
 import { ChainTransaction, PaymentChain, TransactionUnreadable } from "@berth/domain/gateway/payments/PaymentChain"
-import { Context, Effect, Layer, Option, Ref, Schema } from "effect"
+import { Context, Effect, Option, Ref, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { makeTestPort } from "../testing/TestPort.ts"
 
@@ -63,7 +63,7 @@ type Transaction = typeof Transaction.Type
 const hashOf = (raw: string) => `0x${createHash("sha256").update(raw).digest("hex")}`
 const mark = "0x76"
 
-export interface PaymentChainCall {
+interface PaymentChainCall {
   readonly method: keyof PaymentChain["Type"]
   /** Signed transaction or hash. */
   readonly input: string
@@ -193,13 +193,8 @@ export const make = Effect.gen(function* () {
 })
 export type InMemoryPaymentNetwork = Effect.Effect.Success<typeof make>
 
-/** Handle of the chain of `layer`. */
+/** Handle of the chain. */
 export class PaymentChainTest extends Context.Tag("@berth/test/PaymentChainTest")<
   PaymentChainTest,
   InMemoryPaymentNetwork
 >() {}
-
-/** A chain in memory that mines transactions at once, unless the behavior is replaced. */
-export const layer: Layer.Layer<PaymentChain | PaymentChainTest> = Layer.effectContext(
-  Effect.map(make, (network) => Context.make(PaymentChain, network.chain).pipe(Context.add(PaymentChainTest, network)))
-)
