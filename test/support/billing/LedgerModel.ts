@@ -3,7 +3,7 @@ import type { LedgerEntry } from "./LedgerSums.ts"
 import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
 import {
   extendSplit,
-  settleUnits,
+  roundUpUnits,
   takeUnits,
   type UnitSplit,
   computeUnitUsage
@@ -41,6 +41,17 @@ export const agentIds = ["agt_1", "agt_2"].map((id) => AgentId.make(id))
 /** The agent of a cause; the last cause has none. */
 export const agentOf = (cause: string): AgentId | null =>
   (cause === "call 4" ? undefined : agentIds[cause === "call 3" ? 1 : 0]) ?? null
+
+/** Books at most the reserved units and returns the rest, credits first. */
+const settleUnits = (reserved: UnitSplit, units: Units) => {
+  const used = Math.min(roundUpUnits(units), reserved.daily + reserved.credit)
+  const daily = Units(Math.min(used, reserved.daily))
+  const credit = Units(used - daily)
+  return {
+    booked: { daily, credit },
+    returned: { daily: Units(reserved.daily - daily), credit: Units(reserved.credit - credit) }
+  }
+}
 
 /** Days of an operation that reaches the next month or the one after it. */
 export const daysToMonth = 31

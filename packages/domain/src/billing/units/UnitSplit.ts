@@ -49,17 +49,3 @@ export const extendSplit = (reserved: UnitSplit, left: UnitSplit, units: Units):
     credit: Units(reserved.credit + Math.min(lacking - daily, left.credit))
   }
 }
-
-/** Books at most the reserved units and returns the rest, credits first. The store computes the same in SQL. */
-export const settleUnits = (
-  reserved: UnitSplit,
-  units: Units
-): { readonly booked: UnitSplit; readonly returned: UnitSplit } => {
-  const used = Math.min(roundUpUnits(units), reserved.daily + reserved.credit)
-  const daily = Units(Math.min(used, reserved.daily))
-  const credit = Units(used - daily)
-  return {
-    booked: { daily, credit },
-    returned: { daily: Units(reserved.daily - daily), credit: Units(reserved.credit - credit) }
-  }
-}

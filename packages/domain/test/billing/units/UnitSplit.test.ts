@@ -1,10 +1,4 @@
-import {
-  extendSplit,
-  settleUnits,
-  takeUnits,
-  computeUnitUsage,
-  roundUpUnits
-} from "@berth/domain/billing/units/UnitSplit"
+import { extendSplit, takeUnits, computeUnitUsage, roundUpUnits } from "@berth/domain/billing/units/UnitSplit"
 import { convertUnitsToCredits, convertCreditsToUnits, Units } from "@berth/domain/shared/Money"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
@@ -53,21 +47,6 @@ describe("UnitSplit", () => {
   )
 
   it.prop(
-    "UnitSplit books at most what was reserved and gives the rest back, credits first",
-    [split, amount],
-    ([reserved, used]) => {
-      const { booked, returned } = settleUnits(reserved, used)
-      assert.strictEqual(total(booked), Math.min(used, total(reserved)))
-      assert.deepStrictEqual(
-        { daily: booked.daily + returned.daily, credit: booked.credit + returned.credit },
-        reserved
-      )
-      if (returned.daily > 0) assert.strictEqual(booked.credit, 0)
-      assert.isAtLeast(Math.min(booked.daily, booked.credit, returned.daily, returned.credit), 0)
-    }
-  )
-
-  it.prop(
     "UnitSplit keeps used and remaining together the day's units, also on a smaller plan",
     [amount, amount],
     ([day, units]) => {
@@ -86,9 +65,5 @@ describe("UnitSplit", () => {
   it("UnitSplit rounds units up, and treats an invalid number as more than the balance", () => {
     assert.deepStrictEqual([0.01, 1, 1.2, 0, -3].map(roundUpUnits), [1, 1, 2, 0, 0])
     assert.isTrue(Either.isLeft(takeUnits({ daily: Units(10), credit: Units(10) }, Units(Number.NaN))))
-    assert.deepStrictEqual(settleUnits({ daily: Units(2), credit: Units(1) }, Units(Number.NaN)).booked, {
-      daily: 2,
-      credit: 1
-    })
   })
 })
