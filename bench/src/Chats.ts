@@ -24,7 +24,7 @@ export const upstreamEnvironment = (upstream: string) => ({
 const Opened = Schema.parseJson(Schema.Struct({ sessionId: ChatSessionId }))
 
 /** A conversation. Turns of one conversation run in sequence, so each connection has its own. */
-export interface Conversation {
+interface Conversation {
   readonly owner: Owner
   readonly sessionId: ChatSessionId
 }

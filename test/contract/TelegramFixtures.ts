@@ -20,7 +20,7 @@ export const newChat = () => {
   chatIds += 1
   return { id: chatIds, type: "private" }
 }
-export type Chat = ReturnType<typeof newChat>
+type Chat = ReturnType<typeof newChat>
 
 export const messageIn = (chat: Chat, text: string, more: Readonly<Record<string, unknown>> = {}) => {
   messageIds += 1

@@ -29,7 +29,7 @@ export interface BerthLocation {
   readonly backendPort: number
 }
 
-export interface ProgramExit {
+interface ProgramExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }

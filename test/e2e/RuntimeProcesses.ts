@@ -5,7 +5,7 @@ import { join } from "node:path"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 /** Files of the process driver for one owner. */
-export interface RuntimeTraces {
+interface RuntimeTraces {
   readonly owner: string
   readonly log: string
   /** Its process, while one is expected. */

@@ -9,7 +9,7 @@ interface SiteverifyRequest {
   readonly traced: boolean
 }
 
-export interface FakeTurnstile {
+interface FakeTurnstile {
   readonly url: URL
   readonly requests: Effect.Effect<ReadonlyArray<SiteverifyRequest>>
   /** Sets the response to every request; null restores the behavior of Turnstile. */

@@ -4,7 +4,7 @@ import { performance } from "node:perf_hooks"
 import { Client } from "pg"
 
 /** Work, measured independently of the machine. */
-export interface Work {
+interface Work {
   /** Steps of Effect's interpreter in fibers that the work starts. */
   readonly operations: number
   readonly statements: ReadonlyArray<string>

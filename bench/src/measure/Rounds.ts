@@ -6,7 +6,7 @@ import { type Latencies, median, medianLatencies } from "./Latencies.ts"
 import * as Load from "./Load.ts"
 import { profile } from "./Profiles.ts"
 
-export interface Contestant {
+interface Contestant {
   readonly name: string
   readonly load: Load.Load
   /** The process that answers. */

@@ -3,7 +3,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import { Config, ConfigError, Effect, Either, type Option, Redacted } from "effect"
 
 /** A Unix socket, or a port on every address. */
-export type ListenAddress = { readonly path: string } | { readonly host: string; readonly port: number }
+type ListenAddress = { readonly path: string } | { readonly host: string; readonly port: number }
 
 export interface RuntimeSettings {
   readonly token: Redacted.Redacted

@@ -44,7 +44,7 @@ const isReady = (url: string): Effect.Effect<boolean> =>
   })
 
 /** Waits until the URL responds with 200. */
-export const waitUntilReady = (url: string): Effect.Effect<void> =>
+const waitUntilReady = (url: string): Effect.Effect<void> =>
   isReady(url).pipe(
     Effect.repeat({ until: (it) => it, schedule: Schedule.spaced("100 millis") }),
     Effect.asVoid,

@@ -12,7 +12,7 @@ import { listenLocally } from "../../support/LocalServer.ts"
 /** Outcome of a call after its authentication. */
 type CdpBehavior = "answer" | "lose the answer" | "fail before the effect" | "limit"
 
-export interface FakeCdp {
+interface FakeCdp {
   readonly settings: CdpSettings
   /** The secrets in the vendor's format. */
   readonly secrets: { readonly apiKeyId: string; readonly apiKeySecret: string; readonly walletSecret: string }

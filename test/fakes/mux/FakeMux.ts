@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from "node:http"
 import { parseJsonObject } from "../../support/HttpCall.ts"
 import { listenLocally } from "../../support/LocalServer.ts"
 
-export interface FakeMux {
+interface FakeMux {
   readonly access: { readonly apiUrl: URL; readonly tokenId: string; readonly tokenSecret: Redacted.Redacted }
   /** The `passthrough` of every existing stream. */
   readonly references: Effect.Effect<ReadonlyArray<string>>

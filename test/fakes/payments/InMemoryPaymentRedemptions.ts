@@ -22,7 +22,7 @@ interface Row extends Payment {
 }
 
 /** Payments in memory, with leases by the test clock. */
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const rows = yield* Ref.make<ReadonlyArray<Row>>([])
   const made = yield* Ref.make(0)
 

@@ -18,7 +18,7 @@ import { sendWebhook } from "./StripeWebhooks.ts"
 /** Faults of the processor. "does it and …" faults apply the call and lose its response. */
 type StripeFault = "hangs" | "fails" | "is cut" | "limits" | "does it and hangs" | "does it and is cut"
 
-export interface WebhookDelivery {
+interface WebhookDelivery {
   readonly to: URL
   readonly header?: "stripe-signature" | "cardProcessor-signature"
   /** Epoch seconds of the signature. Default: now. */

@@ -21,7 +21,7 @@ import {
   unknownId
 } from "./StripeObjects.ts"
 
-export const apiVersion = "2026-10-28.endive"
+const apiVersion = "2026-10-28.endive"
 
 const month = 30 * 24 * 3600
 const day = 24 * 3600

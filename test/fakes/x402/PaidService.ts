@@ -8,7 +8,7 @@ import { listenLocally } from "../../support/LocalServer.ts"
 
 type PaidServiceBehavior = "answer" | "settle and lose the answer" | "refuse the payment"
 
-export interface PaidService {
+interface PaidService {
   readonly url: string
   /** The payment headers of paid requests. */
   readonly payments: ReadonlyArray<string>

@@ -7,7 +7,7 @@ export interface LedgerEntry {
   readonly units: number
 }
 
-export type LedgerBalances = Readonly<Record<LedgerAccount, number>>
+type LedgerBalances = Readonly<Record<LedgerAccount, number>>
 
 const nothing: LedgerBalances = { allowance: 0, credits: 0, usage: 0, grants: 0, purchases: 0 }
 

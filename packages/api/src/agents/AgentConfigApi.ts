@@ -18,7 +18,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 
 const path = Schema.Struct({ id: AgentId })
 
-export const AgentConfigView = Schema.Struct({
+const AgentConfigView = Schema.Struct({
   model: Schema.String,
   customModel: Schema.NullOr(Schema.String),
   ...AgentConfig.fields

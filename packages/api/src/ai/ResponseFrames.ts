@@ -112,7 +112,7 @@ export const makeWholeResponse = (
 }
 
 /** Server-sent events of POST /v1/responses. */
-export interface ResponseFrames extends OpenAiFrames {
+interface ResponseFrames extends OpenAiFrames {
   /** Returns the complete response after `end`. */
   readonly ended: () => ModelResponse | undefined
 }

@@ -14,7 +14,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 
 const path = Schema.Struct({ id: AgentId })
 
-export const AgentMessage = Schema.Struct({
+const AgentMessage = Schema.Struct({
   id: MessageId,
   agentId: AgentId,
   sender: Sender,
@@ -37,7 +37,7 @@ const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/messages")
   )
   .annotate(OpenApi.Summary, "List an agent's messages, newest first")
 
-export const LogEntry = Schema.Struct({
+const LogEntry = Schema.Struct({
   id: Schema.String,
   timestamp: Timestamp,
   level: LogLevel,

@@ -165,7 +165,7 @@ export const frameErrorCodes: ReadonlyArray<string> = FrameErrorBody.members.fla
   )
 )
 
-export interface AgentSocketDocumentOptions {
+interface AgentSocketDocumentOptions {
   readonly appUrl: URL
   /** Parent domain of instances' subdomains. */
   readonly agentsDomain: string

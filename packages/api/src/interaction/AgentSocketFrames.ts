@@ -48,7 +48,7 @@ export const SocketClose = {
 } as const
 
 /** `id` is chosen by the client and correlates responses with the frame. */
-export const ChatFrame = Schema.Struct({
+const ChatFrame = Schema.Struct({
   type: Schema.Literal("chat"),
   id: Schema.optional(Schema.String.pipe(Schema.maxLength(128))),
   message: Schema.String,
@@ -57,8 +57,8 @@ export const ChatFrame = Schema.Struct({
     description: "Ids of files of POST /api/agents/:id/attachments. With files, `message` may be empty"
   })
 })
-export const ResumeFrame = Schema.Struct({ type: Schema.Literal("resume"), lastEventId: Schema.String })
-export const PingFrame = Schema.Struct({ type: Schema.Literal("ping") })
+const ResumeFrame = Schema.Struct({ type: Schema.Literal("resume"), lastEventId: Schema.String })
+const PingFrame = Schema.Struct({ type: Schema.Literal("ping") })
 
 export const ClientFrame = Schema.Union(ChatFrame, ResumeFrame, PingFrame).annotations({
   parseOptions: { errors: "all" }
@@ -111,7 +111,7 @@ export type ServerFrame = typeof ServerFrame.Type
 
 /** The frame is not a JSON object of a known type. */
 export class FrameInvalid extends Data.TaggedError("FrameInvalid")<{ readonly reason: string }> {}
-export const FrameInvalidBody = errorBody(FrameInvalid, {
+const FrameInvalidBody = errorBody(FrameInvalid, {
   status: 400,
   error: "Invalid frame",
   message: ({ reason }) => `The frame ${reason}.`,
@@ -121,7 +121,7 @@ export const FrameInvalidBody = errorBody(FrameInvalid, {
 
 /** The socket has too many concurrent answers. */
 export class AnswerLimitReached extends Data.TaggedError("AnswerLimitReached")<{ readonly limit: number }> {}
-export const AnswerLimitReachedBody = errorBody(AnswerLimitReached, {
+const AnswerLimitReachedBody = errorBody(AnswerLimitReached, {
   status: 429,
   error: "Too many answers at a time",
   message: ({ limit }) => `This socket streams ${limit} answers already. Wait for some of them.`,

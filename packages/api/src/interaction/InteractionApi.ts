@@ -102,7 +102,7 @@ export const SkillView = Schema.Struct({
   enabled: Schema.Boolean.annotations({ description: "Selected, and included in the plan" })
 }).annotations({ identifier: "Skill" })
 
-export const InteractionIndex = Schema.Struct({
+const InteractionIndex = Schema.Struct({
   apiVersion: Schema.String,
   serviceVersion: Schema.String,
   endpoints: Schema.Record({ key: Schema.String, value: Schema.String })
@@ -215,7 +215,7 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
   .middleware(PrincipalAuth)
   .annotate(OpenApi.Summary, "Chat with an agent, or change its sessions, skills and credentials")
 
-export const ChatRecord = Schema.Struct({
+const ChatRecord = Schema.Struct({
   id: MessageId,
   sender: Schema.Literal("user", "agent"),
   message: Schema.String,

@@ -6,7 +6,7 @@ import { recentMemoryLimits } from "@berth/domain/interaction/memory/RecentMemor
 import { Duration, Option } from "effect"
 import type { SessionMessage } from "./InteractionApi.ts"
 
-export const interactionApiVersion = "1.0.0"
+const interactionApiVersion = "1.0.0"
 
 export const makeInteractionIndex = (serviceVersion: string) => ({
   apiVersion: interactionApiVersion,

@@ -49,7 +49,7 @@ const switchTo = (provider: Provider, { hex }: Chain) =>
   })
 
 /** The service's domain and URI, from the page. */
-export interface Site {
+interface Site {
   readonly domain: string
   readonly uri: string
 }

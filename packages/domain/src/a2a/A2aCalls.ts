@@ -9,7 +9,7 @@ import { type A2aMode, type A2aPriority, findSenderReason } from "./A2aMessage.t
 import { A2aMessages, type SendingTurn } from "./A2aMessages.ts"
 
 /** Skill that sends a message to another agent. */
-export const sendingSkill = "a2a-send"
+const sendingSkill = "a2a-send"
 
 /** Timeout of a turn that waits for the reply of another agent. */
 const replyWait = "100 seconds"

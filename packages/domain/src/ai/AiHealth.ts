@@ -7,7 +7,7 @@ import { ModelProviders } from "./models/ModelProviders.ts"
 /** Reachability of each configured provider. */
 type ProviderHealth = { readonly [name in ProviderName]?: boolean }
 
-export interface AiHealth {
+interface AiHealth {
   readonly status: "healthy" | "degraded"
   readonly providers: ProviderHealth
 }

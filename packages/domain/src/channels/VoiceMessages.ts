@@ -13,9 +13,9 @@ import { Chats } from "./Chats.ts"
 import { listRecordings } from "./InboundText.ts"
 
 /** No provider transcribes speech. */
-export class TranscriptionUnavailable extends Data.TaggedError("TranscriptionUnavailable")<object> {}
+class TranscriptionUnavailable extends Data.TaggedError("TranscriptionUnavailable")<object> {}
 /** A recording is too long, cannot be downloaded or cannot be transcribed. */
-export class RecordingRejected extends Data.TaggedError("RecordingRejected")<{ readonly reason: string }> {}
+class RecordingRejected extends Data.TaggedError("RecordingRejected")<{ readonly reason: string }> {}
 
 const isTooLong = (seconds: number) => seconds > Duration.toSeconds(maximumRecording)
 const tooLong = new RecordingRejected({

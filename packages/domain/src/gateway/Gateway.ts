@@ -18,7 +18,7 @@ import { convertUsdToTokenUnits, type PaidRequest } from "./payments/PaidRequest
 import type { PluginInput } from "./PluginInput.ts"
 import { collectResult, type PluginError } from "./plugins/PluginRun.ts"
 
-export interface GatewayCall {
+interface GatewayCall {
   readonly payer: CallPayer
   readonly input: PluginInput
   /** Values of the header `Authorization`. */

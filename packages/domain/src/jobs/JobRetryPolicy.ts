@@ -14,7 +14,7 @@ export const unlimitedRetries: JobRetryPolicy = { ...defaultRetryPolicy, attempt
 /** Maximum age at which an unsupported job waits for a worker that supports it. */
 export const unsupportedJobWait = { retention: Duration.minutes(30), pause: Duration.seconds(15) }
 
-export const firstRetryPause = Duration.seconds(2)
+const firstRetryPause = Duration.seconds(2)
 
 /**
  * Returns the pause after a number of failed attempts: doubles up to the maximum, reduced by up to half for `random`

@@ -24,7 +24,7 @@ interface SharedSecrets {
   readonly modelKeys: ReadonlyArray<ModelCredentialKey>
 }
 
-export interface ClaimedAgent {
+interface ClaimedAgent {
   readonly agent: Agent
   /** None without a stream, or if its key is replaced later. */
   readonly liveStream: Option.Option<RotatedLiveStream>

@@ -1,7 +1,7 @@
 import { Context, Redacted } from "effect"
 
 /** Hexadecimal digits are lower-case; base64url has no padding. */
-export type DigestEncoding = "hex" | "base64" | "base64url"
+type DigestEncoding = "hex" | "base64" | "base64url"
 
 /** Hash functions and constant-time comparison. Text is hashed as its UTF-8 bytes. */
 export class Digests extends Context.Tag("@berth/Digests")<

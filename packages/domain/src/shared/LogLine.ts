@@ -14,7 +14,7 @@ import {
 } from "effect"
 
 /** A log line of any process: these keys, and the annotations of the entry. */
-export interface LogLine extends Readonly<Record<string, unknown>> {
+interface LogLine extends Readonly<Record<string, unknown>> {
   /** ISO 8601. */
   readonly timestamp: string
   readonly level: string

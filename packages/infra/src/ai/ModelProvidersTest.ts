@@ -26,7 +26,7 @@ export interface ModelProvidersBehavior {
 }
 
 /** A request to a provider. */
-export interface ModelChatCall {
+interface ModelChatCall {
   readonly provider: ProviderName
   readonly model: string
   readonly messages: Parameters<ModelProvider["chat"]>[1]

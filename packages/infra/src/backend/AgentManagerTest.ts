@@ -15,7 +15,7 @@ interface Behavior extends Omit<Manager, "chat"> {
   readonly openChat?: Manager["chat"]
 }
 
-export interface AgentManagerCall {
+interface AgentManagerCall {
   readonly method: keyof Manager
   /** Agent id for `deploy`, `activate` and `failDeployment`, else the owner's id. */
   readonly target: string
@@ -38,7 +38,7 @@ export const fakeLogEntry: RuntimeLogEntry = {
   agentId: null
 }
 const mib = 1024 * 1024
-export const makeInstanceStats = (startedAt: DateTime.Utc): InstanceStats => ({
+const makeInstanceStats = (startedAt: DateTime.Utc): InstanceStats => ({
   cpuPercent: 1.234,
   memoryBytes: 64 * mib,
   memoryLimitBytes: 256 * mib,

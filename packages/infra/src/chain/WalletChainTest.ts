@@ -6,7 +6,7 @@ import { keccak256 } from "viem"
 import { makeTestPort } from "../testing/TestPort.ts"
 
 /** A call of the chain; `of` is its address, transaction or nonce. */
-export interface WalletChainCall {
+interface WalletChainCall {
   readonly method: keyof WalletChain["Type"]
   readonly of: string
 }

@@ -7,7 +7,7 @@ import {
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
-export interface OAuthCall {
+interface OAuthCall {
   readonly provider: OAuthProviderName
   readonly method: keyof OAuthProvider
 }

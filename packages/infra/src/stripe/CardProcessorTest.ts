@@ -38,12 +38,12 @@ export interface CardBehavior {
 }
 
 /** Charges and running subscriptions of a customer. */
-export interface CardPurchases {
+interface CardPurchases {
   readonly charges: ReadonlyArray<MoneyAmount>
   readonly running: ReadonlyArray<{ readonly kind: string | null; readonly plan: string | null }>
 }
 
-export interface CardProcessorCall {
+interface CardProcessorCall {
   readonly method: keyof CardProcessor["Type"]
   readonly input: unknown
 }

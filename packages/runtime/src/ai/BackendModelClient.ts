@@ -13,7 +13,7 @@ import { Duration, Effect, Layer, Redacted } from "effect"
 import { type BackendAccess, readRefusal } from "../Backend.ts"
 import { ModelCallFailed, ModelClient } from "./ModelClient.ts"
 
-export interface BackendModelClientOptions extends BackendAccess {
+interface BackendModelClientOptions extends BackendAccess {
   /** Timeout from the request to the head of the answer. Default: a minute. */
   readonly headTimeout?: Duration.DurationInput
   /** Timeout between two chunks of an answer, including keep-alives. Default: a minute. */

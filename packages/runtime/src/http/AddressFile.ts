@@ -11,7 +11,7 @@ export class AddressFileLost extends Data.TaggedError("AddressFileLost")<object>
   }
 }
 
-export interface AddressFileOptions extends RuntimeIdentity {
+interface AddressFileOptions extends RuntimeIdentity {
   /** Home directory of the instance. */
   readonly directory: string
   readonly pid: number

@@ -5,14 +5,14 @@ const compactAboveShare = 0.6
 /** Remaining share, so that not every turn summarizes. */
 const compactToShare = 0.3
 
-export interface SizedMessage {
+interface SizedMessage {
   readonly seq: number
   readonly role: "user" | "assistant"
   /** At least 1. */
   readonly tokens: number
 }
 
-export interface CompactionInput {
+interface CompactionInput {
   /** Usable tokens. */
   readonly window: number
   /** Tokens of the system message, the tools and the new message. */

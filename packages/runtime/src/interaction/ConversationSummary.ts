@@ -13,7 +13,7 @@ const timeout = "1 minute"
 export const maximumSummaryTokens = (contextWindow: number): number =>
   Math.min(1_500, Math.max(100, Math.floor(computeUsableWindow(contextWindow) / 20)))
 
-export interface CompactedSummary {
+interface CompactedSummary {
   readonly summary: string
   /** Number of summarized messages, oldest first. */
   readonly messageCount: number

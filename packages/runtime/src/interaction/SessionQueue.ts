@@ -1,7 +1,7 @@
 import { acquireScoped } from "@berth/domain/shared/AcquireScoped"
 import { Data, Deferred, Effect, Exit, FiberId, type Scope } from "effect"
 
-export class TurnLimitReached extends Data.TaggedError("TurnLimitReached")<object> {}
+class TurnLimitReached extends Data.TaggedError("TurnLimitReached")<object> {}
 
 export interface SessionQueue {
   /**

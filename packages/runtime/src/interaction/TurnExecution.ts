@@ -16,7 +16,7 @@ import { type RuntimeStopping, Drain } from "./Drain.ts"
 import * as SessionQueue from "./SessionQueue.ts"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 
-export class AgentNotHosted extends Data.TaggedError("AgentNotHosted")<{ readonly agentId: AgentId }> {}
+class AgentNotHosted extends Data.TaggedError("AgentNotHosted")<{ readonly agentId: AgentId }> {}
 
 /** Maximum turns in progress and waiting. */
 const maximumTurns = 256

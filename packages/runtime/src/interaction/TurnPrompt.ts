@@ -21,7 +21,7 @@ const memoryLines = (memories: ReadonlyArray<string>, tokens: number): ReadonlyA
   return lines.slice(0, lines.length - findNewestFitting(backwards, tokens))
 }
 
-export const makeSystemMessage = (
+const makeSystemMessage = (
   agent: RuntimeAgent,
   { memories, summary }: Pick<Turn, "memories" | "summary">,
   now: DateTime.Utc

@@ -2,13 +2,13 @@ import { Effect, Ref, Schedule } from "effect"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 
-export interface TurnActivity {
+interface TurnActivity {
   /** Turns in progress or waiting. */
   readonly turns: number
   readonly begun: number
 }
 
-export interface IdleGarbageCollectionOptions {
+interface IdleGarbageCollectionOptions {
   readonly activity: Effect.Effect<TurnActivity>
   readonly collect: Effect.Effect<void>
 }

@@ -1,7 +1,7 @@
 import { Data, Effect, Schedule } from "effect"
 
 /** Resident memory exceeds the limit. */
-export class MemoryLimitExceeded extends Data.TaggedError("MemoryLimitExceeded")<{
+class MemoryLimitExceeded extends Data.TaggedError("MemoryLimitExceeded")<{
   readonly limitMb: number
   readonly residentMb: number
 }> {
@@ -10,7 +10,7 @@ export class MemoryLimitExceeded extends Data.TaggedError("MemoryLimitExceeded")
   }
 }
 
-export interface MemoryLimitOptions {
+interface MemoryLimitOptions {
   readonly limitMb: number
   readonly resident: Effect.Effect<number>
 }

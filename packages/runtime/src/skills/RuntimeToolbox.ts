@@ -12,7 +12,7 @@ import { makeA2aTools } from "./a2a/A2aTools.ts"
 import { makeWalletTools } from "./wallet/WalletTools.ts"
 import { PageSource } from "./web/PageSource.ts"
 
-export interface RuntimeToolboxOptions {
+interface RuntimeToolboxOptions {
   /** Folder of all agents, absolute. */
   readonly agentsDirectory: string
   /** Quota of all agents' files in MiB. */

@@ -3,7 +3,7 @@ import * as Tool from "@berth/domain/skills/tools/Tool"
 import { Effect, Schema } from "effect"
 
 /** Maximum characters of all skills' instructions in the system message. */
-export const maximumInlineInstructions = 4_000
+const maximumInlineInstructions = 4_000
 
 /**
  * Progressive disclosure: a model always has the name and description of each skill, and reads longer instructions by a

@@ -112,7 +112,7 @@ const sendEvents = <A, E>(events: EventSource<A, E>, format: EventFormat<A, E>):
   scopedDirectly(sendWithScope(events, format))
 
 /** Opens the events of a response. */
-export type EventSource<A, E = never> = Effect.Effect<ChunkReader<A, E>, never, Scope.Scope>
+type EventSource<A, E = never> = Effect.Effect<ChunkReader<A, E>, never, Scope.Scope>
 export type FrameSource = EventSource<string>
 
 /** An error after the response head becomes the last event. */

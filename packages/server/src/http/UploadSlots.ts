@@ -5,7 +5,7 @@ const uploadsAtOnce = 32
 /** Maximum large bodies in progress; each is in memory several times. */
 const largeBodiesInWork = 8
 
-export interface UploadSlots {
+interface UploadSlots {
   /** Waits for a slot of the address and of the listener; closing the scope returns it. */
   readonly acquire: (address: string) => Effect.Effect<void, never, Scope.Scope>
   /** Waits for a slot to process a received body; closing the scope returns it. */

@@ -43,7 +43,7 @@ export const makeReplyHeaders = (reply: Message | undefined) =>
   makeAnsweringModelHeaders(reply === undefined ? undefined : findAnsweringModel(reply))
 
 /** Only a resumed answer that has ended has its model in the headers; `done` always has it. */
-export const respondAnswer = ({ events, opening: { message, reply } }: StreamedAnswer, format: AnswerFormat) =>
+const respondAnswer = ({ events, opening: { message, reply } }: StreamedAnswer, format: AnswerFormat) =>
   Effect.map(currentTraceId, (traceId) =>
     respondEncoded(
       events,

@@ -13,7 +13,7 @@ const offeredProtocols = new WeakMap<IncomingMessage, string>()
 const listed = (header: string | undefined) => (header ?? "").split(",").map((entry) => entry.trim())
 
 /** Returns the token in a subprotocol or the query, and the request without it. */
-export const extractToken = (request: { readonly url: string; readonly protocols: string | undefined }) => {
+const extractToken = (request: { readonly url: string; readonly protocols: string | undefined }) => {
   const url = new URL(request.url, "http://localhost")
   const query = Option.fromNullable(url.searchParams.get("token"))
   url.searchParams.delete("token")

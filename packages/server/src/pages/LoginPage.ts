@@ -3,7 +3,7 @@ import { renderOutcome } from "./Layout.ts"
 import { pagePaths } from "./PagePaths.ts"
 import { makeCallbackQuery, renderOtherMethods, type SignInMethods } from "./SignInSections.ts"
 
-export interface LoginPage extends SignInMethods {
+interface LoginPage extends SignInMethods {
   readonly error: string | null
   readonly notice: string | null
   /** Address of the sign-up page with the same redirect target. */

@@ -17,7 +17,7 @@ import { pagePaths } from "./PagePaths.ts"
 import { listPlanFeatures } from "./PlanFeatures.ts"
 import { makeCallbackQuery } from "./SignInSections.ts"
 
-export interface PricingPage {
+interface PricingPage {
   readonly error: string | null
   readonly salesEmail: string
   /** Credits by the id of their price at the card processor. */

@@ -7,7 +7,7 @@ import { renderStatusLine } from "./Layout.ts"
 import { pagePaths } from "./PagePaths.ts"
 import { renderOtherMethods, type SignInMethods } from "./SignInSections.ts"
 
-export interface SignupPage extends SignInMethods {
+interface SignupPage extends SignInMethods {
   /** Address of the sign-in page with the same redirect target. */
   readonly loginUrl: string
   readonly administratorHint: Option.Option<string>

@@ -1,7 +1,7 @@
 import { Option } from "effect"
 
 /** Both ends are inclusive. */
-export interface ByteRange {
+interface ByteRange {
   readonly first: number
   readonly last: number
 }

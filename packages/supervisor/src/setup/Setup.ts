@@ -16,7 +16,7 @@ interface SetupQuestion {
   readonly after?: string
 }
 
-export const modelKeys = ["OPENROUTER", "OPENAI", "ANTHROPIC", "GOOGLE", "GROQ"].map((name) => `${name}_API_KEY`)
+const modelKeys = ["OPENROUTER", "OPENAI", "ANTHROPIC", "GOOGLE", "GROQ"].map((name) => `${name}_API_KEY`)
 
 const setupQuestions: ReadonlyArray<SetupQuestion> = [
   { name: "APP_URL", text: "Public https URL of the service, for example https://berth.example.com" },

@@ -67,7 +67,7 @@ export const TtsFields = payload({
 export type TtsFields = typeof TtsFields.Type
 
 /** Decodes bytes as base64, plain or as a `data:` URL. Errors do not quote the value. */
-export const AudioText = Schema.transformOrFail(
+const AudioText = Schema.transformOrFail(
   Schema.String.annotations({ message: () => "must be base64" }),
   Schema.Uint8ArrayFromSelf,
   {

@@ -62,7 +62,7 @@ export const maximumTaskContentLength = 200_000
 export const taskRetention = Duration.days(30)
 
 /** Position of a task in a list, of the latest state first. */
-export type TaskPosition = Pick<A2aTask, "id" | "updatedAt">
+type TaskPosition = Pick<A2aTask, "id" | "updatedAt">
 
 /** Formats the position of the last task of a page; the next page begins after it, even if the task changes. */
 export const formatPageToken = ({ id, updatedAt }: TaskPosition): string => `${updatedAt.epochMillis}:${id}`

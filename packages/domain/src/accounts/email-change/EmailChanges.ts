@@ -8,7 +8,7 @@ import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
 import { UserRepository } from "../UserRepository.ts"
 
 /** The link is unknown, expired or used. */
-export class EmailChangeLinkInvalid extends Data.TaggedError("EmailChangeLinkInvalid")<object> {}
+class EmailChangeLinkInvalid extends Data.TaggedError("EmailChangeLinkInvalid")<object> {}
 
 const purpose = "email-change-undo"
 

@@ -15,10 +15,10 @@ import type { UserId } from "../../shared/UserId.ts"
 import { EmailAddressConfirmedJob } from "../AccountJobs.ts"
 
 /** The link is unknown, expired, or was mailed to an address that the account no longer has. */
-export class VerificationLinkInvalid extends Data.TaggedError("VerificationLinkInvalid")<object> {}
+class VerificationLinkInvalid extends Data.TaggedError("VerificationLinkInvalid")<object> {}
 
 /** The link was opened without a session of its account, where rights depend on verified addresses. */
-export class ConfirmationSignInRequired extends Data.TaggedError("ConfirmationSignInRequired")<object> {}
+class ConfirmationSignInRequired extends Data.TaggedError("ConfirmationSignInRequired")<object> {}
 
 const purpose = "email-verification"
 

@@ -7,7 +7,7 @@ export interface RunningSubscription extends CardSubscription {
   readonly customerId: CustomerId
 }
 
-export type PurchaseDecision = Data.TaggedEnum<{
+type PurchaseDecision = Data.TaggedEnum<{
   readonly Buy: object
   /** Already owned or unpaid: managed at the card processor. */
   readonly Manage: { readonly customerId: CustomerId }
@@ -21,7 +21,7 @@ export type PurchaseDecision = Data.TaggedEnum<{
   /** A subscription cannot change its currency, and two subscriptions would both be charged. */
   readonly EndOtherFirst: { readonly plan: SoldPlanId }
 }>
-export const PurchaseDecision = Data.taggedEnum<PurchaseDecision>()
+const PurchaseDecision = Data.taggedEnum<PurchaseDecision>()
 
 /** Decides how to sell an item. A user has at most one plan and one storage subscription. */
 export const decidePurchase = (purchase: Purchase, running: ReadonlyArray<RunningSubscription>): PurchaseDecision => {

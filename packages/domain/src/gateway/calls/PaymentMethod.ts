@@ -4,7 +4,7 @@ import { paymentIntent, paymentMethod } from "../payments/Challenge.ts"
 import type { User } from "../../shared/User.ts"
 
 /** By card (units and credits of the caller's account), or by a machine payment for one call. */
-export type PaymentMethod = "card" | "mpp"
+type PaymentMethod = "card" | "mpp"
 
 class PaymentMethodUnknown extends Data.TaggedError("PaymentMethodUnknown")<object> {
   override get message() {

@@ -40,7 +40,7 @@ const Payload = Schema.Union(
 )
 
 /** The paid challenge and the proof of its payment. */
-export interface PaymentCredential {
+interface PaymentCredential {
   readonly challengeId: string
   /** The challenge as repeated by the credential, if any. */
   readonly echo: Option.Option<EchoedChallenge>

@@ -6,7 +6,7 @@ export const PluginId = Schema.Literal("agent", "generate-text", "tts", "stt").a
 })
 export type PluginId = typeof PluginId.Type
 
-export interface Plugin {
+interface Plugin {
   readonly name: string
   /** Whether the plugin can stream its answer. */
   readonly streams: boolean

@@ -10,7 +10,7 @@ export interface AnswerDelta {
 }
 
 /** Start or end of a tool call in the answer. */
-export interface AnswerTool {
+interface AnswerTool {
   readonly type: "tool"
   readonly n: number
   readonly call: ToolActivity

@@ -5,7 +5,7 @@ import { computeAnswerStep, followAnswer } from "./AnswerReplay.ts"
 import type { AnswerStreams } from "./AnswerStreams.ts"
 
 /** Reads each followed answer once per process for all of its readers. */
-export interface AnswerFollowers {
+interface AnswerFollowers {
   /** Returns the events after `after`, including the end. */
   readonly follow: (id: MessageId, after: number) => Stream.Stream<AnswerEvent>
 }

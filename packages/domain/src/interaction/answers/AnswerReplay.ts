@@ -2,7 +2,7 @@ import { Chunk, Duration, Effect, Option, Stream } from "effect"
 import { type AnswerEnd, type AnswerEvent, maximumEventNumber } from "./AnswerEvent.ts"
 import type { AnswerSnapshot } from "./AnswerStreams.ts"
 
-export interface AnswerStep {
+interface AnswerStep {
   readonly events: ReadonlyArray<AnswerEvent>
   /** Number of the last known event. */
   readonly after: number

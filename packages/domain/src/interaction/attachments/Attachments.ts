@@ -120,7 +120,7 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
   })
 }) {}
 
-export interface PromptedMessage {
+interface PromptedMessage {
   readonly content: string
   readonly images: ReadonlyArray<AttachmentId>
 }

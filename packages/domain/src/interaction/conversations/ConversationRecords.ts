@@ -13,7 +13,7 @@ import { TurnStops } from "../turns/TurnStops.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
 
 /** A page of a session's messages: the newest `limit` before a message, or of all. */
-export interface RecordPage {
+interface RecordPage {
   readonly before?: MessageId | undefined
   readonly limit?: number | undefined
 }

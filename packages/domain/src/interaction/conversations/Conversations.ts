@@ -34,7 +34,7 @@ export interface OutgoingMessage<E = never> {
 }
 
 /** A turn on behalf of another context. */
-export interface TurnHooks<E> extends MessageHooks<E> {
+interface TurnHooks<E> extends MessageHooks<E> {
   /** Completes when the turn must be canceled. */
   readonly canceled: Effect.Effect<unknown>
 }

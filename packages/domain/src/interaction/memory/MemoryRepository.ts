@@ -16,7 +16,7 @@ export interface MemoryOwner {
 export const originsOfOwner: ReadonlyArray<string> = ["web", "schedule"]
 
 /** Conversation of a turn in progress; a task has none. */
-export interface TurnConversation {
+interface TurnConversation {
   readonly sessionId: ChatSessionId
   readonly platform: string
   /** False for other people on a messaging channel. */

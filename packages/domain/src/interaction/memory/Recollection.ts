@@ -20,14 +20,14 @@ export interface RecalledMessage {
   readonly at: DateTime.Utc
 }
 
-export type Recollection = MemoryNote | RecalledMessage
+type Recollection = MemoryNote | RecalledMessage
 
 export type StoredNote = MemoryNote & { readonly id: NoteId }
 /** A note or message that matches a search. */
 export type MemoryMatch = StoredNote | (RecalledMessage & { readonly id: MessageId; readonly sessionId: ChatSessionId })
 
-export const maximumRecollectionLength = 500
-export const maximumMemoriesLength = 4_000
+const maximumRecollectionLength = 500
+const maximumMemoriesLength = 4_000
 
 const ellipsis = "…"
 

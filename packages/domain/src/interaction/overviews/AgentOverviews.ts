@@ -17,7 +17,7 @@ interface Watcher {
 }
 
 /** Returns the agents whose marks changed or disappeared since the watcher's last change. */
-export const compareMarks = (known: ReadonlyMap<AgentId, string>, present: ReadonlyMap<AgentId, string>) => ({
+const compareMarks = (known: ReadonlyMap<AgentId, string>, present: ReadonlyMap<AgentId, string>) => ({
   changed: [...present].flatMap(([id, mark]) => (known.get(id) === mark ? [] : [id])),
   removed: [...known.keys()].filter((id) => !present.has(id))
 })

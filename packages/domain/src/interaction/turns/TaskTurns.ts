@@ -5,7 +5,7 @@ import { type TurnUsage, unusedTurn } from "./TurnPricing.ts"
 import type { TurnPayment } from "./TurnPayment.ts"
 import { type AgentTurn, TurnRepository } from "./TurnRepository.ts"
 
-export interface TaskTurnOptions {
+interface TaskTurnOptions {
   readonly payment: TurnPayment
   readonly report: (usage: TurnUsage) => Effect.Effect<void>
 }

@@ -6,7 +6,7 @@ import { TurnNotInProgress } from "./TurnErrors.ts"
 import { type AgentTurn, TurnRepository } from "./TurnRepository.ts"
 
 /** A call of a tool; `tool` is named as by the server. */
-export interface McpToolCall {
+interface McpToolCall {
   readonly server: string
   readonly tool: string
   readonly arguments: Readonly<Record<string, unknown>>

@@ -25,7 +25,7 @@ import {
 import { type AgentTurn, type CallCost, type TurnRecord, TurnRepository } from "./TurnRepository.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
-export type TurnChatRequest = Omit<ChatRequest, "caller" | "ownKeysOnly">
+type TurnChatRequest = Omit<ChatRequest, "caller" | "ownKeysOnly">
 
 /** Interval at which a call in progress checks that its turn is in progress. */
 const turnCheckIntervalMs = Duration.toMillis("5 seconds")

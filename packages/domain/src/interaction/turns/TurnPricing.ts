@@ -34,7 +34,7 @@ export const unusedTurn: TurnUsage = {
 }
 
 /** A model call before it is sent. Prices are US dollars per million tokens, equal to micros per token. */
-export interface CallEstimate {
+interface CallEstimate {
   readonly promptTokens: number
   readonly maxTokens: number
   readonly inputCost: number

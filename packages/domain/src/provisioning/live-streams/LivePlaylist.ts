@@ -3,7 +3,7 @@ import { type LiveFileName, parseLiveFileName } from "./LiveFile.ts"
 import { LivePlaylistInvalid } from "./LiveStreamErrors.ts"
 
 /** Parsed playlist of an encoder (RFC 8216 and its second edition), limited to the data that the origin requires. */
-export interface LivePlaylist {
+interface LivePlaylist {
   /** Equal to the upload, except that addresses of the ingest are replaced with file names. */
   readonly text: string
   readonly files: ReadonlyArray<LiveFileName>

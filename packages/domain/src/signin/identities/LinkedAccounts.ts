@@ -10,10 +10,10 @@ import type { ExternalIdentity } from "./LinkedIdentity.ts"
 import { LinkedIdentities } from "./LinkedIdentities.ts"
 
 /** The provider reports no verified email, and the identity is not linked. */
-export class ProviderEmailUnverified extends Data.TaggedError("ProviderEmailUnverified")<object> {}
+class ProviderEmailUnverified extends Data.TaggedError("ProviderEmailUnverified")<object> {}
 
 /** The verified email belongs to an account of another subject of the same issuer. */
-export class OAuthSubjectConflict extends Data.TaggedError("OAuthSubjectConflict")<object> {}
+class OAuthSubjectConflict extends Data.TaggedError("OAuthSubjectConflict")<object> {}
 
 /** Identity with the claims of its provider. */
 export interface VerifiedIdentity extends ExternalIdentity {

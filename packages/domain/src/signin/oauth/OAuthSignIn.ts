@@ -14,11 +14,11 @@ import { OAuthStateRepository } from "./OAuthStateRepository.ts"
 import { OAuthTickets } from "./OAuthTickets.ts"
 import { takeSuccess } from "../SignInLimit.ts"
 
-export class OAuthNotConfigured extends Data.TaggedError("OAuthNotConfigured")<object> {}
+class OAuthNotConfigured extends Data.TaggedError("OAuthNotConfigured")<object> {}
 /** This browser did not start the sign-in, or the sign-in has ended or expired. */
-export class OAuthStateInvalid extends Data.TaggedError("OAuthStateInvalid")<object> {}
+class OAuthStateInvalid extends Data.TaggedError("OAuthStateInvalid")<object> {}
 /** The user denied access at the provider. */
-export class OAuthAccessDenied extends Data.TaggedError("OAuthAccessDenied")<object> {}
+class OAuthAccessDenied extends Data.TaggedError("OAuthAccessDenied")<object> {}
 
 interface OAuthCallback {
   readonly provider: OAuthProviderName

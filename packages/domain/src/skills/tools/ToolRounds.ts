@@ -9,7 +9,7 @@ import type { ToolActivity } from "./ToolActivity.ts"
 import { runTool, makeToolMessage, type ToolResult } from "./ToolExecution.ts"
 import type { Tool } from "./Tool.ts"
 
-export interface ToolRounds<Caller, End, E, Report = never> {
+interface ToolRounds<Caller, End, E, Report = never> {
   readonly prompt: Prompt
   readonly caller: Caller
   readonly tools: ReadonlyArray<Tool<Caller>>

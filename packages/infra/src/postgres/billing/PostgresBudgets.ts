@@ -3,9 +3,8 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { Effect, Schema } from "effect"
 import { decodeRows } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
-import { lockCreditUnits } from "./BalanceLocks.ts"
+import { lockCreditUnits, today } from "./BalanceLocks.ts"
 import { readBudgets } from "./BudgetUsage.ts"
-import { today } from "./BalanceLocks.ts"
 import * as Repository from "../Repository.ts"
 
 const AgentRow = Schema.Struct({ id: AgentId })

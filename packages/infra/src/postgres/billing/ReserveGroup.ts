@@ -7,7 +7,7 @@ import { selectRequests } from "../RequestTable.ts"
 import { mapRows } from "../Rows.ts"
 
 /** A request with the id and time of its reservation. */
-export interface GroupedReservation extends ReservationRequest {
+interface GroupedReservation extends ReservationRequest {
   readonly id: ReservationId
   readonly at: DateTime.Utc
 }

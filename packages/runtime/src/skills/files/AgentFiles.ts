@@ -7,13 +7,13 @@ import { parseFilePath } from "./FilePath.ts"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 
 /** Maximum bytes of a file. */
-export const fileLimit = 1024 * 1024
+const fileLimit = 1024 * 1024
 /** Maximum files and folders of an agent. */
 export const entryLimit = 1_000
 /** Size of a disk block, the minimum size of a file. */
 const blockSize = 4096
 
-export interface AgentFilesOptions {
+interface AgentFilesOptions {
   /** Folder of all agents. */
   readonly directory: string
   /** Quota of all agents' files in bytes. */
@@ -21,7 +21,7 @@ export interface AgentFilesOptions {
 }
 
 /** `bytes` is null for folders. */
-export interface FileEntry {
+interface FileEntry {
   readonly path: string
   readonly bytes: number | null
 }

@@ -4,7 +4,7 @@ import { Context, type Effect } from "effect"
 import type { TurnAgent } from "../Toolbox.ts"
 
 /** The backend determines by the turn which notes are written and read. */
-export type MemoryTurn = Pick<TurnAgent, "id" | "messageId">
+type MemoryTurn = Pick<TurnAgent, "id" | "messageId">
 
 /** Memory across conversations. */
 export class Memory extends Context.Tag("@berth/runtime/Memory")<

@@ -34,7 +34,7 @@ export interface PageText {
   readonly text: string
 }
 
-export interface TextReader {
+interface TextReader {
   /** False after enough was read. */
   readonly write: (html: string) => boolean
   readonly end: () => PageText
