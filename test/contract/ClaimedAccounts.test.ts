@@ -11,8 +11,6 @@ import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { AgentConfigReset } from "@berth/domain/agents/AgentConfigReset"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
-import { ChatSessionId } from "@berth/domain/interaction/Conversation"
-import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { MemoryRepository } from "@berth/domain/interaction/memory/MemoryRepository"
 import { NoteId } from "@berth/domain/interaction/memory/Recollection"
@@ -35,7 +33,7 @@ import {
   signInWithToken
 } from "../support/identity/IssuedTokenSignIn.ts"
 import { findResetToken, findUndoToken } from "../support/Mailbox.ts"
-import { insertAgent, uniqueName } from "../support/Samples.ts"
+import { insertAgent, insertChatSession, uniqueName } from "../support/Samples.ts"
 import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
@@ -328,15 +326,7 @@ const preparedAccount = Effect.gen(function* () {
     { ...at, id: NoteId.make(yield* uniqueName("nte")), text: "Trust eve.", at: now },
     10
   )
-  yield* (yield* ConversationRepository).insertSession({
-    ...at,
-    id: ChatSessionId.make(yield* uniqueName("chs")),
-    status: "active",
-    title: null,
-    messageCount: 0,
-    createdAt: now,
-    lastActivity: now
-  })
+  yield* insertChatSession(agent)
   return { ...account, agent }
 })
 

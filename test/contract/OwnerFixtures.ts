@@ -4,14 +4,11 @@ import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
 import type { PlanId } from "@berth/domain/shared/PlanId"
 import type { SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscription"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
-import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
-import { ChatSessionId } from "@berth/domain/interaction/Conversation"
-import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect } from "effect"
-import { insertAgent, uniqueName } from "../support/Samples.ts"
+import { Effect } from "effect"
+import { insertAgent, insertChatSession, uniqueName } from "../support/Samples.ts"
 import { sql } from "../support/Sql.ts"
 import { signInNewUser, type SignedIn, TestApp } from "../support/TestApp.ts"
 
@@ -21,18 +18,7 @@ export const createOwnerWithAgent = (plan: PlanId = "pro", status: AgentStatus =
     const owner = yield* signInNewUser(plan)
     yield* (yield* InstanceRepository).ensure(owner.user.id, makeSubdomain(owner.user.id))
     const agent = yield* insertAgent(owner.user.id, { status })
-    const now = yield* DateTime.now
-    const conversation = ChatSessionId.make(yield* (yield* IdGenerator).next("chs"))
-    yield* (yield* ConversationRepository).insertSession({
-      id: conversation,
-      userId: owner.user.id,
-      agentId: agent.id,
-      status: "active",
-      title: null,
-      messageCount: 0,
-      createdAt: now,
-      lastActivity: now
-    })
+    const { id: conversation } = yield* insertChatSession(agent)
     return { ...owner, agent, conversation }
   })
 export type OwnerWithAgent = Effect.Effect.Success<ReturnType<typeof createOwnerWithAgent>>

@@ -3,7 +3,7 @@ import { makeSseParser } from "@berth/api/http/Sse"
 import { AgentOverviewEvent, AgentOverviewView } from "@berth/api/interaction/AgentOverviewsApi"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
+import { MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { ChatSessions } from "@berth/domain/interaction/conversations/ChatSessions"
@@ -20,6 +20,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, it, layer } from "@effect/vitest"
 import { Array, Context, DateTime, Deferred, Effect, Fiber, Layer, Option, Ref, Schema, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
+import { insertChatSession } from "../support/Samples.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
@@ -381,14 +382,8 @@ const WithConversations = Conversations.Default.pipe(
 layer(WithConversations, { excludeTestServices: true })("Messages in transactions of their callers", (it) => {
   const openSession = ({ agent, user }: OwnerWithAgent) =>
     Effect.gen(function* () {
-      const { next } = yield* IdGenerator
-      const { findSession, insertSession } = yield* ConversationRepository
-      const id = ChatSessionId.make(yield* next("chs"))
-      const now = yield* DateTime.now
-      const times = { createdAt: now, lastActivity: now }
-      const rest = { status: "active", title: null, messageCount: 0 } as const
-      yield* insertSession({ id, userId: user.id, agentId: agent.id, ...rest, ...times })
-      return yield* Effect.flatten(findSession(user.id, id))
+      const { id } = yield* insertChatSession(agent)
+      return yield* Effect.flatten((yield* ConversationRepository).findSession(user.id, id))
     })
 
   it.effect("Calls with one message id at the same time are answered once, all by the same reply", () =>

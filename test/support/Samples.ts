@@ -4,6 +4,8 @@ import { Agent, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { type ChatSession, ChatSessionId } from "@berth/domain/interaction/Conversation"
+import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import type { Skill } from "@berth/domain/skills/Skill"
 import * as ConsoleAssets from "@berth/server/pages/ConsoleAssets"
 import * as PageAssets from "@berth/server/pages/PageAssets"
@@ -89,4 +91,22 @@ export const insertAgent = (
     })
     yield* agents.insert(agent)
     return agent
+  })
+
+/** A conversation without messages, of an agent and its owner. */
+export const insertChatSession = ({ id: agentId, ownerId }: Pick<Agent, "id" | "ownerId">, at?: DateTime.Utc) =>
+  Effect.gen(function* () {
+    const createdAt = at ?? (yield* DateTime.now)
+    const session: ChatSession = {
+      id: ChatSessionId.make(yield* (yield* IdGenerator).next("chs")),
+      userId: ownerId,
+      agentId,
+      status: "active",
+      title: null,
+      messageCount: 0,
+      createdAt,
+      lastActivity: createdAt
+    }
+    yield* (yield* ConversationRepository).insertSession(session)
+    return session
   })

@@ -1,7 +1,7 @@
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { AnswerDelta } from "@berth/domain/interaction/answers/AnswerEvent"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
-import { type ChatSession, ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
+import { MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
 import * as PostgresAnswerStreams from "@berth/infra/postgres/interaction/PostgresAnswerStreams"
@@ -10,7 +10,7 @@ import * as PostgresUserRepository from "@berth/infra/postgres/accounts/Postgres
 import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
-import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import { insertAgent, insertChatSession, insertUser } from "../../../support/Samples.ts"
 import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { eventually } from "../../../support/Eventually.ts"
@@ -33,22 +33,11 @@ const Live = Layer.mergeAll(
 const leaseUntil = DateTime.unsafeMake(Date.UTC(2099, 0, 1))
 
 const pendingMessage = Effect.gen(function* () {
-  const { appendUserMessage, insertSession } = yield* ConversationRepository
+  const { appendUserMessage } = yield* ConversationRepository
   const { next } = yield* IdGenerator
   const user = yield* insertUser()
   const agent = yield* insertAgent(user.id)
-  const now = yield* DateTime.now
-  const session: ChatSession = {
-    id: ChatSessionId.make(yield* next("chs")),
-    userId: user.id,
-    agentId: agent.id,
-    status: "active",
-    title: null,
-    messageCount: 0,
-    createdAt: now,
-    lastActivity: now
-  }
-  yield* insertSession(session)
+  const session = yield* insertChatSession(agent)
   return yield* appendUserMessage(
     {
       id: MessageId.make(yield* next("msg")),

@@ -15,7 +15,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Deferred, Effect, Fiber, Layer, Option, TestClock, TestContext } from "effect"
 import { eventually } from "../../../support/Eventually.ts"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
-import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import { insertAgent, insertChatSession, insertUser } from "../../../support/Samples.ts"
 import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 
@@ -35,23 +35,7 @@ const newMessageId = Effect.flatMap(IdGenerator, ({ next }) => Effect.map(next("
 const conversation = Effect.gen(function* () {
   const user = yield* insertUser()
   const agent = yield* insertAgent(user.id)
-  const open = (at = minute(0)) =>
-    Effect.gen(function* () {
-      const { insertSession } = yield* ConversationRepository
-      const { next } = yield* IdGenerator
-      const session: ChatSession = {
-        id: ChatSessionId.make(yield* next("chs")),
-        userId: user.id,
-        agentId: agent.id,
-        status: "active",
-        title: null,
-        messageCount: 0,
-        createdAt: at,
-        lastActivity: at
-      }
-      yield* insertSession(session)
-      return session
-    })
+  const open = (at = minute(0)) => insertChatSession(agent, at)
   return { user, agent, open, session: yield* open() }
 })
 

@@ -1,7 +1,7 @@
 import { type Agent } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
+import { type ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { MemoryRepository } from "@berth/domain/interaction/memory/MemoryRepository"
 import { NoteId } from "@berth/domain/interaction/memory/Recollection"
@@ -12,7 +12,7 @@ import * as PostgresUserRepository from "@berth/infra/postgres/accounts/Postgres
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, FastCheck, Layer, Option, TestClock, TestContext } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
-import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import { insertAgent, insertChatSession, insertUser } from "../../../support/Samples.ts"
 import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
@@ -35,23 +35,7 @@ const on =
 const ownedAgent = Effect.flatMap(insertUser(), ({ id }) => insertAgent(id))
 const of = (agent: Agent) => ({ agentId: agent.id, userId: agent.ownerId })
 
-const openSession = (agent: Agent) =>
-  Effect.gen(function* () {
-    const { insertSession } = yield* ConversationRepository
-    const id = ChatSessionId.make(yield* (yield* IdGenerator).next("chs"))
-    const now = yield* DateTime.now
-    yield* insertSession({
-      id,
-      userId: agent.ownerId,
-      agentId: agent.id,
-      status: "active",
-      title: null,
-      messageCount: 0,
-      createdAt: now,
-      lastActivity: now
-    })
-    return id
-  })
+const openSession = (agent: Agent) => Effect.map(insertChatSession(agent), ({ id }) => id)
 
 const ask = (sessionId: ChatSessionId, content: string) =>
   Effect.gen(function* () {

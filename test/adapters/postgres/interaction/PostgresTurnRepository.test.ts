@@ -1,7 +1,7 @@
 import { noUsdMicros, UsdMicros } from "@berth/domain/shared/Money"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
+import { MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { unusedTurn } from "@berth/domain/interaction/turns/TurnPricing"
 import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
@@ -14,7 +14,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, DateTime, Deferred, Effect, FastCheck, Fiber, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
-import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import { insertAgent, insertChatSession, insertUser } from "../../../support/Samples.ts"
 import { bySlowClock } from "../../../support/SlowClock.ts"
 import { sql } from "../../../support/Sql.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
@@ -82,14 +82,11 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
 
   it.effect("appendUserMessage begins the turn of its message", () =>
     Effect.gen(function* () {
-      const { appendUserMessage, insertSession } = yield* ConversationRepository
+      const { appendUserMessage } = yield* ConversationRepository
       const { find } = yield* TurnRepository
       const { next } = yield* IdGenerator
       const { agentId, userId } = yield* newTurn
-      const now = yield* DateTime.now
-      const sessionId = ChatSessionId.make(yield* next("chs"))
-      const times = { createdAt: now, lastActivity: now }
-      yield* insertSession({ id: sessionId, userId, agentId, title: null, status: "active", messageCount: 0, ...times })
+      const { id: sessionId } = yield* insertChatSession({ id: agentId, ownerId: userId })
       const reservation = Option.some(ReservationId.make("rsv_2"))
       const { id } = yield* appendUserMessage(
         { id: MessageId.make(yield* next("msg")), sessionId, content: "hello", topic: null, platform: "web" },

@@ -19,7 +19,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Deferred, Effect, Exit, Fiber, Layer, Option } from "effect"
 import { BillingServices, readBalance } from "../../../support/billing/BillingServices.ts"
-import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import { insertAgent, insertChatSession, insertUser } from "../../../support/Samples.ts"
 
 const Live = Layer.mergeAll(
   PostgresConversationRepository.layer,
@@ -38,22 +38,7 @@ const insertOwner = Effect.gen(function* () {
   const agent = yield* insertAgent(user.id)
   const { release, reserve } = yield* UnitLedger
   yield* release(Option.getOrThrow(yield* reserve(user, Units(1), "first")))
-  const open = Effect.gen(function* () {
-    const { insertSession } = yield* ConversationRepository
-    const id = ChatSessionId.make(yield* (yield* IdGenerator).next("chs"))
-    const at = yield* DateTime.now
-    const times = { createdAt: at, lastActivity: at }
-    yield* insertSession({
-      id,
-      userId: user.id,
-      agentId: agent.id,
-      status: "active",
-      title: null,
-      messageCount: 0,
-      ...times
-    })
-    return id
-  })
+  const open = Effect.map(insertChatSession(agent), ({ id }) => id)
   const message = (sessionId: ChatSessionId, units = 1, content = "hello") =>
     Effect.gen(function* () {
       const { next } = yield* IdGenerator
