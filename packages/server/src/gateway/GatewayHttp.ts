@@ -82,7 +82,8 @@ const makeAnswer = Effect.gen(function* () {
       const payer = yield* identifyPayer(payment, user)
       // A machine payment has paid for the complete answer.
       if (payer.method === "mpp" && Option.isSome(user)) yield* FiberRef.set(currentCredentialWatch, Option.none())
-      const plugin = yield* named
+      if (Either.isLeft(named)) return yield* named.left
+      const plugin = named.right
       yield* annotateSpan({ "gateway.plugin": plugin, "gateway.payment": payment.method })
       const call = yield* readCall(request, plugin, yield* content)
       return yield* respondOnce(request, payer, call)
