@@ -14,6 +14,7 @@ import { handleParserErrors } from "./ParserErrors.ts"
 import { normalizeTarget } from "./RequestTarget.ts"
 import { cutStalledClients, defaultStallLimits, type StallLimits } from "./StalledClients.ts"
 import * as RequestRouter from "./RequestRouter.ts"
+import { makeRequestScheduler } from "./RequestScheduler.ts"
 import { emitHandshakes } from "./WebSocketUpgrade.ts"
 
 export interface HttpListenerOptions {
@@ -138,9 +139,16 @@ const runPipeline = Effect.fnUntraced(function* (pipeline: Pipeline) {
   // The pipeline sets the services of a request; handlers provide those of their layers.
   const context = Context.unsafeMake<unknown>(new Map())
   const run = Runtime.runFork(Runtime.make({ context, fiberRefs, runtimeFlags }))
+  let open = 0
+  const scheduler = makeRequestScheduler(() => open === 1)
   const answer = (incoming: IncomingMessage, response: ServerResponse) => {
-    const fiber = run(Effect.uninterruptible(pipeline(new ListenerRequest(incoming, response))))
+    open += 1
+    const fiber = run(Effect.uninterruptible(pipeline(new ListenerRequest(incoming, response))), {
+      scheduler,
+      immediate: false
+    })
     response.on("close", () => {
+      open -= 1
       if (!response.writableEnded) fiber.unsafeInterruptAsFork(HttpServerError.clientAbortFiberId)
     })
   }
