@@ -12,7 +12,10 @@ interface LineWriter {
   readonly flush: () => void
 }
 
-/** Writes the lines of a turn of the event loop together, since each write costs a system call. */
+/** Milliseconds that a line waits for others. */
+const maximumDelay = 20
+
+/** Writes lines together, since each write costs a system call and wakes the supervisor. */
 export const makeLineWriter = (sink: TextSink): LineWriter => {
   let lines: Array<string> = []
   const flush = () => {
@@ -23,7 +26,7 @@ export const makeLineWriter = (sink: TextSink): LineWriter => {
   }
   return {
     add: (line) => {
-      if (lines.push(line) === 1) setImmediate(flush)
+      if (lines.push(line) === 1) setTimeout(flush, maximumDelay)
     },
     flush
   }
@@ -34,8 +37,8 @@ const stdout = makeLineWriter(process.stdout)
 process.once("exit", stdout.flush)
 
 /**
- * Logs one line of JSON per entry: to standard output, batched per turn of the event loop; from warnings up,
- * immediately to standard error after a flush.
+ * Logs one line of JSON per entry: to standard output, in batches; from warnings up, immediately to standard error after
+ * a flush.
  */
 export const jsonLogger = Logger.make<unknown, void>((options) => {
   const line = encodeLine(structuredLogger.log(options))

@@ -3,21 +3,27 @@ import { assert, describe, it } from "@effect/vitest"
 
 const makeSink = () => {
   const written: Array<string> = []
-  return { written, write: (text: string) => written.push(text) }
+  let onWrite = () => {}
+  return {
+    written,
+    write: (text: string) => {
+      written.push(text)
+      onWrite()
+    },
+    nextWrite: () => new Promise<void>((resolve) => (onWrite = resolve))
+  }
 }
 
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
-
 describe("the writer of lines", () => {
-  it("LineWriter writes the lines of one tick together, complete and in order", async () => {
+  it("LineWriter writes lines together, complete and in order", async () => {
     const sink = makeSink()
     const writer = makeLineWriter(sink)
     writer.add("one")
     writer.add("two")
     assert.deepStrictEqual(sink.written, [])
-    await nextTurn()
+    await sink.nextWrite()
     writer.add("three")
-    await nextTurn()
+    await sink.nextWrite()
     assert.deepStrictEqual(sink.written, ["one\ntwo\n", "three\n"])
   })
 
@@ -28,10 +34,9 @@ describe("the writer of lines", () => {
     writer.flush()
     assert.deepStrictEqual(sink.written, ["one\n"])
     writer.flush()
-    await nextTurn()
     assert.deepStrictEqual(sink.written, ["one\n"])
     writer.add("two")
-    await nextTurn()
+    await sink.nextWrite()
     assert.deepStrictEqual(sink.written, ["one\n", "two\n"])
   })
 })
