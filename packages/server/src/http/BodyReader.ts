@@ -1,6 +1,6 @@
 import { BodyMalformed, BodyTooLarge, RequestTimeout } from "@berth/api/http/TransportErrors"
 import { Duration, Effect } from "effect"
-import type { Readable } from "node:stream"
+import type { IncomingMessage } from "node:http"
 
 /** Minimum average rate of a body in bytes per second, after the grace period. */
 export interface MinimumRate {
@@ -12,17 +12,24 @@ export interface MinimumRate {
 const arrivalLimit = Duration.seconds(60)
 const checkInterval = Duration.seconds(1)
 
-/** Reads a body of up to `limit` bytes; `minimumRate` replaces the time limit of small bodies. */
-export const readBody = (
-  source: Readable,
-  limit: number,
-  minimumRate: MinimumRate | undefined
-): Effect.Effect<Buffer, BodyTooLarge | BodyMalformed | RequestTimeout> =>
+type BodyRead = Effect.Effect<Buffer, BodyTooLarge | BodyMalformed | RequestTimeout>
+
+/** Returns a body that has arrived as declared, without the listeners and the timer of one that is still arriving. */
+const takeArrived = (source: IncomingMessage): Buffer | undefined => {
+  const { destroyed, headers, readableLength } = source
+  if (destroyed || readableLength === 0 || readableLength !== Number(headers["content-length"])) return undefined
+  const body: unknown = source.read()
+  // Emits the end of the request.
+  source.resume()
+  return Buffer.isBuffer(body) ? body : undefined
+}
+
+const receiveBody = (source: IncomingMessage, limit: number, minimumRate: MinimumRate | undefined): BodyRead =>
   Effect.async((resume) => {
     const chunks: Array<Buffer> = []
     let size = 0
     let seconds = 0
-    const finish = (outcome: Effect.Effect<Buffer, BodyTooLarge | BodyMalformed | RequestTimeout>) => {
+    const finish = (outcome: BodyRead) => {
       stop()
       // Further bytes are discarded.
       source.resume()
@@ -53,4 +60,12 @@ export const readBody = (
     if (source.destroyed) return onCut()
     // No canceler, which would take seven operations: an interrupted request closes its source.
     source.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut)
+  })
+
+/** Reads a body of up to `limit` bytes; `minimumRate` replaces the time limit of small bodies. */
+export const readBody = (source: IncomingMessage, limit: number, minimumRate: MinimumRate | undefined): BodyRead =>
+  Effect.suspend(() => {
+    const arrived = takeArrived(source)
+    if (arrived === undefined) return receiveBody(source, limit, minimumRate)
+    return arrived.length > limit ? new BodyTooLarge({ limit }) : Effect.succeed(arrived)
   })
