@@ -31,12 +31,15 @@ const toHeaders = (
 
 /** Completes after the bytes are handed to the operating system, or the connection is lost. */
 const endWith = (target: ServerResponse, bytes?: Uint8Array) =>
-  Effect.async<void>((resume) => {
-    const done = () => resume(Effect.void)
-    target.once("close", done)
-    if (target.destroyed) done()
-    else if (bytes === undefined) target.end(done)
-    else target.end(bytes, done)
+  Effect.suspend(() => {
+    if (target.destroyed) return Effect.void
+    if (bytes === undefined) target.end()
+    else target.end(bytes)
+    // A response to an earlier request of the connection may still own the socket.
+    if (target.socket?.writableLength === 0) return Effect.void
+    return Effect.async<void>((resume) => {
+      target.once("close", () => resume(Effect.void))
+    })
   })
 
 /** Waits until the client has read what was written. */
