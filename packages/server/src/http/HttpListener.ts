@@ -139,16 +139,15 @@ const runPipeline = Effect.fnUntraced(function* (pipeline: Pipeline) {
   // The pipeline sets the services of a request; handlers provide those of their layers.
   const context = Context.unsafeMake<unknown>(new Map())
   const run = Runtime.runFork(Runtime.make({ context, fiberRefs, runtimeFlags }))
-  let open = 0
-  const scheduler = makeRequestScheduler(() => open === 1)
+  const scheduler = makeRequestScheduler()
   const answer = (incoming: IncomingMessage, response: ServerResponse) => {
-    open += 1
+    scheduler.add()
     const fiber = run(Effect.uninterruptible(pipeline(new ListenerRequest(incoming, response))), {
       scheduler,
       immediate: false
     })
     response.on("close", () => {
-      open -= 1
+      scheduler.remove()
       if (!response.writableEnded) fiber.unsafeInterruptAsFork(HttpServerError.clientAbortFiberId)
     })
   }

@@ -5,46 +5,70 @@ import { setImmediate } from "node:timers/promises"
 
 const run = Runtime.runFork(Runtime.defaultRuntime)
 
-describe("Scheduler of requests", () => {
-  it("Fibers of concurrent requests start in order, after the turn's reads", async () => {
-    const scheduler = makeRequestScheduler(() => false)
-    const started: Array<number> = []
-    for (const id of [1, 2, 3])
-      run(
-        Effect.sync(() => started.push(id)),
-        { scheduler, immediate: false }
-      )
-    await Promise.resolve()
-    assert.deepStrictEqual(started, [])
-    await setImmediate()
-    assert.deepStrictEqual(started, [1, 2, 3])
-  })
-
-  it("The fiber of a single request starts in the same turn", async () => {
-    const scheduler = makeRequestScheduler(() => true)
-    let isStarted = false
-    run(
-      Effect.sync(() => {
-        isStarted = true
+/** Starts a request on each call; returns the numbers of those that have run. */
+const makeRequests = () => {
+  const scheduler = makeRequestScheduler()
+  const done: Array<number> = []
+  const start = (id: number, work: Effect.Effect<void> = Effect.void) => {
+    scheduler.add()
+    return run(
+      Effect.map(work, () => {
+        done.push(id)
+        scheduler.remove()
       }),
       { scheduler, immediate: false }
     )
+  }
+  return { done, start }
+}
+
+describe("Scheduler of requests", () => {
+  it("A single request runs in the same turn", async () => {
+    const { done, start } = makeRequests()
+    for (const id of [1, 2]) {
+      start(id)
+      await Promise.resolve()
+      assert.strictEqual(done.at(-1), id)
+      await setImmediate()
+    }
+  })
+
+  it("Requests of one turn run together, in order, although each could end before the next is read", async () => {
+    const { done, start } = makeRequests()
+    start(1)
     await Promise.resolve()
-    assert.isTrue(isStarted)
+    assert.deepStrictEqual(done, [1])
+    for (const id of [2, 3]) {
+      start(id)
+      await Promise.resolve()
+    }
+    assert.deepStrictEqual(done, [1])
+    await setImmediate()
+    assert.deepStrictEqual(done, [1, 2, 3])
+    start(4)
+    await Promise.resolve()
+    assert.deepStrictEqual(done, [1, 2, 3])
+    await setImmediate()
+    assert.deepStrictEqual(done, [1, 2, 3, 4])
+  })
+
+  it("A request beside one that waits runs after the turn's reads", async () => {
+    const { done, start } = makeRequests()
+    const waiting = start(1, Effect.never)
+    await setImmediate()
+    start(2)
+    await Promise.resolve()
+    assert.deepStrictEqual(done, [])
+    await setImmediate()
+    assert.deepStrictEqual(done, [2])
+    await Effect.runPromise(Fiber.interrupt(waiting))
   })
 
   it("A single request that computes leaves the event loop to others", async () => {
-    const scheduler = makeRequestScheduler(() => true)
-    let isDone = false
-    const compute = Effect.repeatN(Effect.yieldNow(), 100)
-    const fiber = run(
-      Effect.map(compute, () => {
-        isDone = true
-      }),
-      { scheduler, immediate: false }
-    )
+    const { done, start } = makeRequests()
+    const fiber = start(1, Effect.repeatN(Effect.yieldNow(), 100))
     await setImmediate()
-    assert.isFalse(isDone)
+    assert.deepStrictEqual(done, [])
     await Effect.runPromise(Fiber.join(fiber))
   })
 })
