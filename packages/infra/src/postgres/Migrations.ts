@@ -33,6 +33,7 @@ import chargedModels from "./migrations/0028_charged_models.ts"
 import largeResponses from "./migrations/0029_large_responses.ts"
 import turnsOfDeletedAgents from "./migrations/0030_turns_of_deleted_agents.ts"
 import listedTasks from "./migrations/0031_listed_tasks.ts"
+import newestMessages from "./migrations/0032_newest_messages.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
 import { DatabaseEncodingUnsupported, type DatabaseRefused, SchemaOutdated } from "./SchemaErrors.ts"
@@ -70,7 +71,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 28, file: "0028_charged_models.ts", sql: chargedModels },
   { id: 29, file: "0029_large_responses.ts", sql: largeResponses },
   { id: 30, file: "0030_turns_of_deleted_agents.ts", sql: turnsOfDeletedAgents },
-  { id: 31, file: "0031_listed_tasks.ts", sql: listedTasks }
+  { id: 31, file: "0031_listed_tasks.ts", sql: listedTasks },
+  { id: 32, file: "0032_newest_messages.ts", sql: newestMessages }
 ]
 
 const DatabaseRow = Schema.Struct({

@@ -9,6 +9,7 @@ import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresA
 import * as PostgresConversationRepository from "@berth/infra/postgres/interaction/PostgresConversationRepository"
 import * as PostgresMemoryRepository from "@berth/infra/postgres/interaction/PostgresMemoryRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, FastCheck, Layer, Option, TestClock, TestContext } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
@@ -103,6 +104,31 @@ const languages: ReadonlyArray<readonly [string, string, string, string]> = [
 ]
 
 layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
+  // The first test, since the planner has no statistics of the new database.
+  it.effect("MemoryRepository reads no more than the newest messages, before the planner knows the agent's", () =>
+    Effect.gen(function* () {
+      const agent = yield* ownedAgent
+      const session = yield* openSession(agent)
+      yield* sql`
+        insert into messages (id, session_id, user_id, agent_id, seq, sender, content, platform, state, created_at)
+        select 'msg_' || ${session} || n, ${session}, ${agent.ownerId}, ${agent.id}, n, 'user', 'ahoy', 'web', 'answered',
+          ${DateTime.toDate(newYear)}::timestamptz + n * interval '1 minute'
+        from generate_series(1, 4000) as n`
+      const readFetched = Effect.map(
+        sql<{ fetched: number }>`
+          select idx_tup_fetch::integer as fetched from pg_stat_xact_user_tables where relname = 'messages'`,
+        ([row]) => row?.fetched ?? 0
+      )
+      const countFetched = Effect.gen(function* () {
+        const before = yield* readFetched
+        yield* sql`select from newest_messages(${agent.id}, 200)`
+        return (yield* readFetched) - before
+      })
+      const { withTransaction } = yield* SqlClient
+      assert.strictEqual(yield* withTransaction(countFetched), 200)
+    })
+  )
+
   for (const [language, text, question, other] of languages)
     it.effect(`MemoryRepository finds texts in ${language}, in notes, in a search and at a turn`, () =>
       Effect.gen(function* () {

@@ -105,12 +105,8 @@ export const layer = Repository.layerEffect(
         where words is not null and ${isSearched}
       ),
       newest as materialized (
-        select messages.* from question, (
-          select id, sender, session_id, agent_id, user_id, content, created_at, search from messages
-          -- The subquery hides the value, since planning for each value takes longer than the search.
-          where agent_id = (select ${toStorableText(of.agentId)}::text) and state = 'answered'
-          order by created_at desc limit ${literal(depth.newest)}
-        ) as messages
+        select id, sender, session_id, agent_id, user_id, content, created_at, search
+        from question, newest_messages(${toStorableText(of.agentId)}, ${literal(depth.newest)})
       ),
       oldest as materialized (
         select min(created_at) as created_at from newest having count(*) = ${literal(depth.newest)}
