@@ -92,7 +92,7 @@ export const useForm = <Values extends object, Result>(
 /** The parts of a form that its frame shows. */
 type Sending = Pick<ReturnType<typeof useForm>, "error" | "isMarked" | "isPending" | "submit">
 
-/** Fields with the failure of their action, and the buttons. The first field with a problem gets the focus. */
+/** Fields with the failure of their action, and the buttons. The first field with a problem gets the focus; else the failure is shown. */
 export const Form = ({
   children,
   footer,
@@ -122,8 +122,11 @@ export const Form = ({
 }) => {
   const frame = useRef<HTMLFormElement>(null)
   useEffect(() => {
-    if (error !== null && frame.current !== null)
-      findElement(HTMLElement, "[aria-invalid=true]", frame.current)?.focus()
+    if (error === null || frame.current === null) return
+    const invalid = findElement(HTMLElement, "[aria-invalid=true]", frame.current)
+    if (invalid === undefined)
+      findElement(HTMLElement, "[role=alert]", frame.current)?.scrollIntoView({ block: "nearest" })
+    else invalid.focus()
   }, [error])
   const button = (
     <Button

@@ -637,6 +637,7 @@ export const texts = {
     disableKeyLead: "Deletes the key. Calls are charged to your units again.",
     earned: "Earned",
     enableKey: "Use this key",
+    exemptHint: "This account is not charged units.",
     history: "History",
     historyLead: "Charges, purchases and credits, newest first.",
     key: "Key",

@@ -17,8 +17,7 @@ const Confirmation = () => {
   return (
     <section className="notice" aria-label={texts.notices.confirm}>
       <Text fz="sm">
-        <strong>{texts.notices.confirm}.</strong>{" "}
-        <span className="notice-detail">{texts.notices.confirmLead(settings.email.address)} </span>
+        <strong>{texts.notices.confirm}.</strong> {texts.notices.confirmLead(settings.email.address)}{" "}
         <Anchor
           inherit
           underline="always"
@@ -30,11 +29,7 @@ const Confirmation = () => {
           {texts.notices.resend}
         </Anchor>
       </Text>
-      {settings.logsMailLinks && (
-        <Text fz="xs" className="notice-detail">
-          {texts.notices.confirmInLog}
-        </Text>
-      )}
+      {settings.logsMailLinks && <Text fz="xs">{texts.notices.confirmInLog}</Text>}
     </section>
   )
 }

@@ -124,7 +124,7 @@ const Charts = ({ usage: { agents, days, models, totalDays } }: { readonly usage
     return (
       <Section title={texts.usage.byDay}>
         <Empty icon={<UsageIcon />} title={texts.usage.none}>
-          {texts.usage.noneHint}
+          {settings.isBillingExempt ? texts.usage.exemptHint : texts.usage.noneHint}
         </Empty>
       </Section>
     )
