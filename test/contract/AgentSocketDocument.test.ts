@@ -27,7 +27,10 @@ const Document = Schema.Struct({
     })
   }),
   operations: Schema.Struct({ receive: Operation, send: Operation }),
-  components: Schema.Struct({ messages: Schema.Record({ key: Schema.String, value: Message }) })
+  components: Schema.Struct({
+    messages: Schema.Record({ key: Schema.String, value: Message }),
+    securitySchemes: Schema.Struct({ session: Schema.Struct({ name: Schema.String }) })
+  })
 })
 
 type Decode = (payload: unknown) => Effect.Effect<{ readonly type: string }, ParseResult.ParseError>
@@ -61,6 +64,13 @@ layer(App.shared, { excludeTestServices: true })("The description of the agents'
           }
         }
       }
+    })
+  )
+
+  it.effect("The description of the agents' WebSocket names the session cookie of this service", () =>
+    Effect.gen(function* () {
+      const { cookieName } = yield* App.TestApp
+      assert.strictEqual((yield* document).components.securitySchemes.session.name, cookieName)
     })
   )
 

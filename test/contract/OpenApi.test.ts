@@ -89,7 +89,7 @@ const Document = Schema.Struct({
     }),
     securitySchemes: Schema.Record({
       key: Schema.String,
-      value: Schema.Struct({ type: Schema.Literal("apiKey", "http") })
+      value: Schema.Struct({ type: Schema.Literal("apiKey", "http"), name: Schema.optional(Schema.String) })
     })
   })
 })
@@ -325,6 +325,14 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
           ])
         )
       })
+  )
+
+  it.effect("The documentation names the session cookie of this service", () =>
+    Effect.gen(function* () {
+      const { document } = yield* documentOf("web")
+      const { cookieName } = yield* App.TestApp
+      assert.strictEqual(document.components.securitySchemes["session"]?.name, cookieName)
+    })
   )
 
   it.effect("The documentation opens request bodies, except those in which unknown members are refused", () =>

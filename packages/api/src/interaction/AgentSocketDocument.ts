@@ -167,6 +167,8 @@ export const frameErrorCodes: ReadonlyArray<string> = FrameErrorBody.members.fla
 
 interface AgentSocketDocumentOptions {
   readonly appUrl: URL
+  /** Name of the session cookie. */
+  readonly cookieName: string
   /** Parent domain of instances' subdomains. */
   readonly agentsDomain: string
   readonly limits: {
@@ -181,7 +183,7 @@ interface AgentSocketDocumentOptions {
 const security = ["session", "bearer"].map((name) => ({ $ref: `#/components/securitySchemes/${name}` }))
 
 /** Describes the agents' WebSocket in AsyncAPI 3, from the schemas of its frames. */
-export const makeAgentSocketDocument = ({ agentsDomain, appUrl, limits }: AgentSocketDocumentOptions) => {
+export const makeAgentSocketDocument = ({ agentsDomain, appUrl, cookieName, limits }: AgentSocketDocumentOptions) => {
   const definitions: Definitions = {}
   const protocol = appUrl.protocol === "https:" ? "wss" : "ws"
   const port = appUrl.port === "" ? "" : `:${appUrl.port}`
@@ -252,7 +254,7 @@ export const makeAgentSocketDocument = ({ agentsDomain, appUrl, limits }: AgentS
       messages: { ...received, ...sent, error: { ...sent["error"], "x-codes": frameErrorCodes } },
       schemas: definitions,
       securitySchemes: {
-        session: { type: "httpApiKey", in: "cookie", name: "berth_session", description: "The session cookie" },
+        session: { type: "httpApiKey", in: "cookie", name: cookieName, description: "The session cookie" },
         bearer: { type: "http", scheme: "bearer", description: "A gateway token, or an API key with the scope `chat`" }
       }
     }

@@ -12,6 +12,7 @@ import { tokensPerPrice } from "@berth/domain/gateway/calls/PluginPrices"
 import { HttpLayerRouter, HttpServerResponse, OpenApi } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { makeCompressedDocument } from "../http/CompressedDocument.ts"
+import { SessionCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 
 const describePrice = (plugin: PluginId) =>
@@ -32,10 +33,11 @@ const paymentInfo = ({ payments, prices }: GatewaySettings["Type"]) => ({
   )
 })
 
-/** The public contract with the prices of this installation, without disabled routes. */
+/** The public contract with the prices and the session cookie of this installation, without disabled routes. */
 const makePricedOpenApi = Effect.gen(function* () {
   const info = paymentInfo(yield* GatewaySettings)
   const { appUrl } = yield* WebSettings
+  const { name: cookieName } = yield* SessionCookie
   const document = OpenApi.fromApi(WebApi)
   const { offersPlansWithoutPayment } = yield* BillingSettings
   const { [developmentPlanPath]: developmentPlan, ...paths } = document.paths
@@ -43,6 +45,13 @@ const makePricedOpenApi = Effect.gen(function* () {
   const json = path?.post?.requestBody?.content["application/json"]
   return {
     ...document,
+    components: {
+      ...document.components,
+      securitySchemes: {
+        ...document.components.securitySchemes,
+        session: { ...document.components.securitySchemes["session"], name: cookieName }
+      }
+    },
     "x-service-info": { docs: { apiReference: "/docs" } },
     // The specification requires an absolute address.
     externalDocs: {
@@ -73,7 +82,7 @@ const makePricedOpenApi = Effect.gen(function* () {
 /** Serves `/openapi.json` on the public listener; built by the first request. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
-    const settings = yield* Effect.context<GatewaySettings | BillingSettings | WebSettings>()
+    const settings = yield* Effect.context<GatewaySettings | BillingSettings | SessionCookie | WebSettings>()
     const document = makePricedOpenApi.pipe(
       Effect.flatMap((document) => makeCompressedDocument(HttpServerResponse.unsafeJson(document))),
       Effect.provide(settings)
