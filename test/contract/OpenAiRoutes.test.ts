@@ -201,7 +201,7 @@ layer(App.shared, { excludeTestServices: true })("OpenAI's routes", (it) => {
     Effect.gen(function* () {
       const tools = [{ type: "function", function: { name: "look-up" } }]
       const wrong: ReadonlyArray<readonly [object, string, string]> = [
-        [{ messages: [] }, "invalid_request", "messages.0"],
+        [{ messages: [] }, "invalid_request", "messages"],
         [{ messages: "hello" }, "invalid_request", "messages"],
         [{ messages: [{ role: "function", content: "x" }] }, "invalid_request", "messages.0.role"],
         [{ messages: [{ role: "user" }] }, "invalid_request", "messages.0.content"],

@@ -328,6 +328,15 @@ layer(App.shared, { excludeTestServices: true })("A changed password", (it) => {
       headers: { cookie }
     })
 
+  it.effect("A changed password that is rejected is named by its field", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      const { body, status } = yield* change(cookieOf(yield* signIn(email)).pair, password, "short")
+      assert.strictEqual(status, 400)
+      assert.containSubset(body, { message: "newPassword: must have at least 8 characters" })
+    })
+  )
+
   it.effect("A changed password replaces the old password and revokes every other session", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account

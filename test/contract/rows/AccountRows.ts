@@ -247,7 +247,7 @@ const keyRows: ReadonlyArray<ErrorRow> = [
   nobody("DELETE /api/keys/:id"),
   createKey("nothing is given", {}, 400, "invalid_request", ["name", "scopes"]),
   createKey("the name is blank", { name: " ", scopes: ["chat"] }, 400, "invalid_request", ["name"]),
-  createKey("there is no scope", { name: "n", scopes: [] }, 400, "invalid_request", ["scopes.0"]),
+  createKey("there is no scope", { name: "n", scopes: [] }, 400, "invalid_request", ["scopes"]),
   createKey("the scope is unknown", { name: "n", scopes: ["root"] }, 400, "invalid_request", ["scopes.0"]),
   createKey(
     "the expiry is past",

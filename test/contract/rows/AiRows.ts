@@ -53,7 +53,7 @@ export const aiRows: ReadonlyArray<ErrorRow> = [
     fields: ["taskType"]
   }),
   chat("the messages are missing", {}, 400, "invalid_request", { fields: ["messages"] }),
-  chat("there are no messages", { messages: [] }, 400, "invalid_request", { fields: ["messages.0"] }),
+  chat("there are no messages", { messages: [] }, 400, "invalid_request", { fields: ["messages"] }),
   chat("the messages are no list", { messages: "hello" }, 400, "invalid_request", { fields: ["messages"] }),
   chat("a role is unknown", { messages: [{ role: "tool", content: "x" }] }, 400, "invalid_request", {
     fields: ["messages.0.role"]

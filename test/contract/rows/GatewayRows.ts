@@ -103,7 +103,7 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
   }),
   row("the messages are missing", {}, 400, "invalid_request", { fields: ["messages"] }),
   row("a machine leaves out the messages", {}, 400, "invalid_request", { ...machine, fields: ["messages"] }),
-  row("there are no messages", { messages: [] }, 400, "invalid_request", { fields: ["messages.0"] }),
+  row("there are no messages", { messages: [] }, 400, "invalid_request", { fields: ["messages"] }),
   row("a role is unknown", { messages: [{ role: "robot", content: "x" }] }, 400, "invalid_request", {
     fields: ["messages.0.role"]
   }),

@@ -66,7 +66,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   unauthorized("GET /api/agent"),
   read("the action is unknown", () => "action=dance", 400, "invalid_request"),
   read("the action is given twice", () => "action=sessions&action=memory", 400, "invalid_request"),
-  read("the session is not named", () => "action=session", 400, "message_invalid"),
+  { ...read("the session is not named", () => "action=session", 400, "invalid_request"), fields: ["sessionId"] },
   read("there is no such session", () => "action=session&sessionId=chs_0", 404, "chat_session_not_found"),
   read(
     "the session is another's",

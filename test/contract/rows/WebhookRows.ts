@@ -65,7 +65,7 @@ const endpointRows: ReadonlyArray<ErrorRow> = [
     code: "webhook_endpoint_not_found"
   })),
   subscription("nothing is given", {}, 400, "invalid_request", ["url", "events"]),
-  subscription("there is no event", { ...subscribed, events: [] }, 400, "invalid_request", ["events.0"]),
+  subscription("there is no event", { ...subscribed, events: [] }, 400, "invalid_request", ["events"]),
   subscription("the event is unknown", { ...subscribed, events: ["x"] }, 400, "invalid_request", ["events.0"]),
   subscription("the address is none", { ...subscribed, url: "receiver" }, 400, "webhook_url_invalid"),
   subscription(

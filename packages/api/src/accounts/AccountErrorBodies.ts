@@ -9,7 +9,7 @@ import {
   UserNotFound
 } from "@berth/domain/accounts/AccountErrors"
 import { Schema } from "effect"
-import { plainErrorBody, fieldsErrorBody, reasonErrorBody } from "../http/ErrorBody.ts"
+import { errorBody, fieldsErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
 
 export const EmailInvalidBody = plainErrorBody(EmailInvalid, {
   status: 400,
@@ -26,11 +26,12 @@ export const DisplayNameInvalidBody = plainErrorBody(DisplayNameInvalid, {
   error: "Invalid name",
   message: "name: must have 1 to 200 characters and no control characters."
 })
-export const PasswordRejectedBody = reasonErrorBody(PasswordRejected, {
+export const PasswordRejectedBody = errorBody(PasswordRejected, {
   status: 400,
   error: "Password refused",
-  prefix: "password: ",
-  example: "must have at least 8 characters."
+  message: ({ field = "password", reason }) => `${field}: ${reason}`,
+  example: new PasswordRejected({ reason: "must have at least 8 characters." }),
+  read: (message) => new PasswordRejected({ reason: message.replace(/^\w+: /, "") })
 })
 export const ReferralCodeInvalidBody = plainErrorBody(ReferralCodeInvalid, {
   status: 400,

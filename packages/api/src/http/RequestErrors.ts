@@ -52,8 +52,19 @@ const maximumQuote = 200
 
 const cut = (text: string) => (text.length > maximumQuote ? `${text.slice(0, maximumQuote).toWellFormed()}…` : text)
 
-const namedIssues = (issues: HttpApiError.HttpApiDecodeError["issues"]) =>
-  summarizeIssues(issues.map(({ message, path }) => ({ path: path.join("."), message })))
+type DecodeIssue = HttpApiError.HttpApiDecodeError["issues"][number]
+
+/** A required first element is missing in an empty array only. */
+const isOfEmptyArray = ({ _tag, path }: DecodeIssue) => _tag === "Missing" && path.at(-1) === 0
+
+const namedIssues = (issues: ReadonlyArray<DecodeIssue>) =>
+  summarizeIssues(
+    issues.map((issue) =>
+      isOfEmptyArray(issue)
+        ? { path: issue.path.slice(0, -1).join("."), message: "must not be empty" }
+        : { path: issue.path.join("."), message: issue.message }
+    )
+  )
     .slice(0, maximumIssues)
     .map(({ message, path }) => ({ path: cut(path), message: cut(message) }))
 

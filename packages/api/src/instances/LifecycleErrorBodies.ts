@@ -33,9 +33,9 @@ export const InstanceNotFoundBody = lifecycleErrorBody(InstanceNotFound, {
 export const BackendUnavailableBody = lifecycleErrorBody(BackendUnavailable, {
   status: 502,
   error: "Backend unavailable",
-  message: ({ reason }) => `The agent backend is unavailable: ${reason}`,
-  example: new BackendUnavailable({ reason: "connection refused" }),
-  read: (message) => new BackendUnavailable({ reason: message.replace(/^The agent backend is unavailable: /, "") })
+  message: ({ reason }) => `The instance cannot be managed: ${reason}`,
+  example: new BackendUnavailable({ reason: "the agent backend cannot be reached. Try again later." }),
+  read: (message) => new BackendUnavailable({ reason: message.replace(/^The instance cannot be managed: /, "") })
 })
 export const InstanceUnavailableBody = lifecycleErrorBody(InstanceUnavailable, {
   status: 502,

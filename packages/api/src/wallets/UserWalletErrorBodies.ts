@@ -48,7 +48,7 @@ export const DeveloperWalletFailedBody = extendedErrorBody(
   {
     status: 500,
     error: "Wallet not created",
-    message: "The wallet could not be created. Repeat the request with the same `Idempotency-Key`.",
+    message: "The wallet could not be created. Repeat the request, with the same `Idempotency-Key` if it had one.",
     members: ({ reason }) => ({ details: reason }),
     example: new DeveloperWalletFailed({ reason: "the developer platform did not answer" }),
     read: (_, { details }) => new DeveloperWalletFailed({ reason: details })

@@ -3,7 +3,11 @@ import { Array, Data, Either } from "effect"
 export class EmailInvalid extends Data.TaggedError("EmailInvalid")<object> {}
 export class EmailAlreadyTaken extends Data.TaggedError("EmailAlreadyTaken")<object> {}
 export class DisplayNameInvalid extends Data.TaggedError("DisplayNameInvalid")<object> {}
-export class PasswordRejected extends Data.TaggedError("PasswordRejected")<{ readonly reason: string }> {}
+export class PasswordRejected extends Data.TaggedError("PasswordRejected")<{
+  readonly reason: string
+  /** Default: `password`. */
+  readonly field?: "newPassword"
+}> {}
 export class ReferralCodeInvalid extends Data.TaggedError("ReferralCodeInvalid")<object> {}
 export type AccountFieldProblem = EmailInvalid | DisplayNameInvalid | PasswordRejected | ReferralCodeInvalid
 /** Two or more invalid fields of one request. */

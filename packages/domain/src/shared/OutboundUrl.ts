@@ -13,7 +13,7 @@ export const parseOutboundUrl = (
   const url = Option.getOrNull(Option.liftThrowable((address: string) => new URL(address))(text))
   if (url === null) return Either.left("must be an absolute URL.")
   if (url.protocol !== "https:" && (httpsOnly || url.protocol !== "http:"))
-    return Either.left("must begin with https://.")
+    return Either.left(`must begin with https://${httpsOnly ? "" : " or http://"}.`)
   if (url.username !== "" || url.password !== "") return Either.left("must not contain a user name or password.")
   if (url.hash !== "") return Either.left("must not contain a fragment.")
   if (url.href.length > maximumLength) return Either.left(`must have at most ${maximumLength} characters.`)

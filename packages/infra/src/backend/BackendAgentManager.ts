@@ -24,9 +24,11 @@ const queryTimeout = Duration.seconds(10)
 /** Maximum time between two events of a turn. */
 const idleTimeout = Duration.seconds(90)
 
-const unreachable = new BackendUnavailable({ reason: "it cannot be reached" })
-const interrupted = new BackendUnavailable({ reason: "it broke off or sent an answer that is not understood" })
-const idle = new BackendUnavailable({ reason: "it stopped answering" })
+const unreachable = new BackendUnavailable({ reason: "the agent backend cannot be reached. Try again later." })
+const interrupted = new BackendUnavailable({
+  reason: "the agent backend broke off or sent an invalid answer. Try again later."
+})
+const idle = new BackendUnavailable({ reason: "the agent backend stopped answering. Try again later." })
 
 const readTurn = readRuntimeSource(ReceivedTurnEvent, {
   idle: idleTimeout,
@@ -66,7 +68,8 @@ export const layer = (options: BackendClientOptions) =>
         failTransportWith(unreachable)(call).pipe(
           Effect.timeoutFail({
             duration,
-            onTimeout: () => new BackendUnavailable({ reason: "it did not answer in time" })
+            onTimeout: () =>
+              new BackendUnavailable({ reason: "the agent backend did not answer in time. Try again later." })
           })
         )
 

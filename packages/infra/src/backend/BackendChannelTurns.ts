@@ -3,7 +3,7 @@ import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Effect, Layer } from "effect"
 import { type BackendClientOptions, failTransportWith, makeBackendClient } from "./BackendClient.ts"
 
-const unreachable = new BackendUnavailable({ reason: "it cannot be reached" })
+const unreachable = new BackendUnavailable({ reason: "the agent backend cannot be reached. Try again later." })
 
 /** Turns of channels in the backend process, without a time limit here: the runtime's limits apply. */
 export const layer = (options: BackendClientOptions) =>

@@ -22,7 +22,7 @@ const embeddingTimeout = Duration.seconds(70)
 /** Three missed keep-alives. */
 const idleTimeout = Duration.seconds(3 * sseKeepAliveSeconds)
 
-const unreachable = new PluginFailed({ reason: "the AI layer cannot be reached" })
+const unreachable = new PluginFailed({ reason: "the AI layer cannot be reached", kind: "unreachable" })
 const interrupted = new PluginFailed({ reason: "the AI layer broke off" })
 const brokenOff: ModelAnswerEvent = {
   type: "failed",

@@ -14,18 +14,19 @@ import {
 /** Longer than the backend's timeouts, so that its failure states the cause. */
 const timeout = Duration.minutes(6)
 
-const unreachable = (reason: string) => new PluginFailed({ reason: `speech is unavailable: the backend ${reason}` })
+const unavailable = (reason: string, kind?: "unreachable" | "timeout") =>
+  new PluginFailed({ reason: `speech is unavailable: the backend ${reason}`, kind })
 
 const callBackend = <A>(call: Effect.Effect<A, TransportFailure | SpeechFailed | SpeechInputInvalid>) =>
   call.pipe(
-    failTransportWith(unreachable("cannot be reached")),
+    failTransportWith(unavailable("cannot be reached", "unreachable")),
     Effect.catchTags({
       SpeechFailed: ({ kind, reason, retryAfter }) => new PluginFailed({ reason, kind, retryAfter }),
       SpeechInputInvalid: ({ field, reason }) => new PluginInputInvalid({ field, reason })
     }),
     // Interruptible in any region, so that the timeout can end it.
     Effect.interruptible,
-    Effect.timeoutFail({ duration: timeout, onTimeout: () => unreachable("did not answer in time") })
+    Effect.timeoutFail({ duration: timeout, onTimeout: () => unavailable("did not answer in time", "timeout") })
   )
 
 const formOf = ({ audio, filename, language, model, ownKeysOnly, prompt, userId }: Recording, contentType: string) => {
@@ -55,7 +56,7 @@ export const layer = (options: BackendClientOptions): Layer.Layer<Speech> =>
           yield* validateSpeechInput(spoken)
           const [audio, { headers }] = yield* callBackend(speech.speak({ payload: spoken, withResponse: true }))
           const answeredBy = readAnsweringModelHeaders(headers)
-          if (answeredBy === undefined) return yield* unreachable("named no model")
+          if (answeredBy === undefined) return yield* unavailable("named no model")
           return {
             audio,
             answeredBy,

@@ -8,9 +8,9 @@ import {
   makeSessionSummary
 } from "@berth/api/interaction/InteractionBodies"
 import { toChatFailed } from "@berth/api/interaction/InteractionErrorBodies"
+import { makeMissingFieldsError } from "@berth/api/http/RequestErrors"
 import { WebApi } from "@berth/api/WebApi"
 import { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
-import { MessageInvalid } from "@berth/domain/interaction/ConversationErrors"
 import { ChatSessions } from "@berth/domain/interaction/conversations/ChatSessions"
 import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
@@ -55,7 +55,7 @@ export const layer = group(WebApi, "interaction", (handlers) =>
                 sessions: (yield* records.listSessions(user.id, agentId, { include, search })).map(makeSessionSummary)
               }
             case "session": {
-              if (sessionId === undefined) return yield* new MessageInvalid({ reason: "sessionId is missing" })
+              if (sessionId === undefined) return yield* makeMissingFieldsError(["sessionId"])
               const { messages, session } = yield* records.findSession(user.id, sessionId, { before, limit })
               return { session: { ...makeSessionSummary(session), messages: messages.map(makeSessionMessage) } }
             }

@@ -1,8 +1,9 @@
-import { Effect, type Redacted } from "effect"
+import { Effect, Either, type Redacted } from "effect"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { CurrentUser } from "../../sessions/CurrentUser.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { AccessNotices } from "../access-notices/AccessNotices.ts"
+import { PasswordRejected } from "../AccountErrors.ts"
 import { UserRepository } from "../UserRepository.ts"
 import { CommonPasswords } from "./CommonPasswords.ts"
 import { validatePassword } from "./Password.ts"
@@ -25,7 +26,10 @@ export class PasswordChange extends Effect.Service<PasswordChange>()("@berth/Pas
       current: CurrentUser["Type"],
       passwords: { readonly current: Redacted.Redacted; readonly next: Redacted.Redacted }
     ) {
-      const next = yield* validatePassword(common, passwords.next)
+      const next = yield* Either.mapLeft(
+        validatePassword(common, passwords.next),
+        ({ reason }) => new PasswordRejected({ reason, field: "newPassword" })
+      )
       yield* credentials.verifyCurrent(current, passwords.current)
       const nextHash = yield* hasher.hash(next)
       yield* transaction.run(
