@@ -20,6 +20,26 @@ const opened: ModelAnswerEvent = {
   overheadMs: 1
 }
 
+const build = (backendUrl: string) =>
+  Effect.map(
+    Layer.build(BackendModelAnswers.layer({ backendUrl, internalApiKey: Redacted.make("k") })),
+    Context.get(ModelAnswers)
+  )
+
+const hello = {
+  messages: [{ role: "user", content: "Hello" }],
+  caller: { userId: null, agentId: null }
+} as const
+
+it.scopedLive("BackendModelAnswers fails as unreachable without a backend", () =>
+  Effect.gen(function* () {
+    const { models, open } = yield* build("http://127.0.0.1:1")
+    const failure = new PluginFailed({ reason: "the AI layer cannot be reached", kind: "unreachable" })
+    assert.deepStrictEqual(yield* Effect.flip(open(hello)), failure)
+    assert.deepStrictEqual(yield* Effect.flip(models), failure)
+  })
+)
+
 it.scopedLive("BackendModelAnswers.open fails with its own failure when the backend is killed during an answer", () =>
   Effect.gen(function* () {
     const url = yield* listenLocally(
@@ -28,14 +48,8 @@ it.scopedLive("BackendModelAnswers.open fails with its own failure when the back
         response.write(encodeTypedSseEvent(opened) + encodeTypedSseEvent(delta), () => response.destroy())
       })
     )
-    const { open } = Context.get(
-      yield* Layer.build(BackendModelAnswers.layer({ backendUrl: url.origin, internalApiKey: Redacted.make("k") })),
-      ModelAnswers
-    )
-    const { events } = yield* open({
-      messages: [{ role: "user", content: "Hello" }],
-      caller: { userId: null, agentId: null }
-    })
+    const { open } = yield* build(url.origin)
+    const { events } = yield* open(hello)
     assert.deepStrictEqual(
       yield* Effect.flip(readLast(events)),
       new PluginFailed({
