@@ -92,7 +92,10 @@ export const useForm = <Values extends object, Result>(
 /** The parts of a form that its frame shows. */
 type Sending = Pick<ReturnType<typeof useForm>, "error" | "isMarked" | "isPending" | "submit">
 
-/** Fields with the failure of their action, and the buttons. The first field with a problem gets the focus; else the failure is shown. */
+/**
+ * Fields with the failure of their action, and the buttons. The first field with a problem gets the focus; without one,
+ * the failure is scrolled into view.
+ */
 export const Form = ({
   children,
   footer,

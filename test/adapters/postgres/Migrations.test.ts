@@ -44,7 +44,8 @@ const pinned: Readonly<Record<number, string>> = {
   28: "b286394dd53e740b2c3efe16a8035f33d0718bae699c85ef11aff794667672fc",
   29: "2e36364edf0fdb9ad4a28ea98eade1df269cdad5f8d9b24fd39a4fd415a425b8",
   30: "6209b7a6679be3c64853aba65d4f8968a3ac8577213080e3e74914dbf85df4e3",
-  31: "c52bbc49289bd5bdf9e38bc3337d8d4708fb1c481012b4e11dfb353b4e708345"
+  31: "c52bbc49289bd5bdf9e38bc3337d8d4708fb1c481012b4e11dfb353b4e708345",
+  32: "86ffd3cc17109917de19e156adefd44388b87d0cde94d9be3fcd22060dc29e14"
 }
 
 const options = (url: Redacted.Redacted) => ({ url, maxConnections: 1, applicationName: "test" })

@@ -28,10 +28,8 @@ const ProfileForm = ({ account: { email, name } }: { readonly account: AccountJs
 
 const PasswordForm = ({ email }: { readonly email: string }) => {
   const form = useForm(
-    // Problems of the new password are reported as those of `password`.
-    { currentPassword: "", password: "" },
-    ({ currentPassword, password }) =>
-      call("POST", "/api/settings/password", { body: { currentPassword, newPassword: password } }),
+    { currentPassword: "", newPassword: "" },
+    (body) => call("POST", "/api/settings/password", { body }),
     { done: texts.account.passwordChanged }
   )
   return (
@@ -44,7 +42,7 @@ const PasswordForm = ({ email }: { readonly email: string }) => {
         autoComplete="current-password"
       />
       <PasswordField
-        field={form.field("password")}
+        field={form.field("newPassword")}
         label={texts.account.newPassword}
         required
         autoComplete="new-password"
