@@ -1,7 +1,7 @@
 import { HttpApiError, HttpApiSchema, HttpServerError } from "@effect/platform"
 import { ParseResult, Schema } from "effect"
 import { errorClassSchema, errorFields, exampleTraceId } from "./ErrorBody.ts"
-import { summarizeIssues } from "./RequestIssues.ts"
+import { summarizeIssues, toRequestIssue } from "./RequestIssues.ts"
 
 export const Issue = Schema.Struct({ path: Schema.String, message: Schema.String }).annotations({ identifier: "Issue" })
 
@@ -52,19 +52,8 @@ const maximumQuote = 200
 
 const cut = (text: string) => (text.length > maximumQuote ? `${text.slice(0, maximumQuote).toWellFormed()}…` : text)
 
-type DecodeIssue = HttpApiError.HttpApiDecodeError["issues"][number]
-
-/** A required first element is missing in an empty array only. */
-const isOfEmptyArray = ({ _tag, path }: DecodeIssue) => _tag === "Missing" && path.at(-1) === 0
-
-const namedIssues = (issues: ReadonlyArray<DecodeIssue>) =>
-  summarizeIssues(
-    issues.map((issue) =>
-      isOfEmptyArray(issue)
-        ? { path: issue.path.slice(0, -1).join("."), message: "must not be empty" }
-        : { path: issue.path.join("."), message: issue.message }
-    )
-  )
+const namedIssues = (issues: HttpApiError.HttpApiDecodeError["issues"]) =>
+  summarizeIssues(issues.map(toRequestIssue))
     .slice(0, maximumIssues)
     .map(({ message, path }) => ({ path: cut(path), message: cut(message) }))
 

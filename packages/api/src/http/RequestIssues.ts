@@ -1,8 +1,20 @@
+import type { ParseResult } from "effect"
+
 interface RequestIssue {
   /** Dotted path of the field; empty for the whole request. */
   readonly path: string
   readonly message: string
 }
+
+/** Names the field of a schema's issue. A first element can be missing in an empty array only. */
+export const toRequestIssue = ({
+  _tag,
+  message,
+  path
+}: Pick<ParseResult.ArrayFormatterIssue, "_tag" | "message" | "path">): RequestIssue =>
+  _tag === "Missing" && path.at(-1) === 0
+    ? { path: path.slice(0, -1).join("."), message: "must not be empty" }
+    : { path: path.join("."), message }
 
 // Message of a schema for each alternative that does not match.
 const alternative = /^Expected (.+), actual (.*)$/s

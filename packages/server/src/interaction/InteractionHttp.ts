@@ -1,3 +1,4 @@
+import { makeMissingFieldsError } from "@berth/api/http/RequestErrors"
 import { agentAnswerFormat, chatAnswerFormat } from "@berth/api/interaction/AnswerFrames"
 import {
   makeAgentHealth,
@@ -8,7 +9,6 @@ import {
   makeSessionSummary
 } from "@berth/api/interaction/InteractionBodies"
 import { toChatFailed } from "@berth/api/interaction/InteractionErrorBodies"
-import { makeMissingFieldsError } from "@berth/api/http/RequestErrors"
 import { WebApi } from "@berth/api/WebApi"
 import { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
 import { ChatSessions } from "@berth/domain/interaction/conversations/ChatSessions"

@@ -9,7 +9,7 @@ import {
   SendMessageParams,
   TaskParams
 } from "@berth/api/a2a/tasks/A2aWire"
-import { summarizeIssues } from "@berth/api/http/RequestIssues"
+import { summarizeIssues, toRequestIssue } from "@berth/api/http/RequestIssues"
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
 import { A2aRequestInvalid } from "@berth/domain/a2a/tasks/A2aTaskErrors"
 import { HttpApiError, HttpApp, HttpServerResponse } from "@effect/platform"
@@ -21,10 +21,9 @@ const maximumReasonLength = 500
 
 const describeParams = (error: ParseResult.ParseError) =>
   summarizeIssues(
-    ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) => ({
-      path: ["params", ...path].join("."),
-      message
-    }))
+    ParseResult.ArrayFormatter.formatErrorSync(error).map((issue) =>
+      toRequestIssue({ ...issue, path: ["params", ...issue.path] })
+    )
   )
     .map(({ message, path }) => `${path}: ${message}`)
     .join("; ")
