@@ -9,6 +9,7 @@ import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances
 import { Duration, Effect, Layer, Redacted } from "effect"
 import { applyStage, makeStage } from "../ai/vendor/ChunkStage.ts"
 import {
+  agentBackendUnreachable,
   type BackendClientOptions,
   callerHeaders,
   failTransportWith,
@@ -24,7 +25,6 @@ const queryTimeout = Duration.seconds(10)
 /** Maximum time between two events of a turn. */
 const idleTimeout = Duration.seconds(90)
 
-const unreachable = new BackendUnavailable({ reason: "the agent backend cannot be reached. Try again later." })
 const interrupted = new BackendUnavailable({
   reason: "the agent backend broke off or sent an invalid answer. Try again later."
 })
@@ -65,7 +65,7 @@ export const layer = (options: BackendClientOptions) =>
         call: Effect.Effect<A, E | TransportFailure>,
         duration = lifecycleTimeout
       ) =>
-        failTransportWith(unreachable)(call).pipe(
+        failTransportWith(agentBackendUnreachable)(call).pipe(
           Effect.timeoutFail({
             duration,
             onTimeout: () =>
@@ -84,12 +84,12 @@ export const layer = (options: BackendClientOptions) =>
           agent,
           beginsAfterHead: true
         }).pipe(
-          Effect.catchTag("ExchangeFailed", ({ cause }) => logAndFail(String(cause), unreachable)),
+          Effect.catchTag("ExchangeFailed", ({ cause }) => logAndFail(String(cause), agentBackendUnreachable)),
           Effect.timeoutFail({ duration: idleTimeout, onTimeout: () => idle })
         )
         // A 500 of the backend is a defect, as in a single process.
         if (status === 500) return yield* Effect.dieMessage("The backend answered with status 500")
-        if (status !== 200) return yield* logAndFail(`status ${status}`, unreachable)
+        if (status !== 200) return yield* logAndFail(`status ${status}`, agentBackendUnreachable)
         return mapChunkFailure(applyStage(yield* readTurn(bytes), endAtFailure), (error) =>
           error._tag === "TurnFailed" || error._tag === "InstanceUnavailable" || error._tag === "BackendUnavailable"
             ? error

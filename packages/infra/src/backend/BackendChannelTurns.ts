@@ -1,9 +1,11 @@
 import { ChannelTurns } from "@berth/domain/channels/ChannelTurns"
-import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Effect, Layer } from "effect"
-import { type BackendClientOptions, failTransportWith, makeBackendClient } from "./BackendClient.ts"
-
-const unreachable = new BackendUnavailable({ reason: "the agent backend cannot be reached. Try again later." })
+import {
+  agentBackendUnreachable,
+  type BackendClientOptions,
+  failTransportWith,
+  makeBackendClient
+} from "./BackendClient.ts"
 
 /** Turns of channels in the backend process, without a time limit here: the runtime's limits apply. */
 export const layer = (options: BackendClientOptions) =>
@@ -11,7 +13,7 @@ export const layer = (options: BackendClientOptions) =>
     ChannelTurns,
     Effect.map(makeBackendClient(options), ({ api }) =>
       ChannelTurns.of({
-        answer: (turn) => api.channelTurns.answer({ payload: turn }).pipe(failTransportWith(unreachable))
+        answer: (turn) => api.channelTurns.answer({ payload: turn }).pipe(failTransportWith(agentBackendUnreachable))
       })
     )
   )

@@ -1,6 +1,7 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { actingUserHeader, clientAddressHeader } from "@berth/api/http/ActingUserHeaders"
 import type { InternalKeyRequired } from "@berth/api/http/InternalAuth"
+import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Caller } from "@berth/domain/sessions/Caller"
 import {
   FetchHttpClient,
@@ -11,6 +12,10 @@ import {
   HttpClientRequest
 } from "@effect/platform"
 import { Effect, Option, type ParseResult, type Redacted } from "effect"
+
+export const agentBackendUnreachable = new BackendUnavailable({
+  reason: "the agent backend cannot be reached. Try again later."
+})
 
 export interface BackendClientOptions {
   readonly backendUrl: string

@@ -1,6 +1,6 @@
 /**
- * The newest answered messages of an agent, read in the order of their index: a planner without current statistics
- * sorts all messages of the agent, and one with them does so for an agent with many more than the average.
+ * The newest answered messages of an agent, read in the order of their index. A planner without statistics of the
+ * table reads and sorts all messages of the agent.
  */
 export default String.raw`
 create function newest_messages(agent text, maximum integer) returns setof messages
