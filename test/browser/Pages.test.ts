@@ -255,7 +255,10 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByText("At 9:00 AM, Monday through Friday").first().waitFor()
 
         await page.getByText("No configured provider serves").waitFor()
-        await page.getByRole("link", { name: "Plans" }).click()
+        await page.getByRole("link", { name: "Agents", exact: true }).click()
+        await page.getByText("Your plan allows 1 agent. Delete one or choose a larger plan").waitFor()
+        assert.strictEqual(await page.getByRole("button", { name: "New agent" }).count(), 0)
+        await page.getByRole("link", { name: "Choose a larger plan" }).click()
         await page
           .getByRole("article")
           .filter({ hasText: "Your plan" })
@@ -282,6 +285,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await budgets.getByText("Used up. 1 of 1 used. Renews").waitFor()
         await page.goBack()
         await atPath(page, "/dashboard/plans")
+        await page.goBack()
+        await atPath(page, "/dashboard/agents")
         await page.goBack()
         await page.getByRole("link", { name: "Chat", exact: true }).click()
         await say(page, "One more")

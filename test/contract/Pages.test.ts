@@ -352,7 +352,7 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
           parse(page.text)
             .elements.flatMap(([, { content = "" }]) => [content])
             .join(),
-          `"mayProvision":${String(offered)}`
+          `"mayProvision":${String(offered)},"maximumAgents":1`
         )
       }
     })

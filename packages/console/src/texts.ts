@@ -155,6 +155,9 @@ export const texts = {
     usage: "Usage"
   },
   agents: {
+    atLimit: (maximum: number) =>
+      `Your plan allows ${count(maximum, "agent", "agents")}. Delete one or choose a larger plan to create another.`,
+    chooseLarger: "Choose a larger plan",
     choosePlan: "Choose a plan",
     needsPlan: "You need a plan to create an agent. It includes a number of agents and daily units.",
     create: "New agent",

@@ -42,6 +42,8 @@ export interface ConsoleSettings {
   readonly isAdministrator: boolean
   readonly isBillingExempt: boolean
   readonly mayProvision: boolean
+  /** The plan's number of agents, without those whose status is `error`; null without a limit. */
+  readonly maximumAgents: number | null
   /** Origin of the service, as in wallet messages. */
   readonly appUrl: string
   readonly instanceUrl: string

@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import { usePreloadedChat } from "../chat/load.ts"
 import { toPlainText } from "../excerpt.ts"
-import { AgentsIcon, PlusIcon, SearchIcon } from "../icons.tsx"
+import { AgentsIcon, PlansIcon, PlusIcon, SearchIcon } from "../icons.tsx"
 import { Empty, Loaded, Moment, PageHeader, Pages, StatusTag } from "../parts.tsx"
 import { agentsQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
@@ -127,18 +127,26 @@ export const AgentsPage = () => {
   usePreloadedChat()
   const [isCreating, { close, open }] = useDisclosure()
   const agents = query.data?.agents ?? []
+  const { maximumAgents } = settings
+  const isAtLimit = maximumAgents !== null && agents.filter(({ status }) => status !== "error").length >= maximumAgents
   return (
     <div className="page">
       <PageHeader
         title={texts.shell.agents}
-        lead={texts.agents.lead}
+        lead={isAtLimit ? texts.agents.atLimit(maximumAgents) : texts.agents.lead}
         actions={
           agents.length > 0 && (
             <>
               <InstanceActions statuses={agents.map(({ status }) => status)} />
-              <Button leftSection={<PlusIcon />} onClick={open}>
-                {texts.agents.create}
-              </Button>
+              {isAtLimit ? (
+                <Button component={Link} to="/dashboard/plans" leftSection={<PlansIcon />} variant="default">
+                  {texts.agents.chooseLarger}
+                </Button>
+              ) : (
+                <Button leftSection={<PlusIcon />} onClick={open}>
+                  {texts.agents.create}
+                </Button>
+              )}
             </>
           )
         }

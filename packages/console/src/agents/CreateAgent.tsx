@@ -37,6 +37,9 @@ const provision = ({ customModel: modelId, model, name, systemPrompt }: NewAgent
     }
   })
 
+/** Refusals that another plan resolves. */
+const planCodes = ["subscription_required", "plan_limit_reached"]
+
 /** `onClose` closes the surrounding dialog, if any. */
 export const CreateAgentForm = ({ onClose }: { readonly onClose?: () => void }) => {
   const navigate = useNavigate()
@@ -53,7 +56,7 @@ export const CreateAgentForm = ({ onClose }: { readonly onClose?: () => void }) 
       }
     }
   )
-  const needsPlan = form.error instanceof RequestFailed && form.error.code === "subscription_required"
+  const needsPlan = form.error instanceof RequestFailed && planCodes.includes(form.error.code)
   return (
     <Form form={form} label={texts.agents.createSubmit} onCancel={onClose}>
       <fieldset className="templates">

@@ -16,6 +16,7 @@ const findSettings = (page: ConsolePage): ConsoleSettings => ({
   isAdministrator: page.isAdministrator,
   isBillingExempt: page.isBillingExempt,
   mayProvision: page.allowance.mayProvision,
+  maximumAgents: Number.isFinite(page.allowance.agents) ? page.allowance.agents : null,
   appUrl: page.appUrl.origin,
   instanceUrl: page.instanceUrl,
   storage: formatConsoleStorage(page),
