@@ -646,6 +646,8 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         assert.strictEqual(headers["content-type"], "application/json")
         assert.propertyVal(body["error"], "code", code, text)
       }
+      const empty = yield* rpc(owner, owner, "SendMessage", { message: { ...message, parts: [] } })
+      assert.include(empty.text, "params.message.parts: must not be empty")
       const path = `/agents/${owner.agent.id}/a2a`
       const malformed = yield* App.web({
         method: "POST",

@@ -259,7 +259,12 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
         for (const verb of ["start", "stop", "restart"])
           assert.containSubset(yield* person.raw("POST", `/api/instance/${person.userId}/${verb}`), {
             status: 502,
-            body: { success: false, status: "error", code: "backend_unavailable" }
+            body: {
+              success: false,
+              status: "error",
+              code: "backend_unavailable",
+              message: "The instance cannot be managed: the agent backend cannot be reached. Try again later."
+            }
           })
         assert.containSubset(yield* person.raw("POST", "/api/agent", { body: { message: "Third" } }), {
           status: 500,
