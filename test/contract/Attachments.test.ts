@@ -252,6 +252,23 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
     })
   )
 
+  it.effect("A streamed message with files is repeated by its key, though its files belong to it", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const id = yield* uploadId(owner, "notes.txt", "hello")
+      const ask = App.web({
+        method: "POST",
+        path: "/api/agent",
+        as: owner,
+        json: { sessionId: owner.conversation, message: "read", attachments: [id] },
+        headers: { accept: "text/event-stream", "idempotency-key": "once" }
+      })
+      const first = yield* ask
+      assert.strictEqual(first.status, 200)
+      assert.strictEqual((yield* ask).text, first.text)
+    })
+  )
+
   it.effect("A message names its own agent's attachments of no other conversation, within the limits", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

@@ -6,7 +6,7 @@ import { MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Deferred, Effect, Fiber, Predicate, Stream } from "effect"
+import { DateTime, Deferred, Effect, Fiber, Metric, MetricState, Predicate, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
@@ -74,7 +74,7 @@ const streamWholeAnswer = (owner: App.SignedIn, path: string) =>
   })
 
 /** A message whose answer waits for `go` after its first events. */
-const startAnswer = (owner: App.SignedIn, storedCount = 3) =>
+const startAnswer = (owner: App.SignedIn, storedCount = 3, headers: Readonly<Record<string, string>> = {}) =>
   Effect.gen(function* () {
     const { withBehavior } = yield* AgentManagerTest
     const go = yield* Deferred.make<void>()
@@ -83,7 +83,7 @@ const startAnswer = (owner: App.SignedIn, storedCount = 3) =>
         Stream.concat(Stream.execute(Deferred.await(go))),
         Stream.concat(Stream.fromIterable(whole.slice(storedCount)))
       )
-    const client = yield* Effect.forkDaemon(withBehavior({ chat })(postMessage(owner, "/api/agent")))
+    const client = yield* Effect.forkDaemon(withBehavior({ chat })(postMessage(owner, "/api/agent", headers)))
     const [row] = yield* eventually(
       sql<{ messageId: string }>`
         select message_id from answer_events join messages on messages.id = message_id
@@ -92,6 +92,11 @@ const startAnswer = (owner: App.SignedIn, storedCount = 3) =>
     )
     return { id: MessageId.make(row?.messageId ?? ""), client, finish: Deferred.succeed(go, undefined) }
   })
+
+const countOpenStreams = () =>
+  Metric.unsafeSnapshot()
+    .filter(({ metricKey }) => metricKey.name === "berth_streams_open")
+    .reduce((sum, { metricState }) => sum + (MetricState.isGaugeState(metricState) ? Number(metricState.value) : 0), 0)
 
 /** Each request has its own trace. */
 const withoutTraceId = ({ data, ...event }: ParsedServerSentEvent) => {
@@ -131,6 +136,77 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
         assert.strictEqual(yield* usedBy(owner), 1)
       })
     )
+
+  for (const { path } of routes)
+    it.effect(`A message to POST ${path} is sent once per Idempotency-Key, streamed or not`, () =>
+      Effect.gen(function* () {
+        const { withBehavior } = yield* AgentManagerTest
+        const owner = yield* createOwnerWithAgent()
+        const chat = () => Stream.fromIterable(whole)
+        const post = (name: string, headers: Readonly<Record<string, string>>, message = "Tell!") =>
+          withBehavior({ chat })(
+            App.web({
+              method: "POST",
+              path,
+              as: owner,
+              json: { message },
+              headers: { "idempotency-key": name, ...headers }
+            })
+          )
+        const events = parseEvents(yield* post("streamed", streaming))
+        assert.lengthOf(events, whole.length)
+        assert.deepStrictEqual(parseEvents(yield* post("streamed", streaming)), events)
+        assert.deepInclude((yield* post("streamed", {})).body, { reply })
+        assert.strictEqual(yield* messagesOf(owner), 2)
+        assert.strictEqual((yield* post("streamed", streaming, "Other")).status, 422)
+
+        const first = yield* post("complete", {})
+        const second = yield* post("complete", streaming)
+        assert.deepStrictEqual([second.text, second.headers["idempotent-replayed"]], [first.text, "true"])
+        assert.strictEqual(yield* messagesOf(owner), 4)
+        assert.strictEqual(yield* usedBy(owner), 2)
+      })
+    )
+
+  it.effect("A message with a key whose client disconnects is repeated from its first event, by any request", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const key = { "idempotency-key": "once" }
+      const { client, finish, id } = yield* startAnswer(owner, 3, key)
+      const before = countOpenStreams()
+      const resumed = yield* Effect.forkDaemon(postMessage(owner, "/api/agent", { ...key, "last-event-id": `${id}:2` }))
+      // Resuming does not wait for the first request, which holds the key.
+      yield* eventually(Effect.sync(countOpenStreams), (count) => count === before + 1)
+      const repeated = yield* Effect.forkDaemon(postMessage(owner, "/api/agent", key))
+      yield* Fiber.interrupt(client)
+      yield* finish
+      const events = parseEvents(yield* Fiber.join(repeated))
+      assert.deepStrictEqual(
+        events.map(({ event, id: eventId }) => [event, eventId]),
+        [...words.map(() => "delta"), "done"].map((event, index) => [event, `${id}:${index + 1}`])
+      )
+      assert.deepStrictEqual(parseEvents(yield* Fiber.join(resumed)), events.slice(2))
+      assert.strictEqual(yield* messagesOf(owner), 2)
+      assert.strictEqual(yield* usedBy(owner), 1)
+    })
+  )
+
+  it.effect("A message with a key that failed is sent again by its repetition", () =>
+    Effect.gen(function* () {
+      const { withBehavior } = yield* AgentManagerTest
+      const owner = yield* createOwnerWithAgent()
+      const key = { "idempotency-key": "once" }
+      const failing = () => Stream.fail(new TurnFailed({ reason: "the model said no" }))
+      const failed = parseEvents(yield* withBehavior({ chat: failing })(postMessage(owner, "/api/agent", key)))
+      assert.deepStrictEqual(
+        failed.map(({ event }) => event),
+        ["error"]
+      )
+      const chat = () => Stream.fromIterable(whole)
+      const events = parseEvents(yield* withBehavior({ chat })(postMessage(owner, "/api/agent", key)))
+      assert.deepInclude(events.at(-1)?.data, { reply })
+    })
+  )
 
   it.effect("A resumed stream of GET has the same events behind any event, and is 204 behind the end", () =>
     Effect.gen(function* () {

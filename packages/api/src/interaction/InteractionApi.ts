@@ -15,6 +15,7 @@ import {
 } from "../agents/AgentErrorBodies.ts"
 import { BudgetExceededBody, UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
 import { EventStream } from "../http/EventStream.ts"
+import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { pageNumber } from "../http/Pagination.ts"
 import { namesFirstItem, optionalText, payload, SecretText } from "../http/Payload.ts"
@@ -212,6 +213,7 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
   .addError(CredentialInvalidBody)
   .addError(ConfigurationNotAppliedBody)
   .addError(MessageUnansweredBody)
+  .addError(IdempotencyErrors)
   .middleware(PrincipalAuth)
   .annotate(OpenApi.Summary, "Chat with an agent, or change its sessions, skills and credentials")
 
@@ -254,6 +256,7 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .addError(UnitsExhaustedBody)
   .addError(BudgetExceededBody)
   .addError(ChatFailedBody)
+  .addError(IdempotencyErrors)
   .middleware(PrincipalAuth)
   .annotate(OpenApi.Summary, "Send a message to an agent")
 

@@ -33,6 +33,7 @@ import { currentAddressKey } from "./RateLimitsHttp.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import { DetachedWork } from "./DetachedWork.ts"
 import type { KnownRoute } from "./RouteTable.ts"
+import { acceptsEventStream } from "./SseResponse.ts"
 import { StreamStore } from "./StreamStore.ts"
 
 /** Routes whose `Idempotency-Key` this middleware handles; the gateway calls `runOnce` directly. */
@@ -41,6 +42,8 @@ export const idempotentRoutes: ReadonlySet<string> = new Set([
   "POST /api/agents/:id/attachments",
   "POST /api/agents/:id/schedules",
   "POST /api/agents/:id/skills/:skillId/runs",
+  "POST /api/agent",
+  "POST /api/chat",
   "POST /api/deployments",
   "POST /api/billing",
   "POST /api/wallet/create",
@@ -54,6 +57,8 @@ export const idempotentRoutes: ReadonlySet<string> = new Set([
 ])
 /** Routes that answer `stream: true` with events. */
 const streamedRoutes = new Set(["POST /v1/chat/completions", "POST /v1/responses"])
+/** Routes whose answers `Last-Event-ID` resumes. */
+const answerRoutes = new Set(["POST /api/agent", "POST /api/chat"])
 /** Routes without authentication, whose principal is the client address. */
 const anonymousRoutes = new Set(["POST /api/wallet/create"])
 /** Routes that authenticate with an access token. */
@@ -188,7 +193,9 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
     ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> => {
       const key = request.headers["idempotency-key"]
       const name = Option.match(route, { onNone: () => "", onSome: ({ method, path }) => `${method} ${path}` })
-      return key === undefined || !idempotentRoutes.has(name) ? app : applyKey(request, key, name, app)
+      return key === undefined || !idempotentRoutes.has(name) || isResumption(request, name)
+        ? app
+        : applyKey(request, key, name, app)
     }
 
     const applyKey = Effect.fnUntraced(function* <E, R>(
@@ -229,6 +236,10 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
 type AnswerWithStore<E, R> = (
   keep: (response: HttpServerResponse.HttpServerResponse) => Effect.Effect<void>
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+
+/** A request that resumes an answer sends no message, and does not wait for the request that sent it. */
+const isResumption = ({ headers }: HttpServerRequest.HttpServerRequest, name: string) =>
+  answerRoutes.has(name) && headers["last-event-id"] !== undefined && acceptsEventStream(headers["accept"])
 
 const wantsStream = (request: HttpServerRequest.HttpServerRequest, name: string) =>
   streamedRoutes.has(name)

@@ -65,10 +65,13 @@ export const respondStreamedChat = Effect.fnUntraced(function* <E = never>(
   toSend: OutgoingMessage<E>,
   format: AnswerFormat
 ) {
-  if (Option.isSome(position))
-    return yield* respondAnswer(readResumed(yield* resumed.resumeForRequest(user.id, position.value)), format)
-  const { events, opening } = yield* conversations.send(user, toSend, { isResumable: true })
-  return yield* respondAnswer({ opening, events: Effect.succeed(events) }, format)
+  const resume = (from: AnswerPosition) =>
+    Effect.flatMap(resumed.resumeForRequest(user.id, from), (answer) => respondAnswer(readResumed(answer), format))
+  if (Option.isSome(position)) return yield* resume(position.value)
+  const { events, isRepeated, opening } = yield* conversations.send(user, toSend, { isResumable: true })
+  return isRepeated
+    ? yield* resume({ messageId: opening.message.id, after: 0 })
+    : yield* respondAnswer({ opening, events: Effect.succeed(events) }, format)
 })
 
 /** GET of an answer's events: from the beginning or after `Last-Event-ID`; 204 after the end. */

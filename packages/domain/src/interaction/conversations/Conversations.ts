@@ -3,6 +3,7 @@ import { type ChunkReader, readLast, streamFromReader } from "../../ai/streams/C
 import type { AgentId } from "../../shared/AgentId.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { IdempotentExecution, RequestClaim } from "../../limits/IdempotentExecution.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
 import type { User } from "../../shared/User.ts"
 import type { MessageAttachments } from "../attachments/Attachments.ts"
 import type { AnswerEvent } from "../answers/AnswerEvent.ts"
@@ -48,8 +49,8 @@ export type TurnEnd =
 
 /** Another call already stored a message with this id. */
 class MessageAlreadyAccepted extends Data.TaggedError("MessageAlreadyAccepted")<{ readonly message: Message }> {}
-
-const isAlreadyAccepted = (error: unknown): error is MessageAlreadyAccepted => error instanceof MessageAlreadyAccepted
+/** No request with the same `Idempotency-Key` has sent a message. */
+class MessageNotSent extends Data.TaggedError("MessageNotSent")<object> {}
 
 /** Poll interval for a message whose turn runs in another process. */
 const endPoll = Schedule.spaced("250 millis")
@@ -67,6 +68,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const accept = yield* makeMessageAcceptance
     const ids = yield* IdGenerator
     const executions = yield* IdempotentExecution
+    const transaction = yield* Transaction
     const running = yield* FiberSet.make<void>()
 
     const validate = (message: string) => {
@@ -130,17 +132,18 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return Effect.suspend(() => (isRead ? Effect.succeed(null) : end))
     }
 
-    /** Fails if a request with the same `Idempotency-Key` has sent a message, unless that failed or is deleted. */
-    const refuseSent = Effect.fnUntraced(function* (user: User, id: MessageId) {
-      const sent = yield* executions.run(MessageId, Effect.succeed(id))
-      const found = sent === id ? Option.none() : yield* repository.findMessage(user.id, sent)
-      if (Option.isSome(found) && found.value.state !== "failed")
-        return yield* new MessageAlreadyAccepted({ message: found.value })
-    })
+    /** Finds the message that a request with the same `Idempotency-Key` has sent, unless it failed or is deleted. */
+    const findSent = (userId: UserId) =>
+      executions.run(MessageId, Effect.fail(new MessageNotSent())).pipe(
+        transaction.run,
+        Effect.flatMap((id) => repository.findMessage(userId, id)),
+        Effect.map(Option.filter(({ state }) => state !== "failed")),
+        Effect.catchTag("MessageNotSent", () => Effect.succeedNone)
+      )
 
     /**
-     * Sends a message once per `Idempotency-Key`, and returns the events of its answer. The deltas of a resumable
-     * answer are stored temporarily.
+     * Sends a message once per `Idempotency-Key`, and returns the events of its answer; a repetition receives them in
+     * one delta. The deltas of a resumable answer are stored temporarily.
      */
     const send = Effect.fnUntraced(function* <E = never>(
       user: User,
@@ -151,10 +154,13 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       const content = attach !== undefined && toSend.message.trim() === "" ? "" : toSend.message
       if (attach === undefined || content !== "") yield* validate(content)
       const session = yield* sessions.resolve(user.id, toSend)
+      const isRepeatable = Option.isSome(yield* RequestClaim)
+      const sent = isRepeatable ? yield* findSent(user.id) : Option.none()
+      if (Option.isSome(sent))
+        return { opening: { message: sent.value, session }, events: readEnd(sent.value), isRepeated: true }
       const attached = attach === undefined ? undefined : yield* attach(session)
       const id = MessageId.make(yield* ids.next("msg"))
-      const isRepeatable = Option.isSome(yield* RequestClaim)
-      const { events, message } = yield* begin<E | MessageAlreadyAccepted>(
+      const { events, message } = yield* begin(
         user,
         {
           id,
@@ -169,16 +175,12 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
           ? undefined
           : {
               ...unhooked,
-              before: isRepeatable ? refuseSent(user, id) : Effect.void,
+              before: isRepeatable ? executions.run(MessageId, Effect.succeed(id)) : Effect.void,
               alongside: attached?.claim ?? Effect.void
             }
-      ).pipe(
-        Effect.catchIf(isAlreadyAccepted, ({ message: sent }) =>
-          Effect.succeed({ message: sent, events: readEnd(sent) })
-        )
       )
       yield* Effect.annotateCurrentSpan({ "message.id": message.id, "session.id": session.id })
-      return { opening: { message, session }, events }
+      return { opening: { message, session }, events, isRepeated: false }
     }, withExportedSpan("Conversations.send"))
 
     /** Sends a message of a known session and returns the stream of its answer. The deltas are stored temporarily. */
