@@ -1,4 +1,5 @@
-import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
@@ -215,6 +216,66 @@ layer(App.shared, { excludeTestServices: true })("The cost of a message", (it) =
       // 30,000 micros for the answer at the provider are 39,000 with margin.
       assert.strictEqual(yield* findUsedUnits(owner), 4)
     })
+  )
+
+  it.effect("The cost of a message has only the prompt of a call whose process ended without recording it", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const call = yield* makeRuntimeCalls(owner)
+      const [manager, models] = [yield* AgentManagerTest, yield* ModelProvidersTest]
+      const [begun, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const chat = (_: string, turn: Turn) =>
+        Stream.concat(
+          Stream.execute(
+            Effect.zipRight(
+              Effect.forkDaemon(call(turn, { model: platformModel, maxTokens: 2_000 })),
+              Deferred.await(begun)
+            )
+          ),
+          Stream.fail(new BackendUnavailable({ reason: "the agent backend broke off" }))
+        )
+      const open = Stream.execute(Effect.zipRight(Deferred.succeed(begun, undefined), Deferred.await(go)))
+      const answer = yield* sendMessage(owner).pipe(
+        manager.withBehavior({ chat }),
+        models.withBehavior({ chat: () => Stream.concat(open, answerOf(10, 2_000)) })
+      )
+      assert.strictEqual(answer.status, 500)
+      assert.strictEqual(yield* findUsedUnits(owner), 1)
+      assert.strictEqual(yield* countOpenReservations(owner), 0)
+      yield* Deferred.succeed(go, undefined)
+    })
+  )
+
+  it.effect(
+    "The cost of a message is that of its call when the database fails at the end of the call for a moment",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        yield* sql`create sequence ends_of_calls`
+        yield* sql`
+        create function fail_ends() returns trigger language plpgsql as $$
+        begin
+          -- The turn of another test can end late.
+          if new.user_id = '${(yield* SqlClient).literal(owner.user.id)}' and new.open_calls < old.open_calls
+            and nextval('ends_of_calls') <= 5 then
+            raise exception 'the disk is full' using errcode = 'disk_full';
+          end if;
+          return new;
+        end $$`
+        yield* sql`create trigger fail_ends before update on turns for each row execute function fail_ends()`
+        const { answer, responses, units } = yield* runTurn(owner, () => [
+          { model: platformModel, maxTokens: 2_000 }
+        ]).pipe(
+          (yield* ModelProvidersTest).withBehavior({ chat: () => answerOf(10, 1_000) }),
+          Effect.ensuring(Effect.orDie(sql`drop function fail_ends cascade`))
+        )
+        assert.deepStrictEqual(
+          [answer.status, responses.map(({ text }) => text.includes('"type":"done"'))],
+          [200, [true]]
+        )
+        // 15,030 micros are 19,539 with margin.
+        assert.strictEqual(units, 2)
+      })
   )
 
   it.effect("The cost of a message is 402 without units and credits, before anything is stored", () =>

@@ -26,7 +26,7 @@ export const recoverAbandonedTurns = Effect.gen(function* () {
   const recover = (turnId: string) =>
     transaction.run(
       Effect.gen(function* () {
-        const ended = yield* settlement.fail(turnId, now)
+        const ended = yield* settlement.fail(turnId, { abandonedAt: now, callsEnded: true })
         if (Option.isSome(ended))
           yield* conversations.markFailed(
             MessageId.make(turnId),

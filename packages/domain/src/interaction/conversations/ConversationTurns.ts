@@ -1,9 +1,10 @@
-import { Cause, DateTime, Effect, Option, Schedule } from "effect"
+import { Cause, DateTime, Effect, Option } from "effect"
 import { forEachBatch } from "../../ai/streams/ChunkSource.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { AgentManager } from "../../instances/AgentManager.ts"
 import type { ToolInvocation, TurnEvent } from "../../instances/AgentRuntime.ts"
 import { leaseDuration, makeSharedRenewal } from "../../limits/Lease.ts"
+import { retryOverOutage } from "../../persistence/OutageRetry.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import * as OwnerLocks from "../../shared/OwnerLocks.ts"
 import { makeAttachmentPrompts } from "../attachments/Attachments.ts"
@@ -29,8 +30,6 @@ import * as TurnQueue from "./TurnQueue.ts"
 import { logInfoWith } from "../../shared/AnnotatedLog.ts"
 import { scopedDirectly } from "../../shared/HotPath.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
-
-const failureRetry = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 seconds"))
 
 const toTurn = ({ agentId, id, userId }: Message): AgentTurn => ({ userId, agentId, turnId: id })
 
@@ -192,13 +191,13 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     }, withExportedSpan("ConversationTurns.answer"))
 
     /** Retried, since the cause of the failure may also prevent its storage. */
-    const storeFailure = (message: Message, failure: Omit<MessageFailure, "callBegun">) =>
+    const storeFailure = (message: Message, failure: Omit<MessageFailure, "callBegun">, callsEnded: boolean) =>
       Effect.zipRight(
         awaitOpenCalls(turns, toTurn(message)),
         Effect.flatMap(readPartialAnswer(message.id), (partial) =>
           storeEnd(
             message,
-            Effect.flatMap(settlement.fail(message.id), (ended) =>
+            Effect.flatMap(settlement.fail(message.id, { callsEnded }), (ended) =>
               repository.markFailed(
                 message.id,
                 {
@@ -210,7 +209,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
             )
           )
         )
-      ).pipe(Effect.sandbox, Effect.retry(failureRetry), Effect.unsandbox)
+      ).pipe(retryOverOutage)
 
     const handleFailure = Effect.fnUntraced(function* (
       message: Message,
@@ -219,14 +218,16 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     ) {
       const { agentId, id: messageId, userId } = message
       const reason = describeFailure(cause)
-      const isStopped = Option.exists(Cause.failureOption(cause), ({ _tag }) => _tag === "AnswerStopped")
+      const tag = Option.getOrUndefined(Cause.failureOption(cause))?._tag
+      const isStopped = tag === "AnswerStopped"
       yield* (
         isStopped
           ? Effect.logInfo("Answer stopped before its first text")
           : Effect.logError("Message not answered", cause)
       ).pipe(Effect.annotateLogs({ messageId, agentId, userId, reason }))
       yield* streams.flush(messageId)
-      yield* storeFailure(message, { reason, deltaCount: publication.deltaCount(), isStopped })
+      const failure = { reason, deltaCount: publication.deltaCount(), isStopped }
+      yield* storeFailure(message, failure, tag === "BackendUnavailable")
       yield* publication.fail(reason)
     })
 

@@ -9,6 +9,7 @@ import type { ChunkReader } from "../../ai/streams/ChunkReader.ts"
 import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { RateLimiter, type RateLimitExceeded } from "../../limits/RateLimiter.ts"
+import { retryOverOutage } from "../../persistence/OutageRetry.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import * as OwnerLocks from "../../shared/OwnerLocks.ts"
 import { convertMicrosToUsd, noUsdMicros, toUsdMicros, Units, UsdMicros } from "../../shared/Money.ts"
@@ -155,8 +156,10 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
       const end = (call: CallCost, outcome: Parameters<TurnRepository["Type"]["endCall"]>[2]) =>
         Effect.suspend(() => {
           if (isEnded) return Effect.void
-          isEnded = true
-          return Effect.uninterruptible(turns.endCall(turn, call, outcome))
+          const stored = Effect.map(retryOverOutage(turns.endCall(turn, call, outcome)), () => {
+            isEnded = true
+          })
+          return Effect.uninterruptible(stored)
         })
       const costSoFar = ({ cost: { own, promptMicros }, outputCost }: AdmittedCall) => ({
         costMicros: own ? noUsdMicros : UsdMicros(promptMicros + Math.ceil(estimateTokens(texts.join("")) * outputCost))

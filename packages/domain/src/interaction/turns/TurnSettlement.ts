@@ -43,12 +43,16 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
     }, withExportedSpan("TurnSettlement.complete"))
 
     /**
-     * Returns the record; none if the turn has already ended. A failed turn is settled if it sent a model request. The
-     * calls of an abandoned turn have ended with its process.
+     * Returns the record; none if the turn has already ended. A failed turn is settled if it sent a model request.
+     * `abandonedAt`: only a turn whose lease has expired. `callsEnded`: the calls ended with their process, which did
+     * not record it; an open one costs its prompt.
      */
-    const fail = Effect.fn("TurnSettlement.fail")(function* (turnId: string, abandonedAt?: DateTime.Utc) {
+    const fail = Effect.fn("TurnSettlement.fail")(function* (
+      turnId: string,
+      { abandonedAt, callsEnded }: { readonly abandonedAt?: DateTime.Utc; readonly callsEnded: boolean }
+    ) {
       const found = yield* turns.end(turnId, abandonedAt)
-      const ended = abandonedAt === undefined ? Option.map(found, boundOpenCalls) : found
+      const ended = callsEnded ? found : Option.map(found, boundOpenCalls)
       const reservation = Option.flatMap(ended, (record) => record.reservation)
       if (Option.isSome(ended) && Option.isSome(reservation)) {
         const units = limitUnits(computeFailedTurnUnits(settings, ended.value), ended.value)

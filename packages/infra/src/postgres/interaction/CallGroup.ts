@@ -48,6 +48,8 @@ export const makeCallGroup = (sql: SqlClient, directly: Directly, { waits }: { r
           from request cross join lateral (
             select from turns
             where id = turn_id and user_id = request.user_id and agent_id = request.agent_id
+              -- The end of a call may be repeated.
+              and (begins or open_calls > 0)
               and (within is null or (
                 not own_keys_only and turns.cost_micros + turns.held_micros + request.cost_micros + request.held_micros <= within
                 and exists (select from reservations where id = reservation_id and state = 'reserved')
