@@ -1,7 +1,7 @@
 import { encodeLine } from "@berth/domain/shared/LogLine"
 import { Layer, Logger, Tracer } from "effect"
 
-/** A tracer Layer that records the name, attributes and events of its spans. */
+/** A tracer Layer that records the name, attributes, events and exit of its spans. */
 export const recordSpans = () => {
   const spans: Array<Map<string, unknown>> = []
   const tracer = Tracer.make({
@@ -21,7 +21,7 @@ export const recordSpans = () => {
         links: [...links],
         sampled: true,
         kind,
-        end: () => undefined,
+        end: (_, exit) => attributes.set("exit", exit._tag),
         attribute: (key, value) => attributes.set(key, value),
         event: (event) => attributes.set(event, true),
         addLinks: () => undefined

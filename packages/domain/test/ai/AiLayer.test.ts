@@ -513,6 +513,30 @@ describe("chat", () => {
     )
   })
 
+  it.effect("AiLayer fails the span of a call whose answer breaks off", () => {
+    const spans: Array<Tracer.AnySpan> = []
+    const router = provider("openrouter", () =>
+      Stream.unwrap(
+        Effect.map(Effect.orDie(Effect.currentSpan), (span) => {
+          spans.push(span)
+          return Stream.concat(Stream.make(text("Hel")), fails("openrouter", "timeout"))
+        })
+      )
+    )
+    return withAi([router.port], [makeModel({ id: "cut/off" })], (ai) =>
+      Effect.gen(function* () {
+        const read = Effect.flatMap(ai.open(request({ model: "cut/off" })), ({ read }) =>
+          // Streams report the failure as an event.
+          Effect.ignore(Stream.runDrain(streamFromReader(read)))
+        )
+        yield* Effect.scoped(read)
+        const [span] = spans
+        assertMatches(span, { status: { _tag: "Ended", exit: { _tag: "Failure" } } })
+        assertMatches(span?._tag === "Span" ? Object.fromEntries(span.attributes) : {}, { "error.type": "timeout" })
+      })
+    )
+  })
+
   it.effect("AiLayer measures failed calls with the kind of their failure, before and after their first text", () => {
     const router = provider("openrouter", (modelId) =>
       modelId === "told/unheard"

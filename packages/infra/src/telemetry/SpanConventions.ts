@@ -235,7 +235,8 @@ const judge = ({ attributes, exit, kind }: SpanEnd): Judgment => {
   const { cause } = exit
   if (Cause.isEmpty(cause) || Cause.isInterruptedOnly(cause)) return noError
   const defect = Cause.dieOption(cause)
-  if (defect._tag === "Some" && (status === undefined || status >= 500)) {
+  // With a status of a success, the response broke off after its head.
+  if (defect._tag === "Some" && (status === undefined || status < 400 || status >= 500)) {
     const exception = describeException(defect.value)
     return { isError: true, errorType: exception.type, exception }
   }

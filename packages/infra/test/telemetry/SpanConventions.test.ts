@@ -214,6 +214,12 @@ describe("status", () => {
       false,
       undefined
     ],
+    [
+      "A response that breaks off after its head is an error",
+      { kind: "server", attributes: status(200), exit: Exit.die(new TypeError("broken")) },
+      true,
+      "TypeError"
+    ],
     ["An interruption is no error", { exit: Exit.failCause(Cause.interrupt(FiberId.none)) }, false, undefined],
     [
       "A failed statement has its SQLSTATE",

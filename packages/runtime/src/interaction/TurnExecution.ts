@@ -67,8 +67,8 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
           permits.withPermits(1),
           (work) => Effect.zipRight(awaitTurn, work),
           drain.untilDeadline,
-          Effect.catchAllCause((cause) => Effect.flatMap(toErrorEvent(cause), (event) => emit([event]) ?? Effect.void)),
           withTurnSpan(agent, turn),
+          Effect.catchAllCause((cause) => Effect.flatMap(toErrorEvent(cause), (event) => emit([event]) ?? Effect.void)),
           (work) => Effect.zipRight(annotateLogs({ agentId: turn.agentId, sessionId: turn.sessionId }), work)
         )
       return run

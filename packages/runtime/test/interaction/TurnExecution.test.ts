@@ -8,6 +8,7 @@ import { assert, it } from "@effect/vitest"
 import { Chunk, Duration, Effect, Exit, Fiber, Layer, Logger, Scope, Stream, TestClock } from "effect"
 import { fakeModels, noMcpServers, sampleAgent } from "../AgentSamples.ts"
 import { assertMatches } from "../../../../test/support/Matching.ts"
+import { recordSpans } from "../../../../test/support/RecordedTelemetry.ts"
 import { sampleTurn } from "../../../../test/support/SampleTurn.ts"
 
 const turn = (sessionId: string) => ({ ...sampleTurn, sessionId })
@@ -60,6 +61,20 @@ test("joins deltas to the reply", () =>
       { type: "done", reply: "ab", model: "real", provider: "p" }
     ])
   }))
+
+test("fails the span of a failed turn, whose last event is an error", () => {
+  const { layer, spans } = recordSpans()
+  return Effect.gen(function* () {
+    const { run } = yield* make(() => Stream.fail(new ModelCallFailed({ reason: "no model" })))
+    const events = yield* Effect.withSpan(run("s"), "parent")
+    assert.deepStrictEqual(
+      events.map(({ type }) => type),
+      ["error"]
+    )
+    const span = spans.find((attributes) => attributes.get("name") === "TurnExecution.answer")
+    assert.strictEqual(span?.get("exit"), "Failure")
+  }).pipe(Effect.provide(layer))
+})
 
 test("reads no more of the answer while the reader of a turn is slow", () =>
   Effect.gen(function* () {

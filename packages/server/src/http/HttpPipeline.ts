@@ -306,11 +306,14 @@ export const makeHttpPipeline = Effect.fnUntraced(function* <R, P = never>(
                 Effect.sync(() => timer.end(request.response.statusCode, !Cause.isInterruptedOnly(cause)))
               ),
               Effect.zipRight(Scope.close(scope, Exit.failCause(cause))),
-              Effect.zipRight(spans.close(span, Exit.failCause(cause)))
+              Effect.zipRight(spans.close(span, Exit.failCause(cause), request.response))
             ),
           onSuccess: (response) => {
             timer.end(response.status, false)
-            return Effect.zipRight(Scope.close(scope, Exit.void), spans.close(span, Exit.succeed(response)))
+            return Effect.zipRight(
+              Scope.close(scope, Exit.void),
+              spans.close(span, Exit.succeed(response), request.response)
+            )
           }
         })
       })

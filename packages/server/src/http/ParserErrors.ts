@@ -43,6 +43,9 @@ const bytesOf = ({ body, headers, status }: HttpServerResponse.HttpServerRespons
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`, "latin1"), content])
 }
 
+/** A request that cannot be parsed has no method. The listeners accept HTTP only. */
+const refusedAttributes = { "http.request.method": "_OTHER", "url.scheme": "http" }
+
 /**
  * Responds to malformed bytes, large or slow headers, CONNECT and unsupported `Expect`; Node's own responses have no
  * body.
@@ -63,9 +66,10 @@ export const handleParserErrors = Effect.fnUntraced(function* (
         const date = new Date(yield* Clock.currentTimeMillis).toUTCString()
         const { traceId } = yield* Effect.orDie(Effect.currentSpan)
         const response = wrapErrorBody(refusal, {}, Option.some(traceId))
+        yield* Effect.annotateCurrentSpan("http.response.status_code", response.status)
         yield* Effect.logInfo("Request").pipe(Effect.annotateLogs({ status: response.status, reason, requestId }))
         send({ ...response, headers: { ...response.headers, ...securityHeaders, date, "x-request-id": requestId } })
-      }).pipe(Effect.withSpan("http.server refused", { kind: "server", root: true }))
+      }).pipe(Effect.withSpan("http.server refused", { kind: "server", root: true, attributes: refusedAttributes }))
     )
   }
 

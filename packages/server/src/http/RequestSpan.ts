@@ -1,7 +1,8 @@
-import { Headers, HttpServerError, HttpServerRequest } from "@effect/platform"
+import { Headers, HttpServerRequest } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
 import { parseTraceParent } from "@opentelemetry/core"
 import { Clock, Context, Effect, Exit, FiberRef, Option, Redacted, Tracer } from "effect"
+import type { ServerResponse } from "node:http"
 import { withoutValues } from "./SpanRedaction.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
@@ -11,6 +12,8 @@ export interface SentHead {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
 }
+
+type SendingResponse = Pick<ServerResponse, "headersSent" | "statusCode">
 
 const redactedValue = "<redacted>"
 
@@ -82,14 +85,14 @@ export const requestSpans = (sendsSpans: boolean) => ({
           })
         )
       : makePlainSpan(request),
-  close: (span: Tracer.Span, exit: Exit.Exit<SentHead, unknown>): Effect.Effect<void> =>
+  /** A failed request has a status only if its head was sent. */
+  close: (span: Tracer.Span, exit: Exit.Exit<SentHead, unknown>, response: SendingResponse): Effect.Effect<void> =>
     sendsSpans
       ? Effect.zipWith(FiberRef.get(Headers.currentRedactedNames), Clock.currentTimeNanos, (redacted, now) => {
-          const { headers, status } = Exit.isSuccess(exit)
-            ? exit.value
-            : HttpServerError.exitResponse(Exit.failCause(exit.cause))
-          span.attribute("http.response.status_code", status)
-          addHeaders(span, "response", Headers.fromInput(headers), redacted)
+          if (Exit.isSuccess(exit)) {
+            span.attribute("http.response.status_code", exit.value.status)
+            addHeaders(span, "response", Headers.fromInput(exit.value.headers), redacted)
+          } else if (response.headersSent) span.attribute("http.response.status_code", response.statusCode)
           span.end(now, exit)
         })
       : Effect.void

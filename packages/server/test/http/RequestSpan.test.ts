@@ -1,13 +1,14 @@
 import { requestSpans } from "@berth/server/http/RequestSpan"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Option } from "effect"
+import { Effect, Exit, FiberId, Option } from "effect"
 
 const requestWith = (headers: Record<string, string>) =>
   HttpServerRequest.fromWeb(new Request("http://localhost/api/settings?token=secret", { headers }))
 
 const traceId = "0af7651916cd43dd8448eb211c80319c"
 const { close, open } = requestSpans(false)
+const unsent = { headersSent: false, statusCode: 499 }
 
 describe("The span of a request", () => {
   it.effect("The span of a request has a new trace by default, and no attributes without an exporter", () =>
@@ -16,7 +17,7 @@ describe("The span of a request", () => {
       const other = yield* open(requestWith({}))
       assert.match(one.traceId, /^[0-9a-f]{32}$/)
       assert.notStrictEqual(one.traceId, other.traceId)
-      yield* close(one, Exit.succeed(HttpServerResponse.empty()))
+      yield* close(one, Exit.succeed(HttpServerResponse.empty()), unsent)
       assert.strictEqual(one.attributes.size, 0)
     })
   )
@@ -59,7 +60,7 @@ describe("The span of a request", () => {
       const exported = requestSpans(true)
       const span = yield* exported.open(requestWith({ authorization: "Bearer secret", host: "localhost" }))
       const headers = { "set-cookie": "secret" }
-      yield* exported.close(span, Exit.succeed(HttpServerResponse.empty({ status: 204, headers })))
+      yield* exported.close(span, Exit.succeed(HttpServerResponse.empty({ status: 204, headers })), unsent)
       const attributes = Object.fromEntries(span.attributes)
       assert.strictEqual(attributes["url.full"], "http://localhost/api/settings?token=REDACTED")
       assert.strictEqual(attributes["url.query"], "token=REDACTED")
@@ -67,6 +68,19 @@ describe("The span of a request", () => {
       assert.strictEqual(attributes["http.response.status_code"], 204)
       assert.notInclude(JSON.stringify(attributes), "secret")
       assert.strictEqual(span.status._tag, "Ended")
+    })
+  )
+
+  it.effect("The exported span of a failed request has the status of the head that was sent, if any", () =>
+    Effect.gen(function* () {
+      const exported = requestSpans(true)
+      const statusAfter = Effect.fnUntraced(function* (response: typeof unsent) {
+        const span = yield* exported.open(requestWith({ host: "localhost" }))
+        yield* exported.close(span, Exit.interrupt(FiberId.none), response)
+        return span.attributes.get("http.response.status_code")
+      })
+      assert.isUndefined(yield* statusAfter(unsent))
+      assert.strictEqual(yield* statusAfter({ headersSent: true, statusCode: 200 }), 200)
     })
   )
 })

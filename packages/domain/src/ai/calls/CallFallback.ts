@@ -139,18 +139,21 @@ export const callUntilAnswered = Effect.fnUntraced(function* (
     if (Either.isRight(result)) {
       note(call, "answered", tries)
       const answer = result.right
+      let brokenOff: ProviderFailed | undefined
       return {
         attempts,
         ...answer,
         next: Effect.catchAll(answer.next, (broken) => {
           const failure = call.keyId === undefined ? broken : markOwnKeyFailure(broken)
+          brokenOff = failure
           answer.span?.attribute("error.type", failure.kind)
           answer.meter.fail(failure.kind)
           countCall(call, failure.kind)
           breakers.recordFailure(call, failure, context.clock.unsafeCurrentTimeMillis())
           return Effect.zipRight(logFailure("Model answer broke off", call, failure, context), Effect.fail(failure))
         }),
-        close: (exit) => Effect.flatMap(answer.meter.finish, () => answer.close(exit))
+        close: (exit) =>
+          Effect.flatMap(answer.meter.finish, () => answer.close(brokenOff === undefined ? exit : Exit.fail(brokenOff)))
       }
     }
     const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)
