@@ -455,7 +455,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
       }
       const general = {
         error: s.nonEmptyText,
-        message: s.matchingPattern(/units are used up/),
+        message: s.matchingPattern(/remaining units and the credits do not cover/),
         code: s.nonEmptyText,
         traceId: s.nonEmptyText
       }

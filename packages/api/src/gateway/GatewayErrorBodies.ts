@@ -70,7 +70,7 @@ const PaymentRequiredFields = Schema.Struct({
   examples: [
     {
       error: "payment_required",
-      message: "Today's units are used up and there are no credits.",
+      message: "Today's remaining units and the credits do not cover this call.",
       code: "payment_required",
       cardProcessor: { checkoutUrl: "https://berth.example/pricing", amount: 0.01, currency: "usd" },
       traceId: exampleTraceId
@@ -95,7 +95,7 @@ export const PaymentUnreadableBody = required(400, "The payment method is not su
 /** Reasons other than payment failures. */
 const unpaidMessages = {
   "units exhausted":
-    "Today's units are used up and there are no credits. Buy credits, or wait for new units at midnight UTC.",
+    "Today's remaining units and the credits do not cover this call. Buy credits, request a shorter answer, or wait for new units at midnight UTC.",
   "email unconfirmed": unconfirmedMessage,
   "machine payments off":
     "This service takes no machine payments. Sign in and repeat the request without the payment method mpp: units and credits of the account then pay."
