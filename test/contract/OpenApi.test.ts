@@ -466,6 +466,45 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
     })
   )
 
+  it.effect("The documentation has the media type of A2A for requests and successes of its HTTP+JSON binding", () =>
+    Effect.gen(function* () {
+      const { document } = yield* documentOf("web")
+      const owner = yield* createOwnerWithAgent()
+      const a2a = "application/a2a+json"
+      const path = "/agents/:id/a2a/:operation"
+      const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] }
+      const sent = yield* App.web({
+        method: "POST",
+        path: path.replace(":id", owner.agent.id).replace(":operation", "message:send"),
+        as: owner,
+        body: JSON.stringify({ message }),
+        headers: { "content-type": a2a, "a2a-version": "1.0" }
+      })
+      assert.deepStrictEqual([sent.status, sent.headers["content-type"]], [200, a2a], sent.text)
+      const bodies: Array<string> = []
+      for (const route of apis.web.filter(({ path }) => path.startsWith("/agents/:id/a2a/"))) {
+        const { requestBody, responses } = operationOf(document, route)
+        const name = `${route.method} ${route.path}`
+        if (requestBody !== undefined) {
+          assert.sameMembers(Object.keys(requestBody.content), ["application/json", a2a], name)
+          bodies.push(name)
+        }
+        const types = Object.entries(responses).flatMap(([status, { content }]) =>
+          status.startsWith("2") ? Object.keys(content ?? {}) : []
+        )
+        assert.deepStrictEqual(
+          types.filter((type) => type !== "text/event-stream"),
+          [a2a],
+          name
+        )
+      }
+      assert.deepStrictEqual(bodies, [`POST ${path}`, "POST /agents/:id/a2a/tasks/:taskId/pushNotificationConfigs"])
+      const rpc = operationOf(document, { method: "POST", path: "/agents/:id/a2a" })
+      assert.hasAllKeys(rpc.requestBody?.content, ["application/json"])
+      assert.hasAllKeys(rpc.responses["200"]?.content, ["application/json", "text/event-stream"])
+    })
+  )
+
   it.effect("The documented request examples are accepted, or rejected for their documented reason", () =>
     Effect.gen(function* () {
       const { document } = yield* documentOf("web")

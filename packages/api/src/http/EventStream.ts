@@ -15,15 +15,17 @@ const isEventStream = (schema: unknown) => recordOf(schema)["$ref"] === "#/compo
 /** Moves server-sent events out of the JSON alternatives, in which responses of one status share a media type. */
 export const separateEventStream = (response: unknown): unknown => {
   const content = recordOf(recordOf(response)["content"])
-  const json = recordOf(content["application/json"])
-  const alternatives = itemsOf(recordOf(json["schema"])["anyOf"])
-  const stream = alternatives.find(isEventStream)
-  if (stream === undefined) return response
-  const [first, ...others] = alternatives.filter((alternative) => !isEventStream(alternative))
-  const schema = others.length === 0 ? first : { anyOf: [first, ...others] }
-  return {
-    ...recordOf(response),
-    description: "JSON, or server-sent events",
-    content: { ...content, "application/json": { ...json, schema }, [eventStreamType]: { schema: stream } }
+  for (const [type, media] of Object.entries(content)) {
+    const alternatives = itemsOf(recordOf(recordOf(media)["schema"])["anyOf"])
+    const stream = alternatives.find(isEventStream)
+    if (stream === undefined) continue
+    const [first, ...others] = alternatives.filter((alternative) => !isEventStream(alternative))
+    const schema = others.length === 0 ? first : { anyOf: [first, ...others] }
+    return {
+      ...recordOf(response),
+      description: "JSON, or server-sent events",
+      content: { ...content, [type]: { ...recordOf(media), schema }, [eventStreamType]: { schema: stream } }
+    }
   }
+  return response
 }

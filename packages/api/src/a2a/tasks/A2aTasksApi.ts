@@ -1,11 +1,12 @@
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "@effect/platform"
-import { Context, JSONSchema, Schema } from "effect"
+import { Context, flow, JSONSchema, Schema } from "effect"
 import { AgentNotFoundBody } from "../../agents/AgentErrorBodies.ts"
 import { BudgetExceededBody, UnitsExhaustedBody } from "../../billing/BillingErrorBodies.ts"
 import { EventStream } from "../../http/EventStream.ts"
 import { documentErrorShape } from "../../http/OpenApiErrorShape.ts"
+import { documentMediaType } from "../../http/OpenApiMediaType.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import {
   ChatSessionNotFoundBody,
@@ -179,7 +180,10 @@ const removeNotification = HttpApiEndpoint.del(
 
 /** Accepts API keys with the scope `chat`; errors use the format of a binding. */
 const acceptPeers = (failure: Schema.Schema.AnyNoContext, contentType: string) =>
-  acceptApiKeys("chat", documentErrorShape({ [contentType]: { schema: JSONSchema.make(failure) } }))
+  acceptApiKeys(
+    "chat",
+    flow(documentMediaType(contentType), documentErrorShape({ [contentType]: { schema: JSONSchema.make(failure) } }))
+  )
 
 export class A2aTasksApi extends HttpApiGroup.make("a2aTasks")
   .add(send)
