@@ -17,7 +17,7 @@ import { type WebhookMessage, WebhookReceiver } from "@berth/domain/webhooks/Web
 import * as PushNotificationDelivery from "@berth/worker/a2a/PushNotificationDelivery"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Layer, Predicate, Stream } from "effect"
+import { Deferred, Effect, Layer, Option, Predicate, Schema, Stream } from "effect"
 import { Webhook } from "standardwebhooks"
 import { eventually } from "../support/Eventually.ts"
 import * as App from "../support/TestApp.ts"
@@ -192,6 +192,10 @@ const configurePush = (client: Client, taskId: string, id: string, url: string) 
   Effect.promise(() =>
     client.createTaskPushNotificationConfig({ tenant: "", taskId, id, url, token: "", authentication: undefined })
   )
+
+const readPushPage = Schema.decodeUnknownOption(
+  Schema.Struct({ configs: Schema.Array(Schema.Struct({ id: Schema.String })), nextPageToken: Schema.String })
+)
 
 layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent", (it) => {
   for (const binding of bindings) {
@@ -530,6 +534,45 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
           client.listTaskPushNotificationConfig({ tenant: "", taskId: task.id, pageSize: 0, pageToken: "" })
         )
         assert.lengthOf(configs, 5)
+      })
+    )
+
+    it.effect(`${binding}: push notifications of a task are listed on pages, also if those of a page are removed`, () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const client = yield* connect(binding, owner)
+        const { id: taskId } = yield* send(client, say("hello"))
+        for (const id of ["a", "b c", "\u20ac"]) yield* configurePush(client, taskId, id, "https://receiver.example/")
+        const read = (page: Readonly<Record<string, string | number>>) => {
+          const query = Object.entries(page).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+          return binding === "JSONRPC"
+            ? rpc(owner, owner, "ListTaskPushNotificationConfigs", { taskId, ...page })
+            : raw(owner, owner, "GET", `/tasks/${taskId}/pushNotificationConfigs?${query.join("&")}`)
+        }
+        const readPage = (page: Readonly<Record<string, string | number>>) =>
+          Effect.map(read(page), ({ body, text }) => {
+            const result = readPushPage(binding === "JSONRPC" ? body["result"] : body)
+            if (Option.isNone(result)) return assert.fail(text)
+            const { configs, nextPageToken } = result.value
+            return { ids: configs.map(({ id }) => id), nextPageToken }
+          })
+        const first = yield* readPage({ pageSize: 1 })
+        assert.deepStrictEqual(first.ids, ["a"])
+        yield* Effect.promise(() => client.deleteTaskPushNotificationConfig({ tenant: "", taskId, id: "a" }))
+        const second = yield* readPage({ pageSize: 1, pageToken: first.nextPageToken })
+        assert.deepStrictEqual(second.ids, ["b c"])
+        const last = yield* readPage({ pageSize: 1, pageToken: second.nextPageToken })
+        assert.deepStrictEqual(last, { ids: ["\u20ac"], nextPageToken: "" })
+        assert.deepStrictEqual(yield* readPage({ pageSize: 0, pageToken: "" }), {
+          ids: ["b c", "\u20ac"],
+          nextPageToken: ""
+        })
+        assert.deepStrictEqual((yield* readPage({ pageSize: 1_000 })).ids, ["b c", "\u20ac"])
+        for (const page of [{ pageToken: "none" }, { pageSize: -1 }, { pageSize: 0.5 }]) {
+          const { body, status, text } = yield* read(page)
+          assert.strictEqual(status, binding === "JSONRPC" ? 200 : 400, text)
+          assert.propertyVal(body["error"], "code", binding === "JSONRPC" ? -32602 : 400, text)
+        }
       })
     )
 

@@ -30,6 +30,7 @@ import {
 } from "./A2aErrorBodies.ts"
 import {
   ListTasksQuery,
+  NotificationsQuery,
   PushNotificationConfig,
   PushNotificationConfigs,
   RestError,
@@ -157,9 +158,10 @@ const listNotifications = HttpApiEndpoint.get(
   "/agents/:id/a2a/tasks/:taskId/pushNotificationConfigs"
 )
   .setPath(taskPath)
+  .setUrlParams(NotificationsQuery)
   .addSuccess(rest(PushNotificationConfigs))
   .annotate(OpenApi.Summary, "List the push notification configurations of a task")
-  .annotate(OpenApi.Description, "Oldest first.")
+  .annotate(OpenApi.Description, "Oldest first. Without `pageSize`, the page has all.")
 const findNotification = HttpApiEndpoint.get(
   "findNotification",
   "/agents/:id/a2a/tasks/:taskId/pushNotificationConfigs/:notificationId"

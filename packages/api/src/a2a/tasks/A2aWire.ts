@@ -19,8 +19,8 @@ const maximumIdLength = 256
 const id = text(maximumIdLength)
 const requiredId = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(maximumIdLength))
 /** The largest int32 of protocol buffers. */
-const maximumHistory = 2_147_483_647
-const historyLength = optional(count(0, maximumHistory))
+const maximumCount = 2_147_483_647
+const historyLength = optional(count(0, maximumCount))
 
 export const A2aPart = Schema.Struct({
   text: optional(Schema.String),
@@ -78,7 +78,7 @@ export const SendMessageParams = payload({
 }).annotations({ identifier: "A2aSendMessageRequest" })
 export type SendMessageParams = typeof SendMessageParams.Type
 
-export const TaskQuery = Schema.Struct({ historyLength: queryCount(0, maximumHistory) })
+export const TaskQuery = Schema.Struct({ historyLength: queryCount(0, maximumCount) })
 export const GetTaskParams = payload({ id: requiredId, historyLength })
 export const TaskParams = payload({ id: requiredId })
 
@@ -118,14 +118,25 @@ export const ListTasksQuery = Schema.Struct({
   status: Schema.optional(taskState),
   pageSize: queryCount(1, maximumPageSize),
   pageToken: Schema.optional(Schema.String),
-  historyLength: queryCount(0, maximumHistory),
+  historyLength: queryCount(0, maximumCount),
   statusTimestampAfter: Schema.optional(timestamp),
   includeArtifacts: Schema.optional(Schema.BooleanFromString)
 })
 
 export const CreateNotificationParams = payload({ id, taskId: requiredId, ...notification })
 export const NotificationParams = payload({ taskId: requiredId, id: requiredId })
-export const NotificationsOfTaskParams = payload({ taskId: requiredId })
+/** A page size of zero is absent: the field is not optional in protocol buffers, unlike that of `ListTasks`. */
+export const NotificationsOfTaskParams = payload({
+  taskId: requiredId,
+  pageSize: optional(count(0, maximumCount)),
+  pageToken: id
+})
+/** As in JSON, for a query. */
+export const NotificationsQuery = Schema.Struct({
+  pageSize: queryCount(0, maximumCount),
+  pageToken: Schema.optional(Schema.String)
+})
+export type NotificationsPage = typeof NotificationsQuery.Type
 
 export const RpcRequest = payload({
   jsonrpc: Schema.Literal("2.0"),

@@ -1,6 +1,7 @@
 import {
   nonEmpty,
   type ListTasksParams,
+  type NotificationsPage,
   type PushNotificationConfig,
   type SendMessageParams
 } from "@berth/api/a2a/tasks/A2aWire"
@@ -23,6 +24,7 @@ interface TaskCall {
 }
 
 const usualPageSize = 50
+const makePageTokenError = () => new A2aRequestInvalid({ reason: "`pageToken` must be the `nextPageToken` of a page." })
 
 type NotificationParams = Pick<PushNotificationConfig, "id" | "url" | "token" | "authentication">
 
@@ -98,11 +100,16 @@ export const makeA2aOperations = Effect.gen(function* () {
       Effect.map(notifications.create(peer, taskId, readNotification(params)), presentNotification),
     findNotification: (peer: A2aPeer, taskId: string, id: string) =>
       Effect.map(notifications.get(peer, taskId, id), presentNotification),
-    listNotifications: (peer: A2aPeer, taskId: string) =>
-      Effect.map(notifications.list(peer, taskId), (configs) => ({
-        configs: configs.map(presentNotification),
-        nextPageToken: ""
-      })),
+    /** A page token is the id of the next page's first configuration: those before it can be removed. */
+    listNotifications: Effect.fnUntraced(function* (peer: A2aPeer, taskId: string, page: NotificationsPage) {
+      const { pageSize = 0 } = page
+      const all = yield* notifications.list(peer, taskId)
+      const token = nonEmpty(page.pageToken)
+      const begin = token === undefined ? 0 : all.findIndex(({ id }) => id === token)
+      if (begin === -1) return yield* makePageTokenError()
+      const end = pageSize === 0 ? all.length : begin + pageSize
+      return { configs: all.slice(begin, end).map(presentNotification), nextPageToken: all[end]?.id ?? "" }
+    }),
     removeNotification: (peer: A2aPeer, taskId: string, id: string) => notifications.remove(peer, taskId, id),
     list: Effect.fnUntraced(function* (peer: A2aPeer, params: ListTasksParams) {
       const { historyLength, includeArtifacts = false, pageSize = usualPageSize } = params
@@ -112,7 +119,7 @@ export const makeA2aOperations = Effect.gen(function* () {
       const token = nonEmpty(params.pageToken)
       const after = yield* Effect.mapError(
         Effect.transposeMapOption(Option.fromNullable(token), parsePageToken),
-        () => new A2aRequestInvalid({ reason: "`pageToken` must be the `nextPageToken` of a page." })
+        makePageTokenError
       )
       const { tasks: found, total } =
         isAny || state !== undefined

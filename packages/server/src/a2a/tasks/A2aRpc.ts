@@ -102,8 +102,10 @@ export const answerRpc = Effect.fnUntraced(function* (
       const request = yield* read(NotificationParams, params)
       return yield* respond(operations.findNotification(peer, request.taskId, request.id))
     }
-    case "ListTaskPushNotificationConfigs":
-      return yield* respond(operations.listNotifications(peer, (yield* read(NotificationsOfTaskParams, params)).taskId))
+    case "ListTaskPushNotificationConfigs": {
+      const request = yield* read(NotificationsOfTaskParams, params)
+      return yield* respond(operations.listNotifications(peer, request.taskId, request))
+    }
     case "DeleteTaskPushNotificationConfig": {
       const request = yield* read(NotificationParams, params)
       return yield* respond(Effect.as(operations.removeNotification(peer, request.taskId, request.id), null))

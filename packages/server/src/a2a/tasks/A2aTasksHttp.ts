@@ -92,8 +92,8 @@ export const layer = group(WebApi, "a2aTasks", (handlers) =>
           HttpServerResponse.setStatus(201)
         )
       )
-      .handle("listNotifications", ({ path: { taskId } }) =>
-        answer((peer) => operations.listNotifications(peer, taskId))
+      .handle("listNotifications", ({ path: { taskId }, urlParams }) =>
+        answer((peer) => operations.listNotifications(peer, taskId, urlParams))
       )
       .handle("findNotification", ({ path: { notificationId, taskId } }) =>
         answer((peer) => operations.findNotification(peer, taskId, notificationId))
