@@ -1,10 +1,12 @@
 import { a2aMediaType, A2aMethodNotFound, a2aVersion } from "@berth/api/a2a/tasks/A2aErrorBodies"
 import { CurrentA2aPeer } from "@berth/api/a2a/tasks/A2aTasksApi"
+import { SendMessageParams } from "@berth/api/a2a/tasks/A2aWire"
 import { WebApi } from "@berth/api/WebApi"
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
 import { A2aVersionUnsupported } from "@berth/domain/a2a/tasks/A2aTaskErrors"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, type Stream } from "effect"
+import { makeDecoder } from "../../gateway/CallContent.ts"
 import { group } from "../../http/ApiGroup.ts"
 import { withInteractionRetryAfter } from "../../interaction/AnswerResponse.ts"
 import { makeA2aOperations } from "./A2aOperations.ts"
@@ -28,6 +30,9 @@ const respondStream = <E, R>(events: Effect.Effect<Stream.Stream<TaskEvent>, E, 
 /** Answers a request of the supported version. */
 const answer = <E, R>(operation: (peer: A2aPeer) => Effect.Effect<unknown, E, R>) =>
   Effect.flatMap(Effect.zipRight(requireVersion, CurrentA2aPeer), (peer) => respond(operation(peer)))
+
+/** Used after the check of the operation, since the platform would decode before it. */
+const decodeSendMessageParams = makeDecoder(SendMessageParams)
 
 /** Splits the last path segment into task and operation: `<id>` or `<id>:<operation>`. */
 const splitOperation = (segment: string) => {
@@ -58,13 +63,15 @@ export const layer = group(WebApi, "a2aTasks", (handlers) =>
           Effect.tapError(() => addRequestId(payload["id"]))
         )
       )
-      .handle("send", ({ path: { operation }, payload }) =>
+      .handleRaw("send", ({ path: { operation }, request }) =>
         Effect.gen(function* () {
           yield* requireVersion
           const peer = yield* CurrentA2aPeer
-          if (operation === "message:send") return yield* respond(operations.send(peer, payload))
-          if (operation === "message:stream") return yield* respondStream(operations.stream(peer, payload))
-          return yield* new A2aMethodNotFound()
+          if (operation !== "message:send" && operation !== "message:stream") return yield* new A2aMethodNotFound()
+          const params = yield* decodeSendMessageParams(yield* Effect.orDie(request.json))
+          return operation === "message:send"
+            ? yield* respond(operations.send(peer, params))
+            : yield* respondStream(operations.stream(peer, params))
         }).pipe(withInteractionRetryAfter)
       )
       .handle("list", ({ urlParams }) => answer((peer) => operations.list(peer, urlParams)))
