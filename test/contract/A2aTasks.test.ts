@@ -761,6 +761,19 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
     })
   )
 
+  it.effect("A push notification to a loopback address is created, as its documentation states", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { id } = yield* send(yield* connect("JSONRPC", owner), say("hello"))
+      const path = `/tasks/${id}/pushNotificationConfigs`
+      const created = yield* raw(owner, owner, "POST", path, { url: "https://127.0.0.1/" })
+      assert.strictEqual(created.status, 201, created.text)
+      const { text } = yield* App.web({ method: "GET", path: "/openapi.json" })
+      assert.include(text, "Private and loopback addresses are refused at delivery.")
+      assert.notInclude(text, "Private and loopback addresses are rejected.")
+    })
+  )
+
   it.effect("Push notifications of a caller end when the agent no longer allows it, and when they are removed", () =>
     Effect.gen(function* () {
       const [owner, caller] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]

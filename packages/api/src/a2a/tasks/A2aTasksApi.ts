@@ -151,7 +151,7 @@ const createNotification = HttpApiEndpoint.post(
   .annotate(OpenApi.Summary, "Create a push notification configuration")
   .annotate(
     OpenApi.Description,
-    "Sends the end of the task to an address; at once if the task has ended. At most 5 per task. The body is `{task}`. With a `token`, it is signed by Standard Webhooks with the token as key. Private and loopback addresses are rejected."
+    "Sends the end of the task to an address; at once if the task has ended. At most 5 per task. The body is `{task}`. With a `token`, it is signed by Standard Webhooks with the token as key. Private and loopback addresses are refused at delivery."
   )
 const listNotifications = HttpApiEndpoint.get(
   "listNotifications",
