@@ -774,6 +774,24 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
     })
   )
 
+  it.effect("A canceled task is logged as information, and as no error", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const client = yield* connect("JSONRPC", owner)
+      const gate = yield* Deferred.make<void>()
+      yield* Effect.gen(function* () {
+        const { id } = yield* send(client, say("count", { configuration: { returnImmediately: true } }))
+        yield* Effect.promise(() => client.cancelTask({ tenant: "", id, metadata: undefined }))
+      }).pipe(withGate(gate))
+      const { logLines } = yield* App.TestApp
+      const lines = (yield* logLines).filter((line) => line.includes(owner.agent.id))
+      const logged = lines.filter((line) => line.includes('"reason":"the message was canceled"'))
+      assert.lengthOf(logged, 1)
+      assert.include(logged[0], '"message":"Message canceled","logLevel":"INFO"')
+      assert.notInclude(lines.join("\n"), '"logLevel":"ERROR"')
+    })
+  )
+
   it.effect("Push notifications of a caller end when the agent no longer allows it, and when they are removed", () =>
     Effect.gen(function* () {
       const [owner, caller] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]

@@ -18,7 +18,7 @@ import {
   type ToolActivity
 } from "../../skills/tools/ToolActivity.ts"
 import { type Message, MessageId, toChatRole } from "../Conversation.ts"
-import { AnswerStopped, MessageUnanswered } from "../ConversationErrors.ts"
+import { AnswerStopped, MessageCanceled, MessageUnanswered } from "../ConversationErrors.ts"
 import { Memories } from "../memory/Memories.ts"
 import { awaitOpenCalls } from "../turns/OpenCalls.ts"
 import { type AgentTurn, TurnRepository } from "../turns/TurnRepository.ts"
@@ -35,12 +35,12 @@ const toTurn = ({ agentId, id, userId }: Message): AgentTurn => ({ userId, agent
 
 const unlessCanceled =
   (canceled: Effect.Effect<unknown> | undefined) =>
-  <A, E, R>(answer: Effect.Effect<A, E, R>): Effect.Effect<A, E | MessageUnanswered, R> =>
+  <A, E, R>(answer: Effect.Effect<A, E, R>): Effect.Effect<A, E | MessageCanceled, R> =>
     canceled === undefined
       ? answer
       : Effect.raceFirst(
           answer,
-          Effect.flatMap(canceled, () => new MessageUnanswered({ reason: "the message was canceled" }))
+          Effect.flatMap(canceled, () => new MessageCanceled({ reason: "the message was canceled" }))
         )
 
 interface TurnOptions {
@@ -220,11 +220,12 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       const reason = describeFailure(cause)
       const tag = Option.getOrUndefined(Cause.failureOption(cause))?._tag
       const isStopped = tag === "AnswerStopped"
-      yield* (
-        isStopped
-          ? Effect.logInfo("Answer stopped before its first text")
+      const log = isStopped
+        ? Effect.logInfo("Answer stopped before its first text")
+        : tag === "MessageCanceled"
+          ? Effect.logInfo("Message canceled")
           : Effect.logError("Message not answered", cause)
-      ).pipe(Effect.annotateLogs({ messageId, agentId, userId, reason }))
+      yield* Effect.annotateLogs(log, { messageId, agentId, userId, reason })
       yield* streams.flush(messageId)
       const failure = { reason, deltaCount: publication.deltaCount(), isStopped }
       yield* storeFailure(message, failure, tag === "BackendUnavailable")
