@@ -7,7 +7,7 @@ import { Cause, Deferred, Effect, Exit, Fiber, Option, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { uniqueName } from "../support/Samples.ts"
-import { sql } from "../support/Sql.ts"
+import { sql, untilLocked } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
@@ -43,15 +43,6 @@ const signedInBefore = (id: string, interval: string) =>
 
 const jobsFor = (id: string) =>
   sql`select queue, name from outbox where name = ${RemoveAccountJob.name} and payload ->> 'userId' = ${id}`
-
-const untilLocked = (number: number) =>
-  eventually(
-    Effect.zipRight(
-      sql`select pg_stat_clear_snapshot()`,
-      sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    ),
-    (waiting) => waiting.length >= number
-  )
 
 const confirmed = { confirm: true }
 const unconfirmed = { status: 400, code: "account_deletion_unconfirmed" }

@@ -6,7 +6,7 @@ import { Effect, Fiber } from "effect"
 import { createHash } from "node:crypto"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { uniqueName } from "../support/Samples.ts"
-import { sql } from "../support/Sql.ts"
+import { sql, untilLocked } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
@@ -334,6 +334,34 @@ layer(App.shared, { excludeTestServices: true })("A changed password", (it) => {
       const { body, status } = yield* change(cookieOf(yield* signIn(email)).pair, password, "short")
       assert.strictEqual(status, 400)
       assert.containSubset(body, { message: "newPassword: must have at least 8 characters" })
+    })
+  )
+
+  it.effect("A changed password makes concurrent changes of the old password 401", () =>
+    Effect.gen(function* () {
+      const { run } = yield* Transaction
+      const { email, id } = yield* account
+      const here = cookieOf(yield* signIn(email)).pair
+      const next = ["first", "second", "third", "fourth"].map((word) => `${word} battery`)
+      // All have verified the old password, and wait for the user that they change.
+      const changes = yield* run(
+        Effect.gen(function* () {
+          yield* sql`select from users where id = ${id} for no key update`
+          const fibers = yield* Effect.forEach(next, (it) => Effect.forkDaemon(change(here, password, it)))
+          yield* untilLocked(fibers.length)
+          return fibers
+        })
+      )
+      const answers = yield* Effect.forEach(changes, Fiber.join)
+      const changed = answers.filter(({ status }) => status === 200)
+      assert.strictEqual(changed.length, 1)
+      for (const answer of answers)
+        if (answer.status !== 200) assertError(answer, { status: 401, code: "current_password_incorrect" })
+      const accepted = yield* Effect.filter(next, (it) => Effect.map(signIn(email, it), ({ status }) => status === 200))
+      assert.deepStrictEqual(
+        accepted,
+        next.filter((_, at) => answers[at]?.status === 200)
+      )
     })
   )
 

@@ -30,10 +30,13 @@ export class PasswordChange extends Effect.Service<PasswordChange>()("@berth/Pas
         validatePassword(common, passwords.next),
         ({ reason }) => new PasswordRejected({ reason, field: "newPassword" })
       )
-      yield* credentials.verifyCurrent(current, passwords.current)
+      const { hold } = yield* credentials.verifyCurrent(current, passwords.current)
       const nextHash = yield* hasher.hash(next)
       yield* transaction.run(
         Effect.gen(function* () {
+          // Precedes `hold`, since concurrent changes with its shared lock would deadlock.
+          yield* users.findForUpdate(current.user.id)
+          yield* hold
           yield* users.setPasswordHash(current.user.id, nextHash)
           yield* sessions.lock(current.sessionId)
           yield* credentials.revokeResetLinks(current.user.id)
