@@ -170,6 +170,25 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
     })
   )
 
+  it.effect("DELETE /api/settings is 401 for a correct password whose account is deleted concurrently", () =>
+    Effect.gen(function* () {
+      const { run } = yield* Transaction
+      const { cookie, id } = yield* member
+      const asking = yield* run(
+        Effect.gen(function* () {
+          // The request has verified the password, and waits for the user whose rows are removed.
+          yield* sql`select from users where id = ${id} for no key update`
+          const fiber = yield* Effect.forkDaemon(remove(cookie, { password }))
+          yield* untilLocked(1)
+          yield* sql`delete from users where id = ${id}`
+          return fiber
+        })
+      )
+      assertError(yield* Fiber.join(asking), { status: 401, code: "unauthorized" })
+      assert.deepStrictEqual(yield* jobsFor(id), [])
+    })
+  )
+
   it.effect("DELETE /api/settings makes a request 401 that finds its rows deleted", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp

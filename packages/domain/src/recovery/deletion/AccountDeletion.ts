@@ -64,7 +64,14 @@ export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/A
           )
         )
       },
-      Effect.catchTag("CurrentPasswordIncorrect", () => new DeletionPasswordIncorrect())
+      // A concurrent deletion revokes the session and removes the password.
+      (deletion, { sessionId }) =>
+        Effect.catchTag(deletion, "CurrentPasswordIncorrect", () =>
+          Effect.zipRight(
+            Effect.mapError(Effect.flatten(sessions.find(sessionId)), () => new AuthenticationRequired()),
+            new DeletionPasswordIncorrect()
+          )
+        )
     )
 
     return { delete: remove }
