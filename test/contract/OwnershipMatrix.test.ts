@@ -5,6 +5,8 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { insertAgent } from "../support/Samples.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
 import { withoutTraceId } from "./ErrorAssertions.ts"
@@ -258,6 +260,10 @@ layer(Layer.provideMerge(users, App.shared), { excludeTestServices: true })("Own
     ["the memory of an agent", ({ agent: id }) => read(`action=memory&agentId=${id}`)],
     ["a session that is talked in", ({ session }) => say({ message: "hello", sessionId: session })],
     ["an agent that is talked to", ({ agent: id }) => say({ message: "hello", agentId: id })],
+    [
+      "an agent that a chat is sent to",
+      ({ agent: id }) => ({ method: "POST", path: "/api/chat", json: { message: "hello", agentId: id } })
+    ],
     ["the health of an agent", ({ agent: id }) => read(`action=health&agentId=${id}`)],
     ["the skills of an agent", ({ agent: id }) => read(`action=skills&agentId=${id}`)],
     ["the credentials of an agent's owner", ({ agent: id }) => read(`action=credentials&agentId=${id}`)],
@@ -323,6 +329,25 @@ layer(Layer.provideMerge(users, App.shared), { excludeTestServices: true })("Own
           path
         )
       }
+    })
+  )
+
+  it.effect("A message of POST /api/chat is sent to the named agent, and without one to the oldest", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { id: agentId } = yield* insertAgent(owner.user.id)
+      for (const headers of [{}, { accept: "text/event-stream" }])
+        for (const named of [{ agentId }, { agentId: null }, {}]) {
+          const json = { message: "agentId" in named ? `to ${named.agentId}` : "to none", ...named }
+          const sent = yield* App.web({ method: "POST", path: "/api/chat", as: owner, json, headers })
+          assert.strictEqual(sent.status, 200, sent.text)
+        }
+      const contentsOf = (id: string) =>
+        Effect.map(sql`select content from messages where agent_id = ${id} and sender = 'user' order by seq`, (rows) =>
+          rows.map(({ content }) => content)
+        )
+      assert.deepStrictEqual(yield* contentsOf(agentId), [`to ${agentId}`, `to ${agentId}`])
+      assert.deepStrictEqual(yield* contentsOf(owner.agent.id), ["to null", "to none", "to null", "to none"])
     })
   )
 

@@ -300,7 +300,16 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   chat("the message is missing", {}, 400, "invalid_request", { fields: ["message"] }),
   chat("the message is blank", { message: "" }, 400, "message_invalid"),
   chat("the message is too long", { message: tooLong }, 400, "message_invalid"),
-  chat("the types are wrong", { message: {}, topic: 1 }, 400, "invalid_request", { fields: ["message", "topic"] }),
+  chat("the types are wrong", { message: {}, topic: 1, agentId: 3 }, 400, "invalid_request", {
+    fields: ["message", "topic", "agentId"]
+  }),
+  {
+    when: "the agent is another's",
+    route: "POST /api/chat",
+    call: ({ owner, stranger }) => ({ as: owner, json: { message: "hello", agentId: stranger.agent.id } }),
+    status: 404,
+    code: "agent_not_found"
+  },
   chat("there is no agent", { message: "hello" }, 500, "chat_failed", { as: ({ newcomer }) => newcomer }),
   chat("the agent is stopped", { message: "hello" }, 500, "chat_failed", { as: ({ idle }) => idle }),
   chat("the units are used up", { message: "hello" }, 402, "units_exhausted", { as: ({ spent }) => spent }),

@@ -231,6 +231,7 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
     payload({
       message: Schema.String,
       topic: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(200)), { nullable: true }),
+      agentId: Schema.optionalWith(AgentId, { nullable: true }),
       attachments
     })
   )
@@ -250,6 +251,7 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .addError(PendingMessageLimitReachedBody)
   .addError(ResumedAnswerLimitReachedBody)
   .addError(MessageInvalidBody)
+  .addError(AgentNotFoundBody)
   .addError(AttachmentInvalidBody)
   .addError(AttachmentNotFoundBody)
   .addError(ImagesNotSupportedBody)

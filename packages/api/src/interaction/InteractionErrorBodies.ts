@@ -10,7 +10,9 @@ import {
   ChatSessionLimitReached,
   TitleInvalid
 } from "@berth/domain/interaction/ConversationErrors"
-import { Data, Duration, Schema } from "effect"
+import type { AgentNotFound } from "@berth/domain/agents/AgentErrors"
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import { Data, Duration, type Effect, Schema } from "effect"
 import { plainErrorBody, extendedErrorBody, fieldsErrorBody, reasonErrorBody } from "../http/ErrorBody.ts"
 import { toRetryAfterSeconds } from "../limits/RateLimits.ts"
 
@@ -51,14 +53,15 @@ export const ChatFailedBody = reasonErrorBody(ChatFailed, {
   example: "you have no running agent"
 })
 
-/** Maps the errors of a message to the error of POST /api/chat. */
-export const toChatFailed = {
+/** Maps the errors of a message to the error of POST /api/chat. A named agent that is not the caller's remains 404. */
+export const toChatFailed = (agentId: AgentId | undefined) => ({
   ChatSessionLimitReached: () => new ChatFailed({ reason: "you have too many conversations" }),
   RunningAgentNotFound: () => new ChatFailed({ reason: "you have no running agent" }),
-  AgentNotFound: () => new ChatFailed({ reason: "the agent was deleted" }),
+  AgentNotFound: (error: AgentNotFound): Effect.Effect<never, AgentNotFound | ChatFailed> =>
+    agentId === undefined ? new ChatFailed({ reason: "the agent was deleted" }) : error,
   ChatSessionNotFound: () => new ChatFailed({ reason: "the conversation was deleted" }),
   MessageUnanswered: ({ reason }: MessageUnanswered) => new ChatFailed({ reason })
-}
+})
 
 export const NoteNotFoundBody = plainErrorBody(NoteNotFound, {
   status: 404,

@@ -98,7 +98,7 @@ export const layer = group(WebApi, "interaction", (handlers) =>
           const { message, reply } = yield* answers.conversations.sendAndAwait(user, toSend)
           yield* addResponseHeaders(makeReplyHeaders(reply))
           return makeSentMessage(message, reply)
-        }).pipe(withInteractionRetryAfter, Effect.catchTags(toChatFailed))
+        }).pipe(withInteractionRetryAfter, Effect.catchTags(toChatFailed(payload.agentId)))
       )
       .handle("history", () =>
         Effect.gen(function* () {
