@@ -416,6 +416,25 @@ layer(ScheduleWorker.layer, { excludeTestServices: true })("Schedules", (it) => 
     })
   )
 
+  it.effect("A heartbeat that names no time is rejected with the sentence of a schedule", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent("enterprise")
+      const never = "0 0 30 2 *"
+      const schedule = yield* call(owner, "POST", "/schedules", { cron: never, prompt: "Report." })
+      assertError(schedule, { status: 400, code: "schedule_invalid" })
+      assert.strictEqual(schedule.body["message"], "cron names no time that will come.")
+      const config = yield* call(owner, "PUT", "/config", { heartbeat: never })
+      assertError(config, { status: 400, code: "invalid_request" })
+      const issues = [{ path: "heartbeat", message: "names no time that will come." }]
+      assert.deepStrictEqual(config.body["issues"], issues)
+      const often = yield* call(owner, "PUT", "/config", { heartbeat: "often" })
+      assert.deepStrictEqual(often.body["issues"], [
+        { path: "heartbeat", message: "must be a cron expression or null" }
+      ])
+      assert.deepStrictEqual(yield* list(owner), [])
+    })
+  )
+
   it.effect("A run waits for a busy backend by its job's retries, and fails at the last attempt", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("enterprise")

@@ -68,6 +68,7 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
   config("the tokens are no whole number", { maxTokens: 1.5 }, "config.maxTokens"),
   config("the time zone is none", { timezone: "Mars/Olympus" }, "config.timezone"),
   config("the heartbeat is no cron expression", { heartbeat: "often" }, "config.heartbeat"),
+  config("the heartbeat names no time that will come", { heartbeat: "0 0 30 2 *" }, "config.heartbeat"),
   provision(
     "a skill is unknown",
     { name: "a", config: { skills: ["time", "dance"] } },

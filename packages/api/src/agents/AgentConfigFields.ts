@@ -1,5 +1,5 @@
 import { Channel } from "@berth/domain/shared/Channel"
-import { isTimezone, maximumCronLength, parseCron } from "@berth/domain/shared/CronTimes"
+import { hasTime, isTimezone, noTimeReason, parseCron } from "@berth/domain/shared/CronTimes"
 import { Either, Schema } from "effect"
 import { ModelName, namesFirstItem, refusesUnknownMembers } from "../http/Payload.ts"
 
@@ -26,9 +26,12 @@ export const agentConfigFields = {
   heartbeat: exactly(
     Schema.NullOr(
       Schema.String.pipe(
-        Schema.filter((text) => text.length <= maximumCronLength && Either.isRight(parseCron(text, "UTC")), {
-          message: () => "must be a cron expression or null"
-        })
+        Schema.filter((text) =>
+          Either.match(parseCron(text, "UTC"), {
+            onLeft: () => "must be a cron expression or null",
+            onRight: (times) => hasTime(times) || noTimeReason
+          })
+        )
       )
     )
   )

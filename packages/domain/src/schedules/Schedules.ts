@@ -4,7 +4,7 @@ import { Allowances } from "../billing/subscriptions/Allowances.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import type { User } from "../shared/User.ts"
-import { parseCron } from "../shared/CronTimes.ts"
+import { hasTime, noTimeReason, parseCron } from "../shared/CronTimes.ts"
 import { AgentRunRepository, type RunPage } from "./runs/AgentRunRepository.ts"
 import { SkillCalls } from "./runs/SkillCalls.ts"
 import { maximumPromptLength, type Schedule, ScheduleId, scheduleLimits } from "./Schedule.ts"
@@ -35,9 +35,7 @@ export class Schedules extends Effect.Service<Schedules>()("@berth/Schedules", {
     const validate = Effect.fnUntraced(function* (owner: User, agent: Agent, fields: ScheduleFields) {
       const { cron, enabled, input, prompt, skillId, timezone } = fields
       const times = yield* Either.mapLeft(parseCron(cron, timezone), (reason) => new ScheduleInvalid({ reason }))
-      const now = yield* DateTime.now
-      if (enabled && times.listAfter(now, 1).length === 0)
-        return yield* new ScheduleInvalid({ reason: "cron names no time that will come." })
+      if (enabled && !hasTime(times)) return yield* new ScheduleInvalid({ reason: `cron ${noTimeReason}` })
       if ((prompt === null) === (skillId === null))
         return yield* new ScheduleInvalid({ reason: "Give either prompt, or skillId with input." })
       if (prompt !== null && (prompt.trim() === "" || prompt.length > maximumPromptLength))

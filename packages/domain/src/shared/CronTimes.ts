@@ -30,6 +30,11 @@ export const parseCron = (cron: string, timezone: string): Either.Either<CronTim
   )
 }
 
+/** A cron expression has no year, so it names a time after every moment or none. */
+export const hasTime = (times: CronTimes) => times.listAfter(DateTime.unsafeMake(0), 1).length > 0
+
+export const noTimeReason = "names no time that will come."
+
 const toDate = (moment: DateTime.Utc) => new Date(moment.epochMillis)
 
 const makeTimes = (cron: Cron): CronTimes => ({
