@@ -337,6 +337,9 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
         assert.deepStrictEqual(row, { state: "settled", booked: 1 })
         assert.strictEqual(yield* usedBy(owner), 1)
         assert.strictEqual((yield* follow(owner, id)).status, 404)
+        const logged = (yield* (yield* App.TestApp).logLines).filter((line) => line.includes(id))
+        assert.isTrue(logged.some((line) => line.includes("Message canceled")))
+        assert.notInclude(logged.join("\n"), '"logLevel":"ERROR"')
       })
   )
 

@@ -8,7 +8,7 @@ export class TitleInvalid extends Data.TaggedError("TitleInvalid")<{ readonly re
 export class MessageUnanswered extends Data.TaggedError("MessageUnanswered")<{ readonly reason: string }> {}
 /** The user stopped the answer before its first text. */
 export class AnswerStopped extends Data.TaggedError("AnswerStopped")<{ readonly reason: string }> {}
-/** The caller canceled the message before its reply. */
+/** The message was canceled, or given up by a deletion, before its reply. */
 export class MessageCanceled extends Data.TaggedError("MessageCanceled")<{ readonly reason: string }> {}
 export class NoteNotFound extends Data.TaggedError("NoteNotFound")<object> {}
 export class MessageNotFound extends Data.TaggedError("MessageNotFound")<object> {}

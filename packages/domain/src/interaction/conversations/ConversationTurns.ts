@@ -176,10 +176,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
               repository.storeReply(message, { ...stored, cost: Option.getOrUndefined(cost) })
             )
           )
-      const reply = yield* Effect.mapError(
-        answered,
-        () => new MessageUnanswered({ reason: "the message was given up" })
-      )
+      const reply = yield* Effect.mapError(answered, () => new MessageCanceled({ reason: "the message was given up" }))
       yield* logInfoWith("Message answered", {
         messageId: message.id,
         agentId: message.agentId,
