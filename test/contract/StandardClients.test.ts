@@ -183,6 +183,18 @@ const askMcp = (as: App.SignedIn, messages: unknown) =>
       [...text.matchAll(/^data: (.+)$/gm)].map(([, data = ""]): unknown => JSON.parse(data))
   )
 
+const RpcError = Schema.Struct({
+  jsonrpc: Schema.Literal("2.0"),
+  id: Schema.NullOr(Schema.Union(Schema.String, Schema.Int)),
+  error: Schema.Struct({
+    code: Schema.Int,
+    message: Schema.String,
+    data: Schema.Struct({ code: Schema.String, traceId: Schema.String })
+  })
+})
+/** JSON-RPC 2.0, section 5: a response has no other members. */
+const assertRpcError = Schema.decodeUnknownSync(RpcError, { onExcessProperty: "error" })
+
 const nameOf = (tool: string, { agent }: OwnerWithAgent) => `${tool}_${agent.id.slice(-12)}`
 
 const withReply = (...texts: ReadonlyArray<string>) => {
@@ -781,6 +793,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         const answer = yield* App.web({ method: "POST", path: "/mcp", as: owner, headers, body })
         assert.strictEqual(answer.status, 400, body)
         assertMatches(answer.body, { jsonrpc: "2.0", id: null, error: { code } }, body)
+        assertRpcError(answer.body)
       }
     })
   )
@@ -824,7 +837,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     })
   )
 
-  it.effect("POST /mcp refuses a client that does not accept event streams with a complete error body", () =>
+  it.effect("POST /mcp refuses a client that does not accept event streams with a JSON-RPC error", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const answer = yield* App.web({
@@ -835,8 +848,8 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         json: { jsonrpc: "2.0", id: 1, method: "tools/list" }
       })
       assert.strictEqual(answer.status, 406)
-      assertMatches(answer.body, { id: 1, error: { code: -32_000 }, code: "not_acceptable" })
-      assert.hasAllKeys(answer.body, ["jsonrpc", "id", "error", "message", "code", "traceId"])
+      assertMatches(answer.body, { id: 1, error: { code: -32_000, data: { code: "not_acceptable" } } })
+      assertRpcError(answer.body)
     })
   )
 
@@ -856,7 +869,8 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         assertMatches(answer.body, { jsonrpc: "2.0", id, error: { code: -32_000 } })
       }
       const notification = yield* ask({ jsonrpc: "2.0", method: "notifications/initialized" })
-      assertMatches(notification.body, { id: null, error: { code: -32_000 }, code: "invalid_request" })
+      assertMatches(notification.body, { id: null, error: { code: -32_000, data: { code: "invalid_request" } } })
+      assertRpcError(notification.body)
     })
   )
 

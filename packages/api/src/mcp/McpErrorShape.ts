@@ -12,25 +12,44 @@ const NoMessage = Schema.Struct({
 })
 const readNoMessage = Schema.decodeUnknownOption(NoMessage)
 
-/** Converts bodies without a message to JSON-RPC errors; other errors are unchanged. Total. */
-const reshapeNoMessage = (status: number, body: unknown) => ({
+const RpcError = Schema.Struct({
+  jsonrpc: Schema.Literal("2.0"),
+  id: Schema.NullOr(Schema.Union(Schema.String, Schema.Number)),
+  error: Schema.Struct({ code: Schema.Number, message: Schema.String })
+})
+const TransportFailure = Schema.Struct({
+  ...RpcError.fields,
+  code: Schema.String,
+  traceId: Schema.optional(Schema.String)
+})
+const readTransportFailure = Schema.decodeUnknownOption(TransportFailure)
+
+/** JSON-RPC 2.0, section 5: no other members are allowed, so those of the service are `data`. */
+const toRpcError = ({ code, error, id, traceId }: Omit<typeof TransportFailure.Type, "jsonrpc">) => ({
+  jsonrpc: "2.0",
+  id,
+  error: { ...error, data: { code, traceId } }
+})
+
+/** Converts transport errors and bodies without a message to JSON-RPC errors; other errors are unchanged. Total. */
+const reshapeRefusal = (status: number, body: unknown) => ({
   status,
-  body: Option.match(readNoMessage(body), {
-    onNone: () => body,
-    onSome: (refusal) => ({
-      jsonrpc: "2.0",
-      id: null,
-      ...refusal,
-      error: { code: codes[refusal.code], message: refusal.message }
-    })
-  })
+  body: readTransportFailure(body).pipe(
+    Option.map(toRpcError),
+    Option.orElse(() =>
+      Option.map(readNoMessage(body), ({ message, ...members }) =>
+        toRpcError({ id: null, error: { code: codes[members.code], message }, ...members })
+      )
+    ),
+    Option.getOrElse(() => body)
+  )
 })
 
 export const mcpPath = "/mcp"
 
 /** Returns the error format of the protocol's path. */
 export const findMcpErrorShape = (path: string) =>
-  path === mcpPath || path === `${mcpPath}/` ? reshapeNoMessage : undefined
+  path === mcpPath || path === `${mcpPath}/` ? reshapeRefusal : undefined
 
 const RequestWithId = Schema.Struct({ id: Schema.Union(Schema.String, Schema.Int), method: Schema.String })
 const readRequest = Schema.decodeUnknownOption(RequestWithId)
@@ -47,7 +66,7 @@ const readTransportError = Schema.decodeUnknownOption(TransportError)
 const correctCode = (error: { readonly code: number; readonly message: string }) =>
   error.code === parseError ? { code: invalidRequest, message: "The request body is not a JSON-RPC message." } : error
 
-/** Adds the id of the request (JSON-RPC 2.0, section 5) and the members of every error body to a transport error. */
+/** Adds the id of the request (JSON-RPC 2.0, section 5) and the service's code to a transport error. */
 export const completeTransportError = (status: number, text: string, request: unknown): string =>
   Option.match(readTransportError(text), {
     onNone: () => text,
@@ -57,19 +76,17 @@ export const completeTransportError = (status: number, text: string, request: un
         ...failed,
         error,
         id: Option.match(readRequest(request), { onNone: () => null, onSome: ({ id }) => id }),
-        message: error.message,
         code: status === 406 ? "not_acceptable" : "invalid_request"
       })
     }
   })
 
 const McpError = Schema.Struct({
-  jsonrpc: Schema.Literal("2.0"),
-  id: Schema.NullOr(Schema.Union(Schema.String, Schema.Number)),
-  error: Schema.Struct({ code: Schema.Number, message: Schema.String }),
-  message: Schema.String,
-  code: Schema.String,
-  traceId: Schema.optional(Schema.String)
+  ...RpcError.fields,
+  error: Schema.Struct({
+    ...RpcError.fields.error.fields,
+    data: Schema.Struct({ code: Schema.String, traceId: Schema.optional(Schema.String) })
+  })
 })
 
 /** Documents the errors in JSON-RPC's format. */
