@@ -11,9 +11,23 @@ import { NodeStream } from "@effect/platform-node"
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js"
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
-import { Deferred, Duration, Effect, Either, Layer, Redacted, Runtime, Scope, Stream } from "effect"
+import {
+  Deferred,
+  Duration,
+  Effect,
+  Either,
+  Layer,
+  Mailbox,
+  Option,
+  Redacted,
+  Runtime,
+  Schema,
+  Scope,
+  Stream
+} from "effect"
 import type { IncomingMessage } from "node:http"
 import { OutboundClient } from "../net/OutboundClient.ts"
+import { readMcpAnswer } from "./McpAnswer.ts"
 
 /** Loaded on first use, since the library's schemas load slowly. */
 const loadSdk = Effect.promise(async () => {
@@ -29,11 +43,17 @@ type Sdk = Effect.Effect.Success<typeof loadSdk>
 const failed = (reason: string) => new McpCallFailed({ reason })
 const tooLong = failed(`Its answers have more than ${maximumMcpBytes} bytes.`)
 const tooManyRequests = failed("It sent too many requests of its own.")
+const brokeOff = failed("Its answer broke off.")
+const unreachable = failed("It could not be reached.")
+/** By value, since Effect wraps failures inside a span. */
+const isUnreachable = ({ reason }: McpCallFailed) => reason === unreachable.reason
 
 /** Maximum pages of a list of tools. */
 const maximumPages = 4
-/** Maximum messages to a server in one exchange, since the library answers each request of the server. */
-const maximumMessages = 16
+/** Maximum requests to a server in one exchange: the library answers each of its requests, and answers are resumed. */
+const maximumRequests = 16
+/** Maximum repetitions of a request that resumes an answer. */
+const maximumRetries = 2
 const maximumErrorLength = 500
 const sessionEndTimeLimit = Duration.seconds(1)
 
@@ -44,22 +64,33 @@ const toWebHeaders = ({ headers }: IncomingMessage) =>
     )
   )
 
+/** Faults that a server can recover from. */
+const isTransient = ({ statusCode = 500 }: IncomingMessage) => statusCode === 429 || statusCode >= 500
+const isEventStream = ({ headers, statusCode }: IncomingMessage) =>
+  statusCode === 200 && /^\s*text\/event-stream\s*(;|$)/i.test(headers["content-type"] ?? "")
+
+const readJson = Schema.decodeUnknownOption(Schema.parseJson())
+const readRequest = Schema.decodeUnknownOption(
+  Schema.parseJson(Schema.Struct({ id: Schema.Int, method: Schema.String }))
+)
+
 /** Implements `fetch` with the guarded client. Follows no redirects, and opens no streams outside of a call. */
 const makeFetch = Effect.fnUntraced(function* (
   open: OutboundClient["Type"]["open"],
   server: McpServer,
+  { types }: Sdk,
   abandoned: Deferred.Deferred<never, McpCallFailed>
 ) {
   const scope = yield* Effect.scope
   const run = Runtime.runPromise(yield* Effect.runtime<never>())
   const secrets = Object.entries(server.headers).map(([name, value]) => [name, Redacted.value(value)] as const)
   let left = maximumMcpBytes
-  let messages = 0
+  let requests = 0
 
   const limited = (response: IncomingMessage) =>
     NodeStream.fromReadable<McpCallFailed, Uint8Array>(
       () => response,
-      () => failed("Its answer broke off.")
+      () => brokeOff
     ).pipe(
       Stream.mapEffect((bytes) => {
         left -= bytes.length
@@ -69,40 +100,87 @@ const makeFetch = Effect.fnUntraced(function* (
       })
     )
 
-  const fetch: FetchLike = async (url, init = {}) => {
-    const method = init.method === "DELETE" ? "DELETE" : "POST"
-    if (init.method === "GET") return new Response(null, { status: 405 })
-    if (method === "POST" && ++messages > maximumMessages) {
-      await run(Deferred.fail(abandoned, tooManyRequests))
-      throw tooManyRequests
-    }
-    const headers = new Headers(init.headers)
-    headers.set("accept-encoding", "identity")
-    for (const [name, value] of secrets) headers.set(name, value)
-    const exchange = open({
-      method,
-      url: new URL(url),
-      headers: Object.fromEntries(headers),
-      ...(typeof init.body === "string" ? { body: init.body } : {})
-    }).pipe(
+  const exchange = (method: "GET" | "POST" | "DELETE", url: URL, headers: Headers, body?: string) => {
+    const sent = new Headers(headers)
+    sent.set("accept-encoding", "identity")
+    for (const [name, value] of secrets) sent.set(name, value)
+    return open({ method, url, headers: Object.fromEntries(sent), ...(body !== undefined && { body }) }).pipe(
       Effect.mapError((error) =>
         error._tag === "AddressNotAllowed"
           ? failed("Its host is not on the public internet, so it cannot be reached.")
-          : failed("It could not be reached.")
+          : unreachable
       ),
       Effect.filterOrFail(
         ({ statusCode = 0 }) => statusCode < 300 || statusCode >= 400,
         ({ statusCode }) => failed(`It answered with the redirect ${statusCode}, which is not followed.`)
+      )
+    )
+  }
+
+  /** Reads the answer of a request within the exchange's scope, whose end also ends the resumption. */
+  const readAnswer = (response: IncomingMessage, id: number, url: URL, sent: Headers) => {
+    const headers = new Headers(sent)
+    headers.set("accept", "text/event-stream")
+    headers.delete("content-type")
+    const session = response.headers["mcp-session-id"]
+    if (typeof session === "string") headers.set("mcp-session-id", session)
+    const isResponse = (message: unknown) =>
+      (types.isJSONRPCResultResponse(message) || types.isJSONRPCErrorResponse(message)) && Number(message.id) === id
+    const resume = (lastEventId: string, delay: Duration.Duration) =>
+      Effect.suspend(() => {
+        if (++requests > maximumRequests) return Effect.fail(brokeOff)
+        headers.set("last-event-id", lastEventId)
+        return exchange("GET", url, headers)
+      }).pipe(
+        Effect.filterOrFail(
+          (resumed) => !isTransient(resumed),
+          () => unreachable
+        ),
+        Effect.delay(delay),
+        Effect.retry({ times: maximumRetries, while: isUnreachable }),
+        Effect.filterOrFail(isEventStream, () => brokeOff),
+        Effect.mapBoth({ onSuccess: limited, onFailure: (error) => (isUnreachable(error) ? brokeOff : error) })
+      )
+    return readMcpAnswer(limited(response), {
+      brokeOff,
+      isResponse: (data) => Option.exists(readJson(data), isResponse),
+      resume
+    }).pipe(
+      Stream.tapError((error) => Deferred.fail(abandoned, error)),
+      Mailbox.fromStream({ capacity: 1 }),
+      Effect.map(Mailbox.toStream)
+    )
+  }
+
+  const fetch: FetchLike = async (url, init = {}) => {
+    const method = init.method === "DELETE" ? "DELETE" : "POST"
+    // The stream outside of a call; the answers of calls are resumed here.
+    if (init.method === "GET") return new Response(null, { status: 405 })
+    if (method === "POST" && ++requests > maximumRequests) {
+      await run(Deferred.fail(abandoned, tooManyRequests))
+      throw tooManyRequests
+    }
+    const body = typeof init.body === "string" ? init.body : undefined
+    const [target, headers] = [new URL(url), new Headers(init.headers)]
+    const answered = exchange(method, target, headers, body).pipe(
+      Effect.flatMap((response) =>
+        Option.match(
+          Option.filter(readRequest(body), () => isEventStream(response)),
+          {
+            onNone: () => Effect.succeed({ response, bytes: limited(response) }),
+            onSome: ({ id }) => Effect.map(readAnswer(response, id, target, headers), (bytes) => ({ response, bytes }))
+          }
+        )
       ),
       Scope.extend(scope),
       Effect.either
     )
-    const opened = await run(exchange, init.signal ? { signal: init.signal } : {})
+    const opened = await run(answered, init.signal ? { signal: init.signal } : {})
     if (Either.isLeft(opened)) throw opened.left
-    const response = opened.right
+    const { bytes, response } = opened.right
     const status = response.statusCode ?? 500
     const hasBody = status !== 204 && status !== 304
-    return new Response(hasBody ? Stream.toReadableStream(limited(response)) : null, {
+    return new Response(hasBody ? Stream.toReadableStream(bytes) : null, {
       status,
       headers: toWebHeaders(response)
     })
@@ -150,7 +228,7 @@ export const layer = Layer.effect(
         const sdk = yield* cachedSdk
         const abandoned = yield* Deferred.make<never, McpCallFailed>()
         const transport = new sdk.Transport(new URL(server.url), {
-          fetch: yield* makeFetch(open, server, abandoned),
+          fetch: yield* makeFetch(open, server, sdk, abandoned),
           reconnectionOptions: {
             maxRetries: 0,
             initialReconnectionDelay: 1000,

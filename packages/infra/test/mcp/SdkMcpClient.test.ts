@@ -213,3 +213,118 @@ it.scopedLive("SdkMcpClient reports a result that is nested too deep as a failur
     assert.strictEqual(yield* reasonOf(call("nest")), "It does not respond in the protocol.")
   })
 )
+
+/** Ends the answer of a call after a frame, and answers the requests that resume it in turn; the last answers the rest. */
+const resumeCall = (
+  frame: string,
+  ...resumptions: ReadonlyArray<(response: ServerResponse, id: string | undefined) => void>
+): NonNullable<FakeMcpServerOptions["intercept"]> => {
+  let callId: string | undefined
+  let resumed = 0
+  const first = answerCall((response, id) => {
+    callId = id
+    response.end(frame)
+  })
+  return (request, response) => {
+    if (request.method !== "GET") return first(request, response)
+    resumptions[Math.min(resumed++, resumptions.length - 1)]?.(response, callId)
+    return true
+  }
+}
+const stream =
+  (frames: string) =>
+  (response: ServerResponse): void =>
+    void response.writeHead(200, { "content-type": "text/event-stream" }).end(frames)
+const finish = (response: ServerResponse, id: string | undefined) =>
+  stream(toFrame(`{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"Done."}]}}`))(response)
+const primed = (id: string, retry = 10) => `id: ${id}\nretry: ${retry}\ndata: \n\n`
+
+it.scopedLive("SdkMcpClient fails a call at once if its answer ends or breaks off and cannot be resumed", () =>
+  Effect.gen(function* () {
+    for (const end of [
+      (response: ServerResponse) => response.end(),
+      (response: ServerResponse) => response.destroy(),
+      (response: ServerResponse) => response.end(toFrame('{"jsonrpc":"2.0","id":99,"result":{}}'))
+    ]) {
+      const { call, requests } = yield* make({
+        intercept: answerCall((response) => response.write(": hi\n\n", () => end(response)))
+      })
+      assert.strictEqual(yield* reasonOf(call("lose")), "Its answer broke off.")
+      assert.isFalse(requests.some(({ method }) => method === "GET"))
+    }
+  })
+)
+
+it.scopedLive("SdkMcpClient resumes the answer of a call after its last event, until it has the response", () =>
+  Effect.gen(function* () {
+    const { call, requests } = yield* make({
+      intercept: resumeCall(
+        primed("first"),
+        stream(": nothing new\n\n"),
+        (response) => response.writeHead(503).end(),
+        (response) => {
+          response.writeHead(200, { "content-type": "text/event-stream" })
+          response.write(`${primed("second")}id: lost\ndata: {"jsonrpc`, () => response.destroy())
+        },
+        finish
+      )
+    })
+    assert.strictEqual(yield* call("poll"), "Done.")
+    const resumptions = requests.filter(({ method }) => method === "GET")
+    assert.deepStrictEqual(
+      resumptions.map(({ headers }) => headers["last-event-id"]),
+      ["first", "first", "first", "second"]
+    )
+    for (const { headers } of resumptions) {
+      assert.deepInclude(headers, { accept: "text/event-stream", authorization: secret })
+      assert.isString(headers["mcp-protocol-version"])
+      assert.notProperty(headers, "content-type")
+    }
+  })
+)
+
+it.scopedLive("SdkMcpClient resumes an answer within its limits, and gives up a server that refuses it", () =>
+  Effect.gen(function* () {
+    const brokeOff = "Its answer broke off."
+    const status = (code: number) => (response: ServerResponse) =>
+      void response.writeHead(code, { location: "/" }).end()
+    const refusals: ReadonlyArray<readonly [(response: ServerResponse) => void, string, number]> = [
+      [stream(primed("next", 0)), brokeOff, 13],
+      [status(404), brokeOff, 1],
+      [status(405), brokeOff, 1],
+      [status(500), brokeOff, 3],
+      [status(307), "It answered with the redirect 307, which is not followed.", 1],
+      [stream(`data: ${"x".repeat(maximumMcpBytes)}`), "Its answers have more than 1048576 bytes.", 1]
+    ]
+    for (const [resume, reason, count] of refusals) {
+      const { call, requests } = yield* make({ intercept: resumeCall(primed("first", 0), resume) })
+      assert.strictEqual(yield* reasonOf(call("refuse")), reason)
+      assert.lengthOf(
+        requests.filter(({ method }) => method === "GET"),
+        count,
+        reason
+      )
+    }
+  })
+)
+
+it.scopedLive("SdkMcpClient closes a resumed answer when its call is canceled", () =>
+  Effect.gen(function* () {
+    const [resumed, closed] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    const { call, requests } = yield* make({
+      intercept: resumeCall(primed("first"), (response) => {
+        response.once("close", () => Deferred.unsafeDone(closed, Effect.void))
+        response.writeHead(200, { "content-type": "text/event-stream" }).write(primed("second", 0))
+        Deferred.unsafeDone(resumed, Effect.void)
+      })
+    })
+    const calling = yield* Effect.fork(call("wait"))
+    yield* Deferred.await(resumed)
+    yield* Fiber.interrupt(calling)
+    yield* Deferred.await(closed)
+    assert.lengthOf(
+      requests.filter(({ method }) => method === "GET"),
+      1
+    )
+  })
+)
