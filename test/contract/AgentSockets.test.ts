@@ -201,6 +201,7 @@ layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) =>
         const error = yield* client.until(ofType("error"))
         assert.strictEqual(error["code"], code, JSON.stringify(error))
         for (const member of ["error", "message"]) assert.isTrue(s.nonEmptyText(error[member]))
+        assert.notInclude(String(error["message"]), "readonly")
         assert.includeMembers(["code", "error", "id", "message", "traceId", "type"], Object.keys(error))
         yield* chat(client, "still there?")
       })

@@ -1,13 +1,9 @@
+import { summarizeIssues, toRequestIssue } from "@berth/api/http/RequestIssues"
 import { ParseResult } from "effect"
 
 /** Describes the first problems of a value in one sentence, without internal schema names. */
 export const describeIssues = (error: ParseResult.ParseError): string =>
-  [
-    ...new Set(
-      ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) =>
-        `${path.length === 0 ? "" : `${path.join(".")}: `}${message}`.slice(0, 200)
-      )
-    )
-  ]
+  summarizeIssues(ParseResult.ArrayFormatter.formatErrorSync(error).map(toRequestIssue))
     .slice(0, 5)
+    .map(({ message, path }) => `${path === "" ? "" : `${path}: `}${message}`.slice(0, 200))
     .join("; ")
