@@ -138,7 +138,8 @@ export const makeUsageAttributes = (
   },
   { caller: { agentId }, conversation }: Pick<ChatRequest, "caller" | "conversation">
 ): Record<string, unknown> => ({
-  "gen_ai.response.model": end?.responseModel ?? parseModelName(call.model.id),
+  // An answer that broke off has not named its model.
+  ...(end === null ? {} : { "gen_ai.response.model": end.responseModel ?? parseModelName(call.model.id) }),
   ...(end?.responseId === undefined ? {} : { "gen_ai.response.id": end.responseId }),
   ...(agentId === null ? {} : { "gen_ai.agent.id": agentId }),
   ...(conversation === undefined
