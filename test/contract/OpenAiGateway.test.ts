@@ -6,7 +6,7 @@ import { digestPrincipal } from "@berth/infra/postgres/limits/PostgresIdempotenc
 import { assert, layer } from "@effect/vitest"
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { SpeechTest } from "@berth/infra/backend/SpeechTest"
-import { Array, Data, Deferred, Effect, Fiber, Stream } from "effect"
+import { Array, Data, Deferred, Effect, Fiber, Metric, MetricState, Schema, Stream } from "effect"
 import OpenAI from "openai"
 import { eventually } from "../support/Eventually.ts"
 import { assertMatches } from "../support/Matching.ts"
@@ -67,6 +67,8 @@ const textOf = (chunks: ReadonlyArray<OpenAI.ChatCompletionChunk>) =>
   chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")
 
 // The AI layer of another process: tool calls and model lists cross the internal protocol.
+const EmbeddingUsage = Schema.Struct({ usage: Schema.Struct({ prompt_tokens: Schema.Int }) })
+
 layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })("The public OpenAI protocol", (it) => {
   it.effect("The public OpenAI protocol completes by API key, plain and streamed, and charges like the gateway", () =>
     Effect.gen(function* () {
@@ -284,6 +286,31 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         assert.strictEqual(yield* readUsedUnits(owner), Units(units), path)
         assert.notProperty((yield* post(stranger, json)).headers, "idempotent-replayed")
       }
+    })
+  )
+
+  it.effect("The public OpenAI protocol counts embeddings in the metrics of models", () =>
+    Effect.gen(function* () {
+      const name = "openai/text-embedding-3-small"
+      const sum = (metric: string) =>
+        Metric.unsafeSnapshot()
+          .filter(
+            ({ metricKey: { name: found, tags } }) => found === metric && tags.some(({ value }) => value === name)
+          )
+          .reduce(
+            (total, { metricState: state }) => total + (MetricState.isCounterState(state) ? Number(state.count) : 0),
+            0
+          )
+      const before = [sum("berth_model_calls_total"), sum("berth_model_tokens_total")]
+      const as = yield* App.signInNewUser("pro")
+      const json = { model: name, input: "one" }
+      const { body, status } = yield* App.web({ method: "POST", path: "/v1/embeddings", as, json })
+      assert.strictEqual(status, 200)
+      const { usage } = Schema.decodeUnknownSync(EmbeddingUsage)(body)
+      assert.deepStrictEqual(
+        [sum("berth_model_calls_total"), sum("berth_model_tokens_total")],
+        [(before[0] ?? 0) + 1, (before[1] ?? 0) + usage.prompt_tokens]
+      )
     })
   )
 

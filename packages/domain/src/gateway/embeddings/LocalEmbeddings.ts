@@ -1,10 +1,13 @@
 import { Duration, Effect } from "effect"
+import type { CalledModel } from "../../ai/calls/CallPlan.ts"
 import { markOwnKeyFailure } from "../../ai/calls/CallFallback.ts"
+import { countCall, countUsage, nameProvider } from "../../ai/calls/ModelTelemetry.ts"
 import { ModelUsage } from "../../ai/calls/ModelUsage.ts"
 import { OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import { listMediaModels } from "../../ai/models/MediaPrices.ts"
 import { ProviderFailed } from "../../ai/models/ModelErrors.ts"
 import { ModelProviders } from "../../ai/models/ModelProviders.ts"
+import { parseModelName } from "../../ai/models/ModelRoutes.ts"
 import type { EmbeddingRequest } from "../plugins/ModelAnswers.ts"
 import { PluginFailed, PluginInputInvalid, toPluginFailed } from "../plugins/PluginRun.ts"
 import { embeddingProvider as provider, quoteEmbedding, resolveEmbeddingModel } from "./EmbeddingModels.ts"
@@ -32,14 +35,27 @@ export const makeLocalEmbeddings = Effect.gen(function* () {
     if (embed === undefined)
       return yield* new PluginInputInvalid({ field: "model", reason: `No provider serves ${model}` })
     const id = resolveEmbeddingModel(model)
+    const call: CalledModel = { provider, model: { id }, ...(ownKey && userId !== null ? { keyId: userId } : {}) }
     const { tokens, vectors } = yield* embed(id, { input, dimensions }).pipe(
       Effect.timeoutFail({
         duration: timeout,
         onTimeout: () => new ProviderFailed({ provider, kind: "timeout", reason: "no answer within a minute" })
       }),
+      Effect.tapError(({ kind }) => Effect.sync(() => countCall(call, kind))),
+      Effect.tap((answer) => Effect.annotateCurrentSpan("gen_ai.usage.input_tokens", answer.tokens)),
+      Effect.withSpan("Embeddings.embed", {
+        kind: "client",
+        attributes: {
+          "gen_ai.operation.name": "embeddings",
+          "gen_ai.provider.name": nameProvider(provider),
+          "gen_ai.request.model": parseModelName(id)
+        }
+      }),
       Effect.mapError((failure) => toPluginFailed(ownKey ? markOwnKeyFailure(failure) : failure))
     )
     const costUsd = yield* quoteEmbedding(model, tokens)
+    countCall(call, "answered")
+    countUsage(call, { promptTokens: tokens, completionTokens: 0, totalTokens: tokens }, costUsd)
     yield* usage
       .record({
         userId,
