@@ -36,9 +36,9 @@ export class PasswordChange extends Effect.Service<PasswordChange>()("@berth/Pas
         Effect.gen(function* () {
           // Precedes `hold`, since concurrent changes with its shared lock would deadlock.
           yield* users.findForUpdate(current.user.id)
+          yield* sessions.lock(current.sessionId)
           yield* hold
           yield* users.setPasswordHash(current.user.id, nextHash)
-          yield* sessions.lock(current.sessionId)
           yield* credentials.revokeResetLinks(current.user.id)
           yield* notices.announce(current.user.id, "The password was changed.")
           yield* sessions.revokeOthers(current.user.id, current.sessionId)
