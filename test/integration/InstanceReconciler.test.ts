@@ -140,7 +140,7 @@ describe.concurrent("Activation of an agent", () => {
     }))
 })
 
-describe.concurrent("An InstanceReconciler that crashes", () => {
+describe("An InstanceReconciler that crashes", () => {
   const doVerb = (
     { idleInstances, reconciler }: ReconcilerProcess,
     verb: Verb | "deploy" | "failDeployment" | "sleep",
