@@ -22,20 +22,21 @@ export const makeLocalEmbeddings = Effect.gen(function* () {
   const configured = all.find(({ embed, name }) => name === provider && embed !== undefined)
 
   const choose = Effect.fnUntraced(function* ({ ownKey, userId }: Pick<EmbeddingRequest, "ownKey" | "userId">) {
-    if (!ownKey || userId === null) return configured?.embed
+    if (!ownKey || userId === null) return { embed: configured?.embed, keyId: undefined }
     const key = (yield* ownerKeys.find(userId))[provider]
     if (key === undefined) return yield* new PluginFailed({ reason: `Your key of ${provider} has been removed` })
-    return (yield* withKey(provider, key)).provider.embed
+    const own = yield* withKey(provider, key)
+    return { embed: own.provider.embed, keyId: own.keyId }
   })
 
   const embed = Effect.fn("ModelAnswers.embed")(function* (request: EmbeddingRequest) {
     const { dimensions, input, model, ownKey, userId } = request
     yield* quoteEmbedding(model, 0)
-    const embed = yield* choose(request)
+    const { embed, keyId } = yield* choose(request)
     if (embed === undefined)
       return yield* new PluginInputInvalid({ field: "model", reason: `No provider serves ${model}` })
     const id = resolveEmbeddingModel(model)
-    const call: CalledModel = { provider, model: { id }, ...(ownKey && userId !== null ? { keyId: userId } : {}) }
+    const call: CalledModel = { provider, model: { id }, keyId }
     const { tokens, vectors } = yield* embed(id, { input, dimensions }).pipe(
       Effect.timeoutFail({
         duration: timeout,
