@@ -12,6 +12,7 @@ import { readFileSync } from "node:fs"
 import { connect } from "node:net"
 import { eventually } from "../../../../test/support/Eventually.ts"
 import { parseRawResponse, sendBytes } from "../../../../test/support/RawHttp.ts"
+import { recordSpans } from "../../../../test/support/RecordedTelemetry.ts"
 
 const portOf = Effect.map(HttpServer.HttpServer, ({ address }) => (address._tag === "TcpAddress" ? address.port : 0))
 
@@ -43,6 +44,20 @@ describe("A listener", () => {
       assert.match(String(headers["x-request-id"]), /^req_/)
     }).pipe(Effect.provide(listener({ headers: Duration.millis(300), whole: Duration.millis(600) })))
   )
+
+  it.scopedLive("A listener traces a request that it cannot parse with its status", () => {
+    const { layer, spans } = recordSpans()
+    const built = listener({ headers: Duration.minutes(1), whole: Duration.minutes(1) })
+    return Effect.gen(function* () {
+      yield* sendBytes(yield* portOf, ["BREW / HTTP/1.1\r\nhost: a\r\n\r\n"])
+      const span = spans.find((attributes) => attributes.get("name") === "http.server refused")
+      assert.deepInclude(Object.fromEntries(span ?? []), {
+        "http.request.method": "_OTHER",
+        "url.scheme": "http",
+        "http.response.status_code": 400
+      })
+    }).pipe(Effect.provide(Layer.provideMerge(built, layer)))
+  })
 
   it.scopedLive("A listener responds 503 before its routes are added", () =>
     Effect.gen(function* () {
