@@ -76,7 +76,7 @@ export const unconfirmedMessage =
   "Confirm your email address to use the daily units of the free plan: open the link in the mail, or have it sent again by POST /api/auth/verify-email. Purchased credits need no confirmation."
 
 const exhaustedMessage =
-  "Today's remaining units and the credits do not cover this. Wait for new units at midnight UTC, or buy credits by POST /api/billing with the action buy-credits."
+  "Today's remaining units and the credits do not cover this request. Wait for new units at midnight UTC, or buy credits by POST /api/billing with the action buy-credits."
 
 export const UnitsExhaustedBody = extendedErrorBody(
   UnitsExhausted,
