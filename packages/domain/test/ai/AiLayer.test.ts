@@ -526,7 +526,7 @@ describe("chat", () => {
     return withAi([router.port], [makeModel({ id: "cut/off" })], (ai) =>
       Effect.gen(function* () {
         const read = Effect.flatMap(ai.open(request({ model: "cut/off" })), ({ read }) =>
-          // Streams report the failure as an event.
+          // A streamed response reports the failure as its last event, and succeeds.
           Effect.ignore(Stream.runDrain(streamFromReader(read)))
         )
         yield* Effect.scoped(read)
