@@ -191,7 +191,7 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
-  it.effect("A message with a key that failed is sent again by its repetition", () =>
+  it.effect("A message with a key that failed is sent again by its repetition, and then no more", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* AgentManagerTest
       const owner = yield* createOwnerWithAgent()
@@ -205,6 +205,9 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       const chat = () => Stream.fromIterable(whole)
       const events = parseEvents(yield* withBehavior({ chat })(postMessage(owner, "/api/agent", key)))
       assert.deepInclude(events.at(-1)?.data, { reply })
+      const sent = yield* messagesOf(owner)
+      assert.deepStrictEqual(parseEvents(yield* postMessage(owner, "/api/agent", key)), events)
+      assert.strictEqual(yield* messagesOf(owner), sent)
     })
   )
 

@@ -30,6 +30,8 @@ export class IdempotentExecution extends Context.Tag("@berth/IdempotentExecution
      * only.
      */
     readonly run: <A, I, E, R>(outcome: Schema.Schema<A, I>, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /** Stores an outcome under the key in place of an earlier one, in the running transaction. No effect without a key. */
+    readonly record: <A, I>(outcome: Schema.Schema<A, I>, value: A) => Effect.Effect<void>
     /** Reference of the current request for external systems, stable across repetitions; new without a key. */
     readonly reference: Effect.Effect<string>
   }

@@ -175,7 +175,8 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
           ? undefined
           : {
               ...unhooked,
-              before: isRepeatable ? executions.run(MessageId, Effect.succeed(id)) : Effect.void,
+              // In place of a failed message.
+              before: executions.record(MessageId, id),
               alongside: attached?.claim ?? Effect.void
             }
       )

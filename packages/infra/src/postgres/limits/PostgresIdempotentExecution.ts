@@ -1,5 +1,5 @@
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import type { IdempotencyClaimId } from "@berth/domain/limits/IdempotencyKeys"
+import type { IdempotencyClaimId, IdempotencyKey } from "@berth/domain/limits/IdempotencyKeys"
 import { IdempotencyClaimLost, IdempotentExecution, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { useService } from "@berth/domain/shared/HotPath"
@@ -9,6 +9,8 @@ import { digestIdempotencyKey } from "./PostgresIdempotencyKeys.ts"
 import { decodeFirstRow, execute } from "../Rows.ts"
 
 const ClaimRow = Schema.Struct({ firstClaimId: Schema.String, outcomeSealed: Schema.NullOr(Schema.String) })
+
+type Claim = { readonly id: IdempotencyClaimId; readonly key: IdempotencyKey }
 
 const sealContext = (id: string) => `idempotency_keys.outcome_sealed:${id}`
 
@@ -26,29 +28,52 @@ const make = Effect.gen(function* () {
       Effect.flatMap(Option.match({ onNone: () => Effect.die(new IdempotencyClaimLost()), onSome: Effect.succeed }))
     )
 
+  const store = Effect.fnUntraced(function* <A, I>(id: string, outcome: Schema.Schema<A, I>, value: A) {
+    const text = yield* Effect.orDie(Schema.encode(Schema.parseJson(outcome))(value))
+    const sealed = yield* box.seal(Redacted.make(text), sealContext(id))
+    yield* execute(sql`update idempotency_keys set outcome_sealed = ${sealed} where id = ${id}`)
+  })
+
+  const runUnderKey = Effect.fn("IdempotentExecution.run")(function* <A, I, E, R>(
+    { id: claim, key }: Claim,
+    outcome: Schema.Schema<A, I>,
+    effect: Effect.Effect<A, E, R>
+  ) {
+    const id = digestIdempotencyKey(key)
+    const { outcomeSealed } = yield* hold(id, claim)
+    if (outcomeSealed !== null) {
+      const text = Redacted.value(yield* Effect.orDie(box.open(outcomeSealed, sealContext(id))))
+      return yield* Effect.orDie(Schema.decode(Schema.parseJson(outcome))(text))
+    }
+    const result = yield* effect
+    yield* store(id, outcome, result)
+    return result
+  })
+
+  const recordUnderKey = Effect.fn("IdempotentExecution.record")(function* <A, I>(
+    { id: claim, key }: Claim,
+    outcome: Schema.Schema<A, I>,
+    value: A
+  ) {
+    const id = digestIdempotencyKey(key)
+    yield* hold(id, claim)
+    yield* store(id, outcome, value)
+  })
+
   return IdempotentExecution.of({
-    run: <A, I, E, R>(outcome: Schema.Schema<A, I>, effect: Effect.Effect<A, E, R>) => {
-      const Outcome = Schema.parseJson(outcome)
-      const underKey = Effect.fnUntraced(function* (id: string, claim: IdempotencyClaimId) {
-        const { outcomeSealed } = yield* hold(id, claim)
-        if (outcomeSealed !== null) {
-          const text = Redacted.value(yield* Effect.orDie(box.open(outcomeSealed, sealContext(id))))
-          return yield* Effect.orDie(Schema.decode(Outcome)(text))
-        }
-        const result = yield* effect
-        const text = yield* Effect.orDie(Schema.encode(Outcome)(result))
-        const sealed = yield* box.seal(Redacted.make(text), sealContext(id))
-        yield* execute(sql`update idempotency_keys set outcome_sealed = ${sealed} where id = ${id}`)
-        return result
-      })
-      return Effect.flatMap(
+    run: <A, I, E, R>(outcome: Schema.Schema<A, I>, effect: Effect.Effect<A, E, R>) =>
+      Effect.flatMap(
         RequestClaim,
         Option.match({
           onNone: (): Effect.Effect<A, E, R> => effect,
-          onSome: ({ id, key }) => Effect.withSpan(underKey(digestIdempotencyKey(key), id), "IdempotentExecution.run")
+          onSome: (claim) => runUnderKey(claim, outcome, effect)
         })
-      )
-    },
+      ),
+    record: (outcome, value) =>
+      Effect.flatMap(
+        RequestClaim,
+        Option.match({ onNone: () => Effect.void, onSome: (claim) => recordUnderKey(claim, outcome, value) })
+      ),
     reference: useService(
       RequestClaim,
       Option.match({
