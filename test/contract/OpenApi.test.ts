@@ -80,6 +80,15 @@ const Document = Schema.Struct({
       value: Operation
     })
   }),
+  tags: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      "x-displayName": Schema.String.pipe(
+        Schema.pattern(/^(A2A|AI|API|MCP|OAuth|OpenAI|[A-Z][a-z]+)( ([a-z]+|A2A))*$/)
+      ),
+      description: Schema.NonEmptyString
+    })
+  ),
   webhooks: Schema.optional(Schema.Record({ key: Schema.String, value: Webhook })),
   components: Schema.Struct({
     schemas: Schema.Record({ key: Schema.String.pipe(Schema.pattern(/^[\w.-]+$/)), value: Schema.Object }),

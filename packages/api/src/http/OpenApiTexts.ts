@@ -1,4 +1,4 @@
-import { Predicate } from "effect"
+import { Predicate, String as Text } from "effect"
 import { addOpenAiExamples } from "../ai/OpenAiErrors.ts"
 import { itemsOf, makeExample, mapRecord, recordOf } from "./OpenApiExamples.ts"
 import { requestExamples } from "./RequestExamples.ts"
@@ -110,7 +110,27 @@ const removeRepeated = (value: unknown): unknown => {
   return others.length === 0 ? { ...recordOf(first), ...rest } : { ...rest, anyOf: [first, ...others] }
 }
 
-const splitWords = (name: string) => name.replaceAll(/(?=[A-Z])/g, " ").toLowerCase()
+const properNames = new Map([
+  ["open ai", "OpenAI"],
+  ["oauth", "OAuth"],
+  ["a2a", "A2A"],
+  ["ai", "AI"],
+  ["api", "API"],
+  ["mcp", "MCP"]
+])
+const anyProperName = new RegExp(`\\b(${[...properNames.keys()].join("|")})\\b`, "g")
+
+/** `apiKeys` as `API keys`. */
+const splitWords = (name: string) =>
+  name
+    .replaceAll(/(?=[A-Z])/g, " ")
+    .toLowerCase()
+    .replaceAll(anyProperName, (found) => properNames.get(found) ?? found)
+
+const describeTag = (tag: unknown) => {
+  const words = splitWords(String(recordOf(tag)["name"]))
+  return { "x-displayName": Text.capitalize(words), description: `Operations of ${words}`, ...recordOf(tag) }
+}
 
 /** Adds summary, description and examples to every operation, examples to errors, and descriptions to tags. Pure. */
 export const describeOperations = (draft: Document): Document => {
@@ -136,10 +156,7 @@ export const describeOperations = (draft: Document): Document => {
       license: { name: "MIT", identifier: "MIT" },
       contact: { name: "The operator of this service" }
     },
-    tags: itemsOf(document["tags"]).map((tag) => ({
-      description: `Operations of ${splitWords(String(recordOf(tag)["name"]))}`,
-      ...recordOf(tag)
-    })),
+    tags: itemsOf(document["tags"]).map(describeTag),
     paths,
     components: {
       ...components,
