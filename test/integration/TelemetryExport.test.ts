@@ -1,3 +1,4 @@
+import { observeExports } from "@berth/infra/telemetry/ExportFailures"
 import type { OtlpProtocol, OtlpSignal, TelemetrySettings } from "@berth/infra/configuration/TelemetrySettings"
 import * as OtelExport from "@berth/infra/telemetry/OtelExport"
 import { type RuntimeSpan, RuntimeSpanExporter } from "@berth/domain/instances/RuntimeSpans"
@@ -406,4 +407,15 @@ describe("export by OTLP", () => {
       assert.notInclude(logs.lines.join("\n"), "hunter2")
     })
   )
+
+  it("A failure without a code is described by its message", () => {
+    const exporter = {
+      export: (_: string, done: (result: { readonly code: number; readonly error: Error }) => void) =>
+        done({ code: 1, error: new Error("Request timed out") })
+    }
+    const reasons: Array<string> = []
+    const observed = observeExports(exporter, { failure: (reason) => reasons.push(reason), recovery: () => undefined })
+    observed.export("", () => undefined)
+    assert.deepStrictEqual(reasons, ["Request timed out"])
+  })
 })

@@ -19,7 +19,7 @@ const describe = (error: Error | undefined): string => {
   if (error === undefined) return "no reason given"
   if ("code" in error && typeof error.code === "number") return `status ${error.code}`
   if ("code" in error && typeof error.code === "string") return error.code
-  return error.name
+  return error.message
 }
 
 /**
