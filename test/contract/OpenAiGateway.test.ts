@@ -289,28 +289,34 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     })
   )
 
-  it.effect("The public OpenAI protocol counts embeddings in the metrics of models", () =>
+  it.effect("The public OpenAI protocol counts and measures embeddings in the metrics of models", () =>
     Effect.gen(function* () {
       const name = "openai/text-embedding-3-small"
-      const sum = (metric: string) =>
+      const sum = (metric: string, ...labels: ReadonlyArray<string>) =>
         Metric.unsafeSnapshot()
           .filter(
-            ({ metricKey: { name: found, tags } }) => found === metric && tags.some(({ value }) => value === name)
+            ({ metricKey: { name: found, tags } }) =>
+              found === metric && [name, ...labels].every((label) => tags.some(({ value }) => value === label))
           )
           .reduce(
-            (total, { metricState: state }) => total + (MetricState.isCounterState(state) ? Number(state.count) : 0),
+            (total, { metricState: state }) =>
+              MetricState.isCounterState(state) || MetricState.isHistogramState(state)
+                ? total + Number(state.count)
+                : total,
             0
           )
-      const before = [sum("berth_model_calls_total"), sum("berth_model_tokens_total")]
+      const read = () => [
+        sum("berth_model_calls_total"),
+        sum("berth_model_tokens_total"),
+        sum("berth_model_call_seconds", "embeddings")
+      ]
+      const [calls = 0, tokens = 0, measured = 0] = read()
       const as = yield* App.signInNewUser("pro")
       const json = { model: name, input: "one" }
       const { body, status } = yield* App.web({ method: "POST", path: "/v1/embeddings", as, json })
       assert.strictEqual(status, 200)
       const { usage } = Schema.decodeUnknownSync(EmbeddingUsage)(body)
-      assert.deepStrictEqual(
-        [sum("berth_model_calls_total"), sum("berth_model_tokens_total")],
-        [(before[0] ?? 0) + 1, (before[1] ?? 0) + usage.prompt_tokens]
-      )
+      assert.deepStrictEqual(read(), [calls + 1, tokens + usage.prompt_tokens, measured + 1])
     })
   )
 

@@ -111,8 +111,10 @@ describe("a vendor of speech in trouble", () => {
       assert.include(labels, "openai/other")
       assert.notInclude(labels, "openai/made-up-by-a-caller")
       const measured = (yield* Metric.snapshot).filter(({ metricKey: { name, tags } }) => {
-        const keys = tags.filter(({ key, value }) => key === "error" || value === "openai/other")
-        return name === "berth_model_call_seconds" && keys.length === 2
+        const keys = tags.filter(
+          ({ key, value }) => key === "error" || value === "openai/other" || value === "generate_content"
+        )
+        return name === "berth_model_call_seconds" && keys.length === 3
       })
       assert.lengthOf(measured, 1)
     })

@@ -204,8 +204,8 @@ describe("export by OTLP", () => {
       }
       const route = Option.some(makePlainRoute("GET", "/test"))
       yield* Effect.sync(() => {
-        measureCall(call, 250)
-        measureCall(call, 250, "timeout")
+        measureCall(call, "chat", 250)
+        measureCall(call, "chat", 250, "timeout")
         time("GET", {}, route).end(200, false)
         time("GET", { "x-forwarded-proto": "https" }, route).end(503, false)
         time("GET", {}, route).end(200, true)

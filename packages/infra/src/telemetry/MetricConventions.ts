@@ -59,9 +59,9 @@ const conventions: ReadonlyMap<string, Convention> = new Map([
     "berth_model_call_seconds",
     {
       name: "gen_ai.client.operation.duration",
-      toAttributes: ({ error, model, provider, ...rest }) => ({
+      toAttributes: ({ error, model, operation, provider, ...rest }) => ({
         ...rest,
-        "gen_ai.operation.name": "chat",
+        "gen_ai.operation.name": operation,
         "gen_ai.provider.name": nameProvider(String(provider)),
         "gen_ai.request.model": parseModelName(String(model)),
         ...toErrorType(error)

@@ -54,7 +54,7 @@ const recordUsage = (
 ) =>
   Effect.clockWith((clock) => {
     countUsage(call, usage, costUsd)
-    measureCall(call, clock.unsafeCurrentTimeMillis() - calledAt, failure)
+    measureCall(call, "chat", clock.unsafeCurrentTimeMillis() - calledAt, failure)
     return record.record({
       userId: caller.userId,
       agentId: caller.agentId,

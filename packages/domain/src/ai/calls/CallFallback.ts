@@ -44,7 +44,7 @@ const tryOnce = (input: CallInput, context: CallContext) =>
         const failure = Cause.failureOption(cause)
         if (Option.isSome(failure)) {
           const { kind } = failure.value
-          measureCall(call, clock.unsafeCurrentTimeMillis() - calledAt, kind)
+          measureCall(call, "chat", clock.unsafeCurrentTimeMillis() - calledAt, kind)
           opened.span?.attribute("error.type", kind)
         }
         return (Cause.isInterruptedOnly(cause) ? recordAbandoned({ call, calledAt, span: null }) : Effect.void).pipe(

@@ -65,7 +65,16 @@ const callsBy = labeled(calls, "outcome")
 const tokensBy = labeled(tokens, "direction")
 const costsBy = labeled(costs, "key")
 const firstTextOf = labeled(firstText, "")
-const durationOf = labeled(duration, "error")
+
+/** Operations of OpenTelemetry's GenAI conventions; speech has no name of its own there. */
+type Operation = "chat" | "embeddings" | "generate_content"
+
+const durationOf = (operation: Operation) => labeled(MetricKey.tagged(duration, "operation", operation), "error")
+const durations: Readonly<Record<Operation, ReturnType<typeof durationOf>>> = {
+  chat: durationOf("chat"),
+  embeddings: durationOf("embeddings"),
+  generate_content: durationOf("generate_content")
+}
 
 /** `outcome`: `answered`, or the kind of failure. */
 export const countCall = (call: CalledModel, outcome: string): void => callsBy(call, outcome).unsafeUpdate(1, [])
@@ -80,8 +89,8 @@ export const measureFirstText = (call: CalledModel, millis: number): void =>
   firstTextOf(call, "").unsafeUpdate(millis / 1000, [])
 
 /** `error`: the kind of failure that ended the call. */
-export const measureCall = (call: CalledModel, millis: number, error = ""): void =>
-  durationOf(call, error).unsafeUpdate(millis / 1000, [])
+export const measureCall = (call: CalledModel, operation: Operation, millis: number, error = ""): void =>
+  durations[operation](call, error).unsafeUpdate(millis / 1000, [])
 
 // Names of providers in OpenTelemetry where they differ.
 const conventionalNames: ReadonlyMap<string, string> = new Map<ProviderName, string>([["google", "gcp.gemini"]])

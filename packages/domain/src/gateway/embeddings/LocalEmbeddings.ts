@@ -1,7 +1,7 @@
 import { Duration, Effect } from "effect"
 import type { CalledModel } from "../../ai/calls/CallPlan.ts"
 import { markOwnKeyFailure } from "../../ai/calls/CallFallback.ts"
-import { countCall, countUsage, nameProvider } from "../../ai/calls/ModelTelemetry.ts"
+import { countCall, countUsage, measureCall, nameProvider } from "../../ai/calls/ModelTelemetry.ts"
 import { ModelUsage } from "../../ai/calls/ModelUsage.ts"
 import { OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import { listMediaModels } from "../../ai/models/MediaPrices.ts"
@@ -37,12 +37,18 @@ export const makeLocalEmbeddings = Effect.gen(function* () {
       return yield* new PluginInputInvalid({ field: "model", reason: `No provider serves ${model}` })
     const id = resolveEmbeddingModel(model)
     const call: CalledModel = { provider, model: { id }, keyId }
+    const clock = yield* Effect.clock
+    const startedAt = clock.unsafeCurrentTimeMillis()
+    const count = (outcome: string, error?: string) => {
+      countCall(call, outcome)
+      measureCall(call, "embeddings", clock.unsafeCurrentTimeMillis() - startedAt, error)
+    }
     const { tokens, vectors } = yield* embed(id, { input, dimensions }).pipe(
       Effect.timeoutFail({
         duration: timeout,
         onTimeout: () => new ProviderFailed({ provider, kind: "timeout", reason: "no answer within a minute" })
       }),
-      Effect.tapError(({ kind }) => Effect.sync(() => countCall(call, kind))),
+      Effect.tapError(({ kind }) => Effect.sync(() => count(kind, kind))),
       Effect.tap((answer) => Effect.annotateCurrentSpan("gen_ai.usage.input_tokens", answer.tokens)),
       Effect.withSpan("Embeddings.embed", {
         kind: "client",
@@ -54,8 +60,8 @@ export const makeLocalEmbeddings = Effect.gen(function* () {
       }),
       Effect.mapError((failure) => toPluginFailed(ownKey ? markOwnKeyFailure(failure) : failure))
     )
+    count("answered")
     const costUsd = yield* quoteEmbedding(model, tokens)
-    countCall(call, "answered")
     countUsage(call, { promptTokens: tokens, completionTokens: 0, totalTokens: tokens }, costUsd)
     yield* usage
       .record({

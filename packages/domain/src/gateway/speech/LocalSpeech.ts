@@ -126,7 +126,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
         const { result } = tried.value
         if (Either.isLeft(result)) {
           const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)
-          measureCall(call, clock.unsafeCurrentTimeMillis() - startedAt, failure.kind)
+          measureCall(call, "generate_content", clock.unsafeCurrentTimeMillis() - startedAt, failure.kind)
           yield* Effect.logWarning("Speech model did not answer").pipe(
             Effect.annotateLogs({
               model: formatSpeechModelId(model),
@@ -140,7 +140,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
         }
         const answer = yield* result.right
         countCall(call, "answered")
-        measureCall(call, clock.unsafeCurrentTimeMillis() - startedAt)
+        measureCall(call, "generate_content", clock.unsafeCurrentTimeMillis() - startedAt)
         return answer
       })
 
