@@ -129,6 +129,41 @@ layer(Platforms, { excludeTestServices: true })("Webhooks of WhatsApp and Discor
     })
   )
 
+  it.effect(
+    "An unclaimed agent answers on the platform of its token, and after the claim under the claimer's plan",
+    () =>
+      Effect.gen(function* () {
+        const { webUrl } = yield* App.TestApp
+        const fake = yield* WhatsApp
+        fake.resolveCallbacksTo(new URL(webUrl))
+        const account = { ...fake.addAccount(), appSecret: "operator-secret" }
+        const provisioned = yield* App.web({
+          method: "POST",
+          path: "/api/provision",
+          json: { platformBToken: account.token }
+        })
+        const [agent] = yield* sql<{ readonly id: string }>`
+        update agents set status = 'running' where owner_id = ${String(provisioned.body["userId"])} returning id`
+        const path = `/api/webhooks/platformB/${agent?.id}`
+        yield* runChannelJobs
+        const send = (text: string) =>
+          Effect.zipRight(fake.deliver(account, new URL(path, webUrl), [fake.makeText(customer, text)]), runChannelJobs)
+        const sent = () => fake.sent.filter(({ from }) => from === account.phoneNumberId).map(({ text }) => text)
+        yield* send("Are you there?")
+        assert.deepStrictEqual(sent(), ["Echo: Are you there?"])
+        const code = String(provisioned.headers["x-berth-claim-code"])
+        const claimed = yield* App.web({
+          method: "POST",
+          path: "/api/agents/claim",
+          as: yield* App.signInNewUser(),
+          json: { code }
+        })
+        assert.strictEqual(claimed.status, 200, claimed.text)
+        yield* send("And now?")
+        assert.deepStrictEqual(sent(), ["Echo: Are you there?", refusalNotices.plan])
+      })
+  )
+
   it.effect("A delivery of WhatsApp that arrives 100 times at once is stored and answered once", () =>
     Effect.gen(function* () {
       const { account, fake, owner, url } = yield* connectWhatsApp()

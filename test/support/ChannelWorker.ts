@@ -5,7 +5,9 @@ import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
 import { ChannelRecovery } from "@berth/domain/channels/ChannelRecovery"
 import { ChatAnswers } from "@berth/domain/channels/ChatAnswers"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
+import { Credits } from "@berth/domain/shared/Money"
 import * as BackendChannelTurns from "@berth/infra/backend/BackendChannelTurns"
+import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import { channelCheckHandler } from "@berth/worker/jobs/JobHandlers"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { makeFakeTelegram, type FakeTelegram as Fake } from "../fakes/channels/FakeTelegram.ts"
@@ -15,10 +17,11 @@ export class FakeTelegram extends Context.Tag("@berth/test/FakeTelegram")<FakeTe
 
 /** A worker's services for channel jobs, over the application's backend. */
 const worker = Layer.unwrapEffect(
-  Effect.map(App.TestApp, ({ backendUrl, internalKey }) =>
+  Effect.map(App.TestApp, ({ appUrl, backendUrl, internalKey }) =>
     Layer.mergeAll(ChannelReaders.Default, ChannelRecovery.Default).pipe(
       Layer.provideMerge(ChannelsServices.channelJobs),
       Layer.provide(AccountsServices.users),
+      Layer.provide(AccountsWiring.layer({ referralCredits: Credits(0), appUrl, verifiedEmailsOnly: false })),
       Layer.provide(BackendChannelTurns.layer({ backendUrl, internalApiKey: Redacted.make(internalKey) }))
     )
   )

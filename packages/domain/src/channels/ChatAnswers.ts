@@ -1,10 +1,12 @@
 import { Duration, Effect, FiberSet, Option, Ref, Schedule } from "effect"
+import { AccountPolicy } from "../accounts/AccountPolicy.ts"
 import { Users } from "../accounts/Users.ts"
 import { Allowances } from "../billing/subscriptions/Allowances.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { AgentLog } from "../instances/AgentLog.ts"
 import { ChatSessionId, MessageId } from "../interaction/Conversation.ts"
 import { whileRenewed } from "../limits/Lease.ts"
+import { isInDomain } from "../shared/Email.ts"
 import { isSelected } from "./ChannelConnection.ts"
 import { ChannelConnections } from "./ChannelConnections.ts"
 import type { ChatKey, InboundMessage } from "./ChannelMessage.ts"
@@ -51,6 +53,7 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
     const replies = yield* ChatReplies
     const turns = yield* ChannelTurns
     const users = yield* Users
+    const { unclaimedEmailDomain } = yield* AccountPolicy
     const running = yield* FiberSet.make<void>()
     const slots = yield* Effect.makeSemaphore(maximumAnsweredChats)
 
@@ -104,6 +107,8 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
     const findRefusal = Effect.fnUntraced(function* ({ connection }: OpenChannel) {
       const owner = yield* Effect.option(users.find(connection.ownerId))
       if (Option.isNone(owner) || owner.value.suspendedAt !== null) return Option.some<RefusalCause>("owner")
+      // `POST /api/provision` accepts the token of every platform; the plan counts from the claim on.
+      if (isInDomain(owner.value.email, unclaimedEmailDomain)) return Option.none()
       const { features } = yield* allowances.find(owner.value)
       return features.channels.includes(connection.platform) ? Option.none() : Option.some<RefusalCause>("plan")
     })
