@@ -14,19 +14,19 @@ import type { SupervisorSettings } from "./SupervisorSettings.ts"
 import { endOnSecondSignal } from "./Signals.ts"
 import { get } from "node:http"
 
-/** Message after a start: the page to open, and further addresses. */
-const formatStartupMessage = (addresses: {
-  readonly web: string
-  readonly backend: string
-  readonly dataDirectory: string
-}) => `
+/** Message after a start: the page to open, and further addresses. Sign-in works at the origin of `APP_URL` only. */
+export const formatStartupMessage = ({
+  appUrl,
+  backendPort,
+  dataDirectory
+}: Pick<SupervisorSettings, "appUrl" | "backendPort" | "dataDirectory">) => `
 Berth is ready. Open this page in a browser:
 
-  ${addresses.web}
+  ${appUrl.origin}
 
-  API reference  ${addresses.web}/docs
-  Backend API    ${addresses.backend}
-  Data           ${addresses.dataDirectory}
+  API reference  ${appUrl.origin}/docs
+  Backend API    http://localhost:${backendPort}
+  Data           ${dataDirectory}
 
 Press Ctrl-C to stop after running requests and jobs have finished; press it again to stop at once.
 
@@ -108,13 +108,7 @@ const writeOutput = (text: string) => Effect.sync(() => void process.stdout.writ
 const announce = Effect.fnUntraced(function* (settings: SupervisorSettings, hasBeenUp: Ref.Ref<boolean>) {
   yield* waitUntilReady(`http://${toLocalAddress(settings.host)}:${settings.port}/health/ready`)
   yield* Ref.set(hasBeenUp, true)
-  yield* writeOutput(
-    formatStartupMessage({
-      web: `http://localhost:${settings.port}`,
-      backend: `http://localhost:${settings.backendPort}`,
-      dataDirectory: settings.dataDirectory
-    })
-  )
+  yield* writeOutput(formatStartupMessage(settings))
 })
 
 /** Prepares everything that the programs require. */

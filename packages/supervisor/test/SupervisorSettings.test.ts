@@ -2,7 +2,7 @@ import { checkSettings } from "@berth/infra/configuration/SettingsLoader"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, FastCheck as fc, Option } from "effect"
 import { isAbsolute } from "node:path"
-import { findWorkerMetricsPort } from "../src/Supervisor.ts"
+import { findWorkerMetricsPort, formatStartupMessage } from "../src/Supervisor.ts"
 import { toSupervisorSettings } from "../src/SupervisorSettings.ts"
 import { toLocalAddress } from "@berth/infra/net/ListenHosts"
 
@@ -33,6 +33,18 @@ describe("toSupervisorSettings", () => {
       assert.deepStrictEqual(yield* portOf(""), {})
       assert.deepStrictEqual(yield* portOf("9464"), { METRICS_PORT: "9465" })
       assert.deepStrictEqual(yield* portOf("65535"), { METRICS_PORT: "65535" })
+    })
+  )
+
+  it.effect("The message after a start names APP_URL, where sign-in works, and by default the port", () =>
+    Effect.gen(function* () {
+      const pageOf = (variables: Record<string, string>) =>
+        Effect.map(from(variables), (settings) => /^ {2}(\S+)$/m.exec(formatStartupMessage(settings))?.[1])
+      assert.strictEqual(yield* pageOf({ PORT: "3100" }), "http://localhost:3100")
+      assert.strictEqual(
+        yield* pageOf({ APP_URL: "https://berth.example", BERTH_ENV: "development" }),
+        "https://berth.example"
+      )
     })
   )
 
