@@ -365,7 +365,6 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
         new Set(referred.filter((name) => isClosed(schemas[name]))),
         new Set([
           "AgentConfigChange",
-          "AgentConfigInput",
           "BudgetInput",
           "ChannelInput",
           "ChannelsChange",

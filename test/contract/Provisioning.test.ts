@@ -113,6 +113,29 @@ layer(App.layer(), { excludeTestServices: true })("Agent limits", (it) => {
     })
   )
 
+  it.effect(
+    "Provisioning accepts the configuration of another agent with its model, over which `model` takes precedence",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* App.signInNewUser("enterprise")
+        const configure = (request: { readonly model?: string; readonly config: unknown }) =>
+          Effect.gen(function* () {
+            const id = yield* idOf(yield* provision(owner, { name: "An agent", ...request }))
+            return (yield* App.web({ method: "GET", path: `/api/agents/${id}/config`, as: owner })).body["config"]
+          })
+        const custom = {
+          model: "custom",
+          customModel: "sandbox/echo",
+          systemPrompt: "Be brief.",
+          timezone: "Asia/Tokyo"
+        }
+        const config = yield* configure({ config: custom })
+        assert.deepInclude(config, custom)
+        assert.deepStrictEqual(yield* configure({ config }), config)
+        assert.deepInclude(yield* configure({ model: "gpt-4", config }), { model: "gpt-4", customModel: null })
+      })
+  )
+
   it.effect("Provisioning of one owner does not wait for another's", () =>
     Effect.gen(function* () {
       const owners = yield* Effect.replicateEffect(App.signInNewUser("starter"), 6)

@@ -1,9 +1,8 @@
 import { AgentConfig } from "@berth/domain/agents/Agent"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { ModelName, refusesUnknownMembers } from "../http/Payload.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
-import { agentConfigFields } from "./AgentConfigFields.ts"
+import { AgentConfigChange } from "./AgentConfigChange.ts"
 import {
   AgentNotFoundBody,
   ConfigurationNotAppliedBody,
@@ -28,12 +27,6 @@ const read = HttpApiEndpoint.get("read", "/api/agents/:id/config")
   .setPath(path)
   .addSuccess(Schema.Struct({ config: AgentConfigView, status: Schema.Literal("ok") }))
   .annotate(OpenApi.Summary, "Retrieve an agent's configuration")
-
-/** Unknown members are rejected. */
-export const AgentConfigChange = Schema.Struct({
-  model: Schema.optionalWith(ModelName, { exact: true }),
-  ...agentConfigFields
-}).annotations({ identifier: "AgentConfigChange", ...refusesUnknownMembers })
 
 /** Absent members remain unchanged; unknown members are rejected. `Warning` as for a new agent. */
 const change = HttpApiEndpoint.put("change", "/api/agents/:id/config")

@@ -8,7 +8,7 @@ import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import { OptionalPrincipalAuth, PrincipalAuth } from "../sessions/SessionAuth.ts"
-import { AgentConfigInput } from "./AgentConfigFields.ts"
+import { AgentConfigChange } from "./AgentConfigChange.ts"
 import {
   AgentNameInvalidBody,
   CustomModelMissingBody,
@@ -69,7 +69,7 @@ const provision = HttpApiEndpoint.post("provision", "/api/agents/provision")
     payload({
       name: Schema.String,
       model: Schema.optionalWith(ModelName, { nullable: true }),
-      config: Schema.optionalWith(AgentConfigInput, { nullable: true }),
+      config: Schema.optionalWith(AgentConfigChange, { nullable: true }),
       tier: Schema.optionalWith(Schema.Literal("starter", "pro", "enterprise"), { nullable: true })
     })
   )
@@ -84,6 +84,7 @@ const provision = HttpApiEndpoint.post("provision", "/api/agents/provision")
   .addError(IdempotencyErrors)
   .middleware(PrincipalAuth)
   .annotate(OpenApi.Summary, "Provision an agent")
+  .annotate(OpenApi.Description, "`model` takes precedence over the one of `config`.")
 
 const provisioned = HttpApiEndpoint.get("provisioned", "/api/agents/provision")
   .addSuccess(Schema.Struct({ success: Schema.Boolean, agents: Schema.Array(AgentListItem), count: Schema.Int }))

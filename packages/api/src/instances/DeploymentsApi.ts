@@ -2,7 +2,7 @@ import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { AgentConfigChange } from "../agents/AgentConfigApi.ts"
+import { AgentConfigChange } from "../agents/AgentConfigChange.ts"
 import {
   AgentNotFoundBody,
   ConfigurationNotAppliedBody,

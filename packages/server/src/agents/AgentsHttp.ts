@@ -47,8 +47,13 @@ export const layer = group(WebApi, "agents", (handlers) =>
       .handle("provision", ({ payload: { config, model, name } }) =>
         Effect.gen(function* () {
           const { user } = yield* Principal
-          const { customModel, ...settings } = config ?? {}
-          const agent = yield* agents.provision(user, { name, model, customModel, config: settings })
+          const { customModel, model: configured, ...settings } = config ?? {}
+          const agent = yield* agents.provision(user, {
+            name,
+            model: model ?? configured,
+            customModel,
+            config: settings
+          })
           const { updatedAt: _, ...created } = listItem(agent)
           // Repetitions receive the headers of the response itself, but not headers added later.
           return HttpServerResponse.unsafeJson(encodeProvisioned({ success: true, agent: created }), {

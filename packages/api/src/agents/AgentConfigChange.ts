@@ -6,8 +6,9 @@ import { ModelName, namesFirstItem, refusesUnknownMembers } from "../http/Payloa
 /** Optional but never `undefined`. */
 const exactly = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.optionalWith(schema, { exact: true })
 
-/** Members of an agent's configuration that the owner can set. */
-export const agentConfigFields = {
+/** An agent's configuration as its owner sets it. Unknown members are rejected. */
+export const AgentConfigChange = Schema.Struct({
+  model: exactly(ModelName),
   customModel: exactly(Schema.NullOr(ModelName)),
   channels: exactly(Schema.Array(Channel).annotations(namesFirstItem).pipe(Schema.maxItems(Channel.literals.length))),
   skills: exactly(
@@ -35,10 +36,4 @@ export const agentConfigFields = {
       )
     )
   )
-}
-
-/** Unknown members are rejected. */
-export const AgentConfigInput = Schema.Struct(agentConfigFields).annotations({
-  identifier: "AgentConfigInput",
-  ...refusesUnknownMembers
-})
+}).annotations({ identifier: "AgentConfigChange", ...refusesUnknownMembers })
