@@ -113,6 +113,19 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
+  it.effect("Settings of an account created by a wallet accept its unchanged email, and no other derived one", () =>
+    Effect.gen(function* () {
+      const call = {
+        path: "/api/settings",
+        headers: { cookie: yield* sessionOf(yield* signIn(yield* proof(newSigner()))) }
+      }
+      const { body } = yield* App.web({ method: "GET", ...call })
+      const post = (email: unknown) => App.web({ method: "POST", ...call, json: { ...body, name: "Ada", email } })
+      assert.deepStrictEqual((yield* post(body["email"])).body, { ...body, name: "Ada" })
+      assertError(yield* post(`0x${String(body["email"])}`), { status: 400, code: "email_invalid" })
+    })
+  )
+
   it.effect("Sign-in by wallet refuses a suspended account with 403 and no cookie", () =>
     Effect.gen(function* () {
       const signer = newSigner()

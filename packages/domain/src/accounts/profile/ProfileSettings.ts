@@ -43,13 +43,15 @@ export class ProfileSettings extends Effect.Service<ProfileSettings>()("@berth/P
 
     /** Applies the change and returns the user. A new email address is unverified until its mailed link is opened. */
     const change = Effect.fn("ProfileSettings.change")(function* (
-      { sessionId, user: { id } }: { readonly user: User; readonly sessionId: SessionId },
+      { sessionId, user: { email: current, id } }: { readonly user: User; readonly sessionId: SessionId },
       requested: SettingsChange
     ) {
+      // A derived address, of a wallet for example, is no valid new one.
+      const email = requested.email?.trim() === current ? undefined : requested.email
       const changes: UserChanges = {
         ...(yield* requireFields({
           ...(requested.name === undefined ? {} : { name: validateDisplayName(requested.name) }),
-          ...(requested.email === undefined ? {} : { email: parseAccountEmail(requested.email, policy) })
+          ...(email === undefined ? {} : { email: parseAccountEmail(email, policy) })
         })),
         ...(requested.notifications === undefined ? {} : { notifications: requested.notifications })
       }
