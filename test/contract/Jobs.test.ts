@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Ref } from "effect"
 import { FakeJobQueue, liveJobCounts } from "../fakes/FakeJobQueue.ts"
+import { sql } from "../support/Sql.ts"
 import * as App from "../support/TestApp.ts"
 import { asAdministrator } from "./AdministratorFixtures.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -99,7 +100,14 @@ layer(App.layer(), { excludeTestServices: true })("The jobs API", (it) => {
         assert.deepStrictEqual(yield* first, { ...tasks, paused: false })
         assert.deepStrictEqual(idsOf((yield* get("/dead?queue=tasks")).body["jobs"]), ["1", "2"])
         assert.deepStrictEqual((yield* post("/dead/1/replay")).body, { success: true, queue: "tasks" })
+        // Not settled: the job lost too many workers.
+        yield* sql`
+          insert into outbox (id, lane, queue, name, payload, created_at, published_at)
+          values ('2', 'tasks 2', 'tasks', 'new-agent', '{}', now(), now())`
         assert.deepStrictEqual((yield* post("/dead/2/discard")).body, { success: true, queue: "tasks" })
+        assert.deepStrictEqual(yield* sql`select settled_at is not null as settled from outbox where id = '2'`, [
+          { settled: true }
+        ])
         assertError(yield* post("/dead/2/discard"), { status: 404, code: "dead_letter_not_found" })
         assertError(yield* post("/nowhere/pause"), { status: 400, code: "invalid_request" })
         assertError(yield* post("/tasks/pause", {}), { status: 400, code: "invalid_request" })

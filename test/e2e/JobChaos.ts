@@ -298,5 +298,5 @@ export const runJobChaos = (seed: number, jobs: number, store: QueueStore) =>
       assert.containSubset(state, { effects: expected.effects, doubled: 0, gaps: 0, failed: 0, unpublished: 0 })
       assert.strictEqual(state["runs"], jobs - expected.effects)
       return { ...state, deaths, replayed, slowestStopMs: Math.round(slowestStop) }
-    }).pipe(Effect.provide(Layer.merge(Layer.provideMerge(DeadLetters.Default, queue), storage)))
+    }).pipe(Effect.provide(DeadLetters.Default.pipe(Layer.provideMerge(queue), Layer.provideMerge(storage))))
   })

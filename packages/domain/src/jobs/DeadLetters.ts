@@ -2,6 +2,7 @@ import { Data, Duration, Effect, Option } from "effect"
 import { DependencyUnavailable } from "../shared/DependencyUnavailable.ts"
 import { QueueName } from "./JobKind.ts"
 import { JobQueue, type QueueUnavailable } from "./JobQueue.ts"
+import { Outbox } from "./Outbox.ts"
 
 /** No job with this id has failed permanently. */
 export class DeadLetterNotFound extends Data.TaggedError("DeadLetterNotFound")<object> {}
@@ -19,6 +20,7 @@ export const orUnavailable = <A>(call: Effect.Effect<A, QueueUnavailable>): Effe
 export class DeadLetters extends Effect.Service<DeadLetters>()("@berth/DeadLetters", {
   effect: Effect.gen(function* () {
     const jobs = yield* JobQueue
+    const outbox = yield* Outbox
 
     /** Returns the newest `limit` dead letters of a queue, or of each queue. */
     const list = Effect.fn("DeadLetters.list")(function* (queue: Option.Option<QueueName>, limit: number) {
@@ -45,6 +47,8 @@ export class DeadLetters extends Effect.Service<DeadLetters>()("@berth/DeadLette
     const discard = Effect.fn("DeadLetters.discard")(function* (id: string) {
       for (const queue of QueueName.literals) {
         if (!(yield* orUnavailable(jobs.discard(queue, id)))) continue
+        // A job that lost too many workers is not settled and would be added again.
+        yield* outbox.settle(id)
         yield* Effect.logInfo("Dead letter discarded").pipe(Effect.annotateLogs({ queue, jobId: id }))
         return queue
       }

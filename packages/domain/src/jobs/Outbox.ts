@@ -41,6 +41,11 @@ export class Outbox extends Context.Tag("@berth/Outbox")<
       limit: number,
       publish: (entry: OutboxEntry) => Effect.Effect<void, E, R>
     ) => Effect.Effect<number, E, R>
+    /**
+     * Up to `limit` entries with an id above `after`, in order, that were published over five minutes ago and are not
+     * settled: their jobs are in progress, or the queue has lost them.
+     */
+    readonly listUnsettled: (after: string, limit: number) => Effect.Effect<ReadonlyArray<OutboxEntry>>
     /** Frees the owner's slot of a job that completed or became a dead letter. */
     readonly settle: (id: string) => Effect.Effect<void>
     /** Waits until any process appends or settles an entry, at most for the poll interval. */

@@ -21,6 +21,7 @@ const openRelay = Effect.gen(function* () {
   const rounds = yield* Ref.make(0)
   const waits = yield* Ref.make(0)
   const appended = yield* Queue.unbounded<void>()
+  const unsettled = yield* Ref.make<ReadonlyArray<OutboxEntry>>([])
 
   const outbox = Layer.mock(Outbox, {
     append: () => Effect.dieMessage("not appended"),
@@ -33,6 +34,8 @@ const openRelay = Effect.gen(function* () {
         yield* Ref.update(waiting, (all) => all.slice(taken.length))
         return taken.length
       }),
+    listUnsettled: (after, limit) =>
+      Effect.map(unsettled, (entries) => entries.filter(({ id }) => id > after).slice(0, limit)),
     awaitAppended: Effect.zipRight(
       Ref.update(waits, (n) => n + 1),
       Queue.take(appended)
@@ -51,7 +54,7 @@ const openRelay = Effect.gen(function* () {
       Ref.update(waiting, (all) => [...all, ...entries]),
       Queue.offer(appended, undefined)
     )
-  return { added, append, rounds, outage, waiting, waits }
+  return { added, append, rounds, outage, unsettled, waiting, waits }
 })
 
 describe("OutboxRelay", () => {
@@ -80,6 +83,19 @@ describe("OutboxRelay", () => {
       yield* TestClock.adjust(0)
       assert.deepStrictEqual(yield* waiting, [])
       assert.isAtMost((yield* waits) - before, 2)
+    })
+  )
+
+  it.scoped("OutboxRelay adds unsettled jobs again, since the store of the queue can lose them", () =>
+    Effect.gen(function* () {
+      const { added, unsettled } = yield* openRelay
+      const entries = Array.from({ length: 120 }, (_, n) => entry(100 + n))
+      yield* Ref.set(unsettled, entries)
+      yield* TestClock.adjust("5 minutes")
+      assert.deepStrictEqual([...(yield* Queue.takeN(added, 120))], entries)
+      yield* Ref.set(unsettled, entries.slice(0, 50))
+      yield* TestClock.adjust("5 minutes")
+      assert.deepStrictEqual([...(yield* Queue.takeN(added, 50))], entries.slice(0, 50))
     })
   )
 

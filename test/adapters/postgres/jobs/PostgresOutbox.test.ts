@@ -211,6 +211,24 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
     })
   )
 
+  it.effect("Outbox.listUnsettled returns published entries that did not settle in time, page by page", () =>
+    Effect.gen(function* () {
+      const { listUnsettled, relay, settle } = yield* Outbox
+      yield* sql`delete from outbox`
+      yield* Effect.forEach(["agt_done", "agt_1", "agt_2", "agt_3"], (agent) => append(agent))
+      const published: Array<OutboxEntry> = []
+      yield* relay(10, (entry) => Effect.sync(() => published.push(entry)))
+      yield* append("agt_unpublished")
+      assert.deepStrictEqual(yield* listUnsettled("", 10), [])
+      yield* sql`update outbox set published_at = published_at - interval '6 minutes' where published_at is not null`
+      const [done, ...unsettled] = published
+      yield* settle(done?.id ?? "")
+      assert.deepStrictEqual(yield* listUnsettled("", 2), unsettled.slice(0, 2))
+      assert.deepStrictEqual(yield* listUnsettled(unsettled[1]?.id ?? "", 2), unsettled.slice(2))
+      yield* sql`delete from outbox`
+    })
+  )
+
   const countUnpublished = Effect.map(
     sql`select count(*)::int as count from outbox where published_at is null`,
     ([row]) => row?.["count"]

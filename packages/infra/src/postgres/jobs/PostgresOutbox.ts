@@ -19,6 +19,9 @@ const publishedRetention = Duration.days(1)
 // Frees the slot of a job whose worker died before it settled.
 const unsettledTimeout = Duration.minutes(15)
 
+// Most jobs settle within seconds.
+const overdueAfter = Duration.minutes(5)
+
 const make = (pollInterval: Duration.DurationInput) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -150,6 +153,11 @@ const make = (pollInterval: Duration.DurationInput) =>
         if (Option.isSome(failure)) return yield* Effect.failCause(failure.value.cause)
         return published
       }),
+      listUnsettled: (after, limit) =>
+        sql`
+          select id, queue, name, payload, trace from outbox
+          where settled_at is null and published_at < now() - ${interval(overdueAfter)} and id > ${toStorableText(after)}
+          order by id limit ${limit}`.pipe(decodeRows(OutboxEntry)),
       settle: (id) =>
         execute(sql`
           with settled as (
