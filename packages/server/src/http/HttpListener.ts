@@ -117,6 +117,8 @@ const make = ({
   const drainLimit = Layer.scopedDiscard(
     Effect.addFinalizer(() =>
       Effect.sync(() => {
+        // Node closes connections only if they are idle when the server closes; 0 would keep the others open.
+        server.keepAliveTimeout = 1
         setTimeout(endDrain, Duration.toMillis(drain)).unref()
       })
     )

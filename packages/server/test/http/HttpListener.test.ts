@@ -184,6 +184,15 @@ const openConnection = (port: number, bytes: string) =>
     ({ socket }) => Effect.sync(() => socket.destroy())
   )
 
+/** Whether the port accepts no connections. */
+const isRefused = (port: number) =>
+  Effect.async<boolean>((resume) => {
+    const socket = connect({ port, host: "127.0.0.1" })
+    socket.once("connect", () => resume(Effect.succeed(false)))
+    socket.once("error", () => resume(Effect.succeed(true)))
+    return Effect.sync(() => socket.destroy())
+  })
+
 const h2c = "host: a\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n"
 const handshake = (path: string) =>
   `GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
@@ -409,6 +418,26 @@ describe("A listener whose client disconnects", () => {
   )
 })
 
+describe("A listener that closes", () => {
+  it.scopedLive("A listener that closes ends a kept connection after the response in flight", () =>
+    Effect.gen(function* () {
+      const { close, port, release } = yield* serving()
+      const { socket, text } = yield* openConnection(port, "GET /held HTTP/1.1\r\nhost: a\r\n\r\n")
+      const ended = Effect.async<void>((resume) => void socket.once("end", () => resume(Effect.void)))
+      const cut = yield* Effect.forkDaemon(ended)
+      assert.deepStrictEqual(bodiesOf(yield* sendBytes(port, [last])), ["[/last ]"])
+      const closing = yield* Effect.forkDaemon(close)
+      yield* eventually(isRefused(port), (refused) => refused)
+      yield* release
+      yield* Effect.timeoutFail(Effect.all([Fiber.join(cut), Fiber.join(closing)]), {
+        duration: "5 seconds",
+        onTimeout: () => new Error("the connection was kept")
+      })
+      assert.deepStrictEqual(bodiesOf(yield* text), ["[/held ]"])
+    })
+  )
+})
+
 describe("A listener with detached work", () => {
   it.scopedLive("A listener that closes waits for its detached work", () =>
     Effect.gen(function* () {
@@ -417,13 +446,7 @@ describe("A listener with detached work", () => {
       const work = yield* FiberSet.run(detached, Effect.zipRight(Deferred.succeed(begun, undefined), go))
       yield* begun
       const closing = yield* Effect.forkDaemon(close)
-      const refused = Effect.async<boolean>((resume) => {
-        const socket = connect({ port, host: "127.0.0.1" })
-        socket.once("connect", () => resume(Effect.succeed(false)))
-        socket.once("error", () => resume(Effect.succeed(true)))
-        return Effect.sync(() => socket.destroy())
-      })
-      yield* eventually(refused, (isRefused) => isRefused)
+      yield* eventually(isRefused(port), (refused) => refused)
       assert.isTrue(Option.isNone(yield* Fiber.poll(closing)))
       yield* Deferred.succeed(go, undefined)
       assert.isTrue(Exit.isSuccess(yield* Fiber.await(work)))
