@@ -150,6 +150,23 @@ layer(App.shared, { excludeTestServices: true })("The gateway's plugins", (it) =
     })
   )
 
+  it.effect("The gateway's plugins speak the last message of a body with messages", () =>
+    Effect.gen(function* () {
+      const as = yield* App.signInNewUser("pro")
+      const messages = [
+        { role: "assistant", content: "What do you want?" },
+        { role: "user", content: "Grüße" }
+      ]
+      const answer = yield* gatewayCall({ as, json: { plugin: "tts", messages } })
+      const { message } = yield* decodeGatewayAnswer(answer)
+      assert.strictEqual(Buffer.from(message, "base64").toString("utf8"), `${fakeAudioHeader}Grüße`)
+      const twice = yield* gatewayCall({ as, json: { plugin: "tts", text: "Grüße", messages } })
+      assertError(twice, { status: 400, code: "invalid_request" })
+      const unpaid = yield* gatewayCall({ json: { plugin: "tts", messages }, headers: machinePaymentHeaders })
+      assert.strictEqual(unpaid.status, 402)
+    })
+  )
+
   it.effect("The gateway's plugins read recordings from forms and from JSON", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")

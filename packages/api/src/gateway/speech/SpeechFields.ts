@@ -8,7 +8,7 @@ import {
   minimumSpeechSpeed
 } from "@berth/domain/gateway/speech/SpeechLimits"
 import { Either, Option, ParseResult, Schema } from "effect"
-import { ModelName, optionalText, payload } from "../../http/Payload.ts"
+import { ModelName, namesFirstItem, optionalText, payload } from "../../http/Payload.ts"
 
 /** OpenAI's voices. */
 const Voice = Schema.Literal(
@@ -38,19 +38,23 @@ const SpeechText = Schema.String.pipe(
 
 const absentOr = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
 
-/** Requires exactly one of `field` and its OpenAI name. */
-const oneOf = (field: string, other: string, values: readonly [unknown, unknown]) => {
-  const [value, otherValue] = values
-  if (value === undefined && otherValue === undefined) return { path: [field], message: "is missing" }
-  return value !== undefined && otherValue !== undefined
-    ? { path: [other], message: `is ${field} once more` }
-    : undefined
+/** Requires exactly one of the fields; the first one is named if none is there, else the second one. */
+const exactlyOne = (fields: ReadonlyArray<readonly [name: string, value: unknown]>) => {
+  const [first, second] = fields.filter(([, value]) => value !== undefined)
+  if (first === undefined) return fields.slice(0, 1).map(([name]) => ({ path: [name], message: "is missing" }))
+  return second === undefined ? [] : [{ path: [second[0]], message: `is ${first[0]} once more` }]
 }
+
+/** The messages that every plugin accepts; the last one is spoken. */
+const SpokenMessages = Schema.NonEmptyArray(
+  Schema.Struct({ role: Schema.Literal("user", "assistant", "system"), content: SpeechText })
+)
 
 /** `input` and `response_format` are OpenAI's names for `text` and `format`. Speech is not streamed as events. */
 export const TtsFields = payload({
   text: absentOr(SpeechText),
   input: absentOr(SpeechText),
+  messages: absentOr(SpokenMessages.annotations(namesFirstItem)),
   voice: absentOr(Voice),
   format: absentOr(SpeechFormat),
   response_format: absentOr(SpeechFormat),
@@ -63,7 +67,7 @@ export const TtsFields = payload({
     ).annotations({ jsonSchema: { minimum: minimumSpeechSpeed, maximum: maximumSpeechSpeed } })
   ),
   model: absentOr(ModelName)
-}).pipe(Schema.filter(({ input, text }) => oneOf("text", "input", [text, input])))
+}).pipe(Schema.filter(({ input, messages, text }) => exactlyOne(Object.entries({ text, input, messages }))))
 export type TtsFields = typeof TtsFields.Type
 
 /** Decodes bytes as base64, plain or as a `data:` URL. Errors do not quote the value. */
@@ -108,5 +112,5 @@ export const SttFormFields = payload(aboutRecording)
 export type SttFormFields = typeof SttFormFields.Type
 
 /** Returns the text to speak, which decoded fields always have. */
-export const readSpeechText = ({ input, text }: TtsFields): string =>
-  Option.getOrElse(Option.fromNullable(text ?? input), () => "")
+export const readSpeechText = ({ input, messages, text }: TtsFields): string =>
+  Option.getOrElse(Option.fromNullable(text ?? input ?? messages?.at(-1)?.content), () => "")
