@@ -66,7 +66,7 @@ const tokensBy = labeled(tokens, "direction")
 const costsBy = labeled(costs, "key")
 const firstTextOf = labeled(firstText, "")
 
-/** Operations of OpenTelemetry's GenAI conventions; speech has no name of its own there. */
+/** Names of OpenTelemetry's GenAI conventions. Speech is `generate_content`. */
 type Operation = "chat" | "embeddings" | "generate_content"
 
 const durationOf = (operation: Operation) => labeled(MetricKey.tagged(duration, "operation", operation), "error")
