@@ -5,7 +5,6 @@ import { findWallets, type FoundWallet, type Provider, WalletRejected } from "./
 import { useAction } from "./parts.tsx"
 import { texts } from "./texts.ts"
 
-/** A button for each wallet of this browser. */
 export const WalletButtons = ({
   done,
   labelOf,

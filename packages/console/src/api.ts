@@ -96,7 +96,6 @@ export const receiveBody = async <A>(response: Response): Promise<A> => {
   return body
 }
 
-/** Sends a request and returns the body. */
 export const call = async <A>(method: string, path: string, options: RequestOptions = {}): Promise<A> =>
   receiveBody(await send(method, path, options))
 

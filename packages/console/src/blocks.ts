@@ -92,7 +92,6 @@ export const appendText = ({ done, tail }: Blocks, text: string): Blocks => {
 export const listBlocks = ({ done, tail }: Blocks): ReadonlyArray<string> =>
   tail.trim() === "" ? done : [...done, tail]
 
-/** Splits a complete text into blocks. */
 export const splitBlocks = (text: string): ReadonlyArray<string> => listBlocks(appendText(noBlocks, text))
 
 /**

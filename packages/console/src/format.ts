@@ -10,7 +10,6 @@ export type Instant = string | number
 export const formatDateTime = (at: Instant): string => dateTime.format(new Date(at))
 export const formatDay = (at: Instant): string => day.format(new Date(at))
 
-/** Formats a time of another time zone. */
 export const formatDateTimeIn = (at: Instant, timeZone: string): string =>
   new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short", timeZone }).format(new Date(at))
 export const formatTime = (at: Instant): string => time.format(new Date(at))
@@ -69,7 +68,6 @@ export const formatUserAgent = (userAgent: string | null): string => {
   return browser === undefined ? userAgent.slice(0, 80) : system === undefined ? browser : `${browser} on ${system}`
 }
 
-/** Names of time zones, UTC first. */
 export const timezones = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")]
 
 /** The time zone of the browser, or UTC if it is unknown. */

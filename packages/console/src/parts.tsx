@@ -316,7 +316,6 @@ export const Moment = ({ at }: { readonly at: Instant }) => (
   </Tooltip>
 )
 
-/** A date and time in one line. */
 export const DateTime = ({ at }: { readonly at: Instant }) => (
   <time dateTime={new Date(at).toISOString()}>{formatDateTime(at)}</time>
 )

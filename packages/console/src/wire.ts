@@ -42,7 +42,6 @@ type Wire<A> = A extends DateTime.Utc
           ? { readonly [Key in keyof A]: Wire<A[Key]> }
           : A
 
-/** The success body of an endpoint of a group, by name. */
 type Answer<Group extends HttpApiGroup.HttpApiGroup.Any, Name extends string> = Wire<
   HttpApiEndpoint.HttpApiEndpoint.Success<
     HttpApiEndpoint.HttpApiEndpoint.WithName<HttpApiGroup.HttpApiGroup.Endpoints<Group>, Name>

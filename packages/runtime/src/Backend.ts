@@ -5,7 +5,6 @@ import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import { Effect, flow, Option, type Redacted, Schema } from "effect"
 
-/** Access of the runtime to the backend. */
 export interface BackendAccess {
   readonly backendUrl: string
   readonly token: Redacted.Redacted

@@ -96,7 +96,6 @@ const provisioningPorts = (settings: Settings) =>
 
 const models = (settings: Settings) => Layer.merge(AiWiring.modelsFromSettings(settings), UseCases.ownerKeys)
 
-/** Speech by the providers of this process. */
 const speech = (settings: Settings) =>
   LocalSpeech.layer.pipe(Layer.provide(AiWiring.speechFromSettings(settings)), Layer.provide(UseCases.ownerKeys))
 

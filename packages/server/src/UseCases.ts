@@ -126,7 +126,6 @@ export const provisioning = LocalChannelProvisioning.layer.pipe(
   Layer.provide(ManagedAgentInstances.layer)
 )
 
-/** Turns of messaging channels. */
 const channelTurns = LocalChannelTurns.layer.pipe(
   Layer.provide(Layer.provide(VoiceMessages.Default, ChargedTranscription.Default)),
   Layer.provide(InteractionServices.layer),
@@ -157,7 +156,6 @@ export const backend = Layer.mergeAll(
   a2aCalls
 ).pipe(Layer.provideMerge(AiLayer.Default))
 
-/** Owners' model keys for the AI layer. */
 export const ownerKeys = Layer.provide(VaultOwnerKeys.layer, CredentialVault.Default)
 
 export const agentManager = InstancesServices.manager.pipe(

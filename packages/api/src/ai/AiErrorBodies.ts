@@ -14,7 +14,6 @@ import { Data, Schema } from "effect"
 import { plainErrorBody, extendedErrorBody, fieldsErrorBody } from "../http/ErrorBody.ts"
 import { InternalKeyRequiredBody } from "../http/InternalAuth.ts"
 
-/** The `Host` header is not an allowed host. */
 export class HostNotAllowed extends Data.TaggedError("HostNotAllowed")<object> {}
 
 const HostNotAllowedBody = plainErrorBody(HostNotAllowed, {

@@ -188,7 +188,6 @@ export const ResponseInputItems = Schema.Struct({
   has_more: Schema.Boolean
 }).annotations({ identifier: "ResponseInputItems" })
 
-/** A page of a response's input items. */
 export const ResponseInputQuery = Schema.Struct({
   limit: pageNumber({ least: 1, most: 100, usual: 20 }),
   order: Schema.optionalWith(Schema.Literal("asc", "desc"), { default: () => "desc" as const }),

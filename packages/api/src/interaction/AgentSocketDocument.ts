@@ -158,7 +158,6 @@ const makeMessages = (
     )
   )
 
-/** Codes of `error` frames. */
 export const frameErrorCodes: ReadonlyArray<string> = FrameErrorBody.members.flatMap(({ ast }) =>
   SchemaAST.getPropertySignatures(SchemaAST.encodedAST(ast)).flatMap(({ name, type }) =>
     name === "code" && SchemaAST.isLiteral(type) ? [String(type.literal)] : []
@@ -167,7 +166,6 @@ export const frameErrorCodes: ReadonlyArray<string> = FrameErrorBody.members.fla
 
 interface AgentSocketDocumentOptions {
   readonly appUrl: URL
-  /** Name of the session cookie. */
   readonly cookieName: string
   /** Parent domain of instances' subdomains. */
   readonly agentsDomain: string

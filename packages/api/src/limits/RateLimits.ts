@@ -25,7 +25,6 @@ export const RateLimitExceededBody = extendedErrorBody(
   }
 )
 
-/** Makes the header `Retry-After`, if the time is known. */
 export const makeRetryAfterHeader = (after: Duration.Duration | undefined): Readonly<Record<string, string>> =>
   after === undefined ? {} : { "retry-after": String(toRetryAfterSeconds(after)) }
 

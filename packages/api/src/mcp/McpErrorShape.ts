@@ -89,7 +89,6 @@ const McpError = Schema.Struct({
   })
 })
 
-/** Documents the errors in JSON-RPC's format. */
 export const documentMcpErrors = (operation: Record<string, unknown>): Record<string, unknown> => {
   const content = { "application/json": { schema: JSONSchema.make(McpError) } }
   return {

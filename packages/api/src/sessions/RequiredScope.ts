@@ -8,7 +8,6 @@ export class RequiredScope extends Context.Reference<RequiredScope>()("@berth/Re
   defaultValue: (): ApiKeyScope | null => null
 }) {}
 
-/** Security scheme of API keys. */
 export const apiKeyScheme = "apiKey"
 
 /**

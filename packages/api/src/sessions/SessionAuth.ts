@@ -25,7 +25,6 @@ export const sessionCookie = HttpApiSecurity.apiKey({ in: "cookie", key: "berth_
   HttpApiSecurity.annotate(OpenApi.Description, "The session cookie, set at sign-in")
 )
 
-/** Errors of routes with authentication. */
 export const AuthenticationErrors = Schema.Union(AuthenticationRequiredBody, ScopeMissingBody)
 
 /** Requires a session; rejects API keys. */

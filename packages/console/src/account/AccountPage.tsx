@@ -18,7 +18,6 @@ const sections = {
   deletion: DeletionSection
 }
 
-/** Account settings in sections. */
 const AccountPage = () => {
   const { section = "profile" } = useParams({ strict: false })
   return (

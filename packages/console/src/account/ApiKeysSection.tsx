@@ -63,7 +63,6 @@ const NewKey = ({ onClose }: { readonly onClose: () => void }) => {
   )
 }
 
-/** API keys for programs. */
 export const ApiKeysSection = () => {
   const [isOpen, { close, open }] = useDisclosure()
   const refresh = useRefresh()

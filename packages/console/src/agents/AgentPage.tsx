@@ -85,7 +85,6 @@ const Body = ({ agent, tab }: AgentTab & { readonly tab: string }) => {
   )
 }
 
-/** One agent, in tabs. */
 export const AgentPage = () => {
   const { agentId = "", tab = "chat" } = useParams({ strict: false })
   const query = useQuery(agentsQuery)

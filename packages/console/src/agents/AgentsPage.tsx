@@ -120,7 +120,6 @@ const AgentCards = ({
   )
 }
 
-/** The user's agents. */
 export const AgentsPage = () => {
   useTitle(texts.shell.agents)
   const query = useQuery(agentsQuery)

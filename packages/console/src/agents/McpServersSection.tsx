@@ -63,7 +63,6 @@ const AddServer = ({
   )
 }
 
-/** The MCP servers whose tools the agent uses. */
 export const McpServersSection = ({ agentId }: { readonly agentId: string }) => {
   const query = useQuery(serversQuery(agentId))
   const refresh = useRefresh()

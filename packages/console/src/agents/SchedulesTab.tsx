@@ -219,7 +219,6 @@ const NewSchedule = ({ agentId, onClose }: { readonly agentId: string; readonly 
   )
 }
 
-/** Schedules of the agent. */
 const SchedulesTab = ({ agent: { id } }: AgentTab) => {
   const query = useQuery(schedulesQuery(id))
   const [isOpen, { close, open }] = useDisclosure()

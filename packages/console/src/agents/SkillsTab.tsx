@@ -44,7 +44,6 @@ const readUpload = async (file: File) =>
     ? { zip: await readBase64(file) }
     : { files: [{ path: "SKILL.md", content: await file.text() }] }
 
-/** The service's and the user's skills. */
 const SkillsTab = ({ agent: { id: agentId } }: AgentTab) => {
   const skills = useQuery(skillsQuery(agentId))
   const uploads = useQuery(uploadsQuery(agentId))

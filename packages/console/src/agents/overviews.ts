@@ -36,7 +36,6 @@ const applyChange = (client: QueryClient, { agents, removed }: AgentOverviewEven
   )
 }
 
-/** Follows the overviews until aborted. */
 const follow = async (client: QueryClient, signal: AbortSignal) => {
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     let isFirst = true

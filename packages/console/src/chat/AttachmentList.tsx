@@ -37,7 +37,6 @@ export const AttachmentList = ({
     </ul>
   )
 
-/** The files of the draft message. */
 export const DraftFiles = ({
   agentId,
   files,

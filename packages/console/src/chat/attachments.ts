@@ -9,7 +9,6 @@ export interface Outgoing {
   readonly attachments: ReadonlyArray<AttachmentJson>
 }
 
-/** A file of the draft message. */
 export interface DraftFile {
   readonly key: string
   readonly name: string

@@ -28,7 +28,6 @@ const sendRequest = async (method: string, path: string, body?: unknown): Promis
 
 const isSuccess = ({ isRedirect, status }: ApiAnswer): boolean => isRedirect || (status >= 200 && status < 300)
 
-/** Returns the message of an error body. */
 const messageOf = ({ body, status }: ApiAnswer): string => {
   if (status === 404 && readTextMember(body, "code") === "route_not_found") return notHere
   const sentence = readTextMember(body, "message") ?? readTextMember(body, "error")
@@ -36,7 +35,6 @@ const messageOf = ({ body, status }: ApiAnswer): string => {
 }
 
 export class ApiRequestRejected extends Error {
-  /** Messages by field. */
   readonly fields: ReadonlyMap<string, string>
   constructor(message: string, options?: ErrorOptions, answer?: ApiAnswer) {
     super(message, options)

@@ -28,7 +28,6 @@ export const createElement = (
   return made
 }
 
-/** Shows the elements that require scripts. */
 export const showScriptElements = (): void => {
   for (const hidden of findElements(HTMLElement, "[data-needs-script]")) hidden.hidden = false
 }

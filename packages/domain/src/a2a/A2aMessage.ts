@@ -38,7 +38,6 @@ const fields = {
   skill: Schema.optional(Schema.String),
   payload: Schema.Unknown,
   priority: Schema.optional(A2aPriority),
-  /** The message that this one replies to. */
   replyTo: Schema.optional(external),
   delegation: Schema.optional(Delegation)
 }

@@ -47,7 +47,6 @@ const replyPoll = Schedule.spaced("200 millis")
 /** Maximum wait of a caller for a reply; the message continues afterwards. */
 const replyWait = "20 seconds"
 
-/** The turn of a sending agent. */
 export type SendingTurn = Parameters<TurnBudgets["share"]>[0]
 
 /** The preceding message and the sending turn, where they are recorded. */

@@ -8,7 +8,6 @@ export const maximumDepth = 5
 /** Maximum messages of a chain, over all branches. */
 export const maximumChainMessages = 64
 
-/** Units of a delegation: maximum and default. */
 export const maximumBudgetUnits = 10_000
 export const defaultBudgetUnits = 10
 

@@ -21,7 +21,6 @@ interface NewUser {
   readonly id: UserId
   readonly email: Email
   readonly name: string
-  /** Null for an account without a password. */
   readonly passwordHash: string | null
   readonly referralCode: string
 }

@@ -41,7 +41,6 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
     const transaction = yield* Transaction
     const uploads = yield* UploadedSkills
 
-    /** Returns the catalog and the agent's uploaded skills. */
     const skillsOf = ({ id }: Agent) => Effect.map(uploads.list(id), (uploaded) => [...catalog, ...uploaded])
 
     const store = <A>(change: Effect.Effect<A>, agent: Agent) =>

@@ -21,7 +21,6 @@ const selectAgentsOverLimit = (agents: ReadonlyArray<Agent>, limit: number): Rea
     .toSorted(oldestFirst)
     .slice(limit)
 
-/** Enforces the plan's limit of agents. */
 export const layer: Layer.Layer<PlanEnforcement, never, AgentRepository | Outbox | DomainEvents | Transaction> =
   Layer.effect(
     PlanEnforcement,

@@ -12,7 +12,6 @@ import { UnitLedger } from "./units/UnitLedger.ts"
 /** The billing API sells no plan of this name. */
 export class BillingPlanNotFound extends Data.TaggedError("BillingPlanNotFound")<object> {}
 
-/** No credit pack has this name. */
 export class CreditPackNotFound extends Data.TaggedError("CreditPackNotFound")<object> {}
 
 /** The card was declined; the plan is unchanged. */

@@ -26,7 +26,6 @@ export const layer = Layer.mergeAll(BillingActions.Default, CheckoutLinks.Defaul
   Layer.provide(cards)
 )
 
-/** Cleanup on account deletion. */
 export const deletionHooks = Layer.effect(
   AccountDeletionHooks,
   Effect.map(CardCustomers, ({ scheduleRemoval }) => [scheduleRemoval])

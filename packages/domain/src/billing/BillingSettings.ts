@@ -14,6 +14,5 @@ export class BillingSettings extends Context.Tag("@berth/BillingSettings")<
   }
 >() {}
 
-/** Returns the credits sold by price id. */
 export const findCreditPrices = (prices: ReadonlyMap<string, PurchasedItem>): ReadonlyMap<string, Credits> =>
   new Map([...prices].flatMap(([id, item]) => (item._tag === "Credits" ? [[id, item.credits] as const] : [])))

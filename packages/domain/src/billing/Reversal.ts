@@ -12,7 +12,6 @@ export interface Reversal {
   readonly version: number
 }
 
-/** Units and price of a purchase. */
 export interface PurchasedUnits {
   readonly units: Units
   readonly amount: MinorUnits

@@ -12,7 +12,6 @@ import { ChannelSettings, findWebhookUrl, selectTransport } from "./ChannelSetti
 const botTaken = "Another agent uses this bot."
 const botRefused: ChannelHealth = { state: "refused", reason: botTaken }
 
-/** Maps a failure of the platform to the channel's health. */
 export const findHealthAfter = (failure: PlatformFailure): ChannelHealth => {
   switch (failure._tag) {
     case "ChannelTokenRefused":

@@ -39,7 +39,6 @@ export const ChannelSecrets = Schema.Struct({
 })
 export type ChannelSecrets = typeof ChannelSecrets.Type
 
-/** Secrets supplied by an owner. */
 export type SuppliedSecrets = Omit<ChannelSecrets, "webhookSecret">
 
 /** Identifies a connection: an agent has at most one per platform. */

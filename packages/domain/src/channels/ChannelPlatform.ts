@@ -59,7 +59,6 @@ export interface ChannelPlatform {
   readonly platform: MessagingPlatform
   /** Whether messages arrive at a webhook, provided that Berth has a public address. */
   readonly hasWebhook: boolean
-  /** Returns the bot of the token. */
   readonly verify: (secrets: SuppliedSecrets) => Effect.Effect<BotIdentity, ChannelTokenRefused | PlatformUnreachable>
   /** Registers the webhook, or removes it in favor of readers. Idempotent. */
   readonly activate: (bot: ConnectedBot, webhookUrl: Option.Option<URL>) => Effect.Effect<void, PlatformFailure>

@@ -28,7 +28,6 @@ export const ChannelTurn = Schema.Struct({
   message: Schema.String,
   spoken: Schema.optional(SpokenContent),
   invocation: Schema.optional(ToolInvocation),
-  /** Maximum units of the turn. */
   unitLimit: Schema.optional(Schema.Int.pipe(Schema.fromBrand(Units)))
 }).annotations({ identifier: "ChannelTurn" })
 export type ChannelTurn = typeof ChannelTurn.Type

@@ -40,5 +40,4 @@ export const agentTaskRunner = Layer.provide(
   Layer.merge(TaskTurns.Default, QuotedOwnerModels.layer)
 )
 
-/** Model answers by the AI layer in this process. */
 export const localAnswers = Layer.provide(LocalModelAnswers.layer, AiLayer.Default)

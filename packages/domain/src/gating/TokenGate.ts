@@ -20,7 +20,6 @@ export class GatingSettings extends Context.Tag("@berth/GatingSettings")<
   }
 >() {}
 
-/** No gating token is configured. */
 export class GatingNotConfigured extends Data.TaggedError("GatingNotConfigured")<object> {}
 export class GatingCheckFailed extends Data.TaggedError("GatingCheckFailed")<{ readonly reason: string }> {}
 

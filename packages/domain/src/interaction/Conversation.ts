@@ -66,7 +66,6 @@ export const Message = Schema.Struct({
 })
 export type Message = typeof Message.Type
 
-/** A message of a prompt's history. */
 export type HistoryMessage = Pick<Message, "seq" | "sender" | "content" | "state" | "attachments">
 
 export interface AnswerCost {

@@ -19,7 +19,6 @@ export type TraceParent = typeof TraceParent.Type
 /** Maximum payload of a job as JSON. Jobs reference rows instead of containing them. */
 export const maximumPayloadBytes = 256 * 1024
 
-/** A kind of job: its queue, its name and the schema of its payload. */
 export interface JobKind<A, I> {
   readonly queue: QueueName
   readonly name: string

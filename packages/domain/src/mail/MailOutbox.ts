@@ -21,7 +21,6 @@ export const SendMailJob = defineJob({
   retryPolicy: unlimitedRetries
 })
 
-/** A mail without an id. */
 export interface MailDraft extends Omit<Mail, "id"> {
   /** Time during which the mail is useful, usually that of its link; default: one day. */
   readonly lifetime?: Duration.Duration

@@ -15,7 +15,6 @@ export interface GatewayTokenProof {
   readonly mark: string
 }
 
-/** Scopes of a gateway token at its instance. */
 const gatewayTokenScopes: ReadonlyArray<ApiKeyScope> = ["chat"]
 
 /** The credential that authenticated a request. An access token counts as its session. */

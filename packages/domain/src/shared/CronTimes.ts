@@ -3,7 +3,6 @@ import { DateTime, Either } from "effect"
 
 export const maximumCronLength = 100
 
-/** Times of a cron expression in a time zone. */
 export interface CronTimes {
   /** Up to `limit` times after `after`, oldest first. */
   readonly listAfter: (after: DateTime.Utc, limit: number) => ReadonlyArray<DateTime.Utc>

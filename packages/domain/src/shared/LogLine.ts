@@ -44,7 +44,6 @@ const toText = (part: unknown): string => {
 /** Limits the search for secrets, which takes quadratic time. */
 const maximumCauseLength = 8192
 
-/** Returns the span of an entry. */
 export const findSpan = (entry: Logger.Logger.Options<unknown>) =>
   entry instanceof AnnotatedEntry
     ? entry.span

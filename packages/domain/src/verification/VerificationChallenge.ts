@@ -5,7 +5,6 @@ import { UserId } from "../shared/UserId.ts"
 
 export const verificationChallengeLifetime = Duration.minutes(10)
 
-/** Proof type of a challenge. */
 export const ChallengePurpose = Schema.Literal(...VerificationType.literals, "webauthn-registration")
 export type ChallengePurpose = typeof ChallengePurpose.Type
 

@@ -15,7 +15,6 @@ export interface UserWallet {
   readonly balance: Option.Option<bigint>
 }
 
-/** The user has a wallet of this kind. */
 export class UserWalletExists extends Data.TaggedError("UserWalletExists")<object> {}
 export class UserWalletNotFound extends Data.TaggedError("UserWalletNotFound")<object> {}
 export class SeedExportDisabled extends Data.TaggedError("SeedExportDisabled")<object> {}

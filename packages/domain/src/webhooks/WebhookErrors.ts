@@ -4,7 +4,6 @@ export class WebhookEndpointNotFound extends Data.TaggedError("WebhookEndpointNo
 export class WebhookDeliveryNotFound extends Data.TaggedError("WebhookDeliveryNotFound")<object> {}
 /** The request contains neither a delivery nor the start of a range. */
 export class WebhookReplayIncomplete extends Data.TaggedError("WebhookReplayIncomplete")<object> {}
-/** The user has `limit` endpoints. */
 export class WebhookEndpointLimitReached extends Data.TaggedError("WebhookEndpointLimitReached")<{
   readonly limit: number
 }> {}

@@ -15,7 +15,6 @@ interface ProviderAccess {
 
 /** Only providers with an entry are configured. */
 export type ModelProvidersOptions = { readonly [name in KeyedProviderName]?: ProviderAccess | undefined } & {
-  /** Enables the sandbox model. */
   readonly sandbox?: boolean
   /** Base URLs for owners' keys. Default: the vendors' addresses. */
   readonly baseUrls?: { readonly [name in KeyedProviderName]?: string } | undefined

@@ -21,7 +21,6 @@ export interface ModelProvidersBehavior {
     ...request: Parameters<ModelProvider["chat"]>
   ) => Stream.Stream<ModelEvent<ProviderEnding>, ProviderFailed>
   readonly embed: (input: EmbeddingInput) => Effect.Effect<EmbeddingVectors, ProviderFailed>
-  /** The keys of an owner. */
   readonly keys: OwnerKeys["Type"]["find"]
 }
 

@@ -70,7 +70,6 @@ const defaultBehavior: Behavior = {
     )
 }
 
-/** `layer` with replaced behavior. */
 export const layerWithBehavior = (behavior: Partial<Behavior>): Layer.Layer<AgentManager | AgentManagerTest> =>
   Layer.effectContext(
     Effect.map(makeTestPort<AgentManagerCall, Behavior>({ ...defaultBehavior, ...behavior }), ({ handle, run }) => {

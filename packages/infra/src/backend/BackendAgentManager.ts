@@ -52,7 +52,6 @@ const endAtFailure = makeStage<Received, TurnEvent, TurnFailed | InstanceUnavail
   return { values }
 })
 
-/** Agent manager of the backend process, over the backend API. */
 export const layer = (options: BackendClientOptions) =>
   Layer.scoped(
     AgentManager,

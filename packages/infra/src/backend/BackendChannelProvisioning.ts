@@ -13,7 +13,6 @@ const unavailable = new ProvisioningUnavailable()
 const isOfKey = (error: ProvisioningFailure | typeof IdempotencyErrors.Type): error is typeof IdempotencyErrors.Type =>
   ["IdempotencyKeyReused", "IdempotencyKeyInvalid", "FirstRequestUnanswered", "ResponseNotKept"].includes(error._tag)
 
-/** Provisioning by the backend process. */
 export const layer = (options: BackendClientOptions): Layer.Layer<ChannelProvisioning> =>
   Layer.effect(
     ChannelProvisioning,

@@ -45,7 +45,6 @@ const formOf = ({ audio, filename, language, model, ownKeysOnly, prompt, userId 
   return form
 }
 
-/** Speech by the backend process. */
 export const layer = (options: BackendClientOptions): Layer.Layer<Speech> =>
   Layer.effect(
     Speech,

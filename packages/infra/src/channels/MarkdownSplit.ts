@@ -25,7 +25,6 @@ export const readFence = (line: string): Fence | undefined => {
   return { marker, language: language.slice(0, maximumLanguageLength) }
 }
 
-/** Whether a line closes an open fence. */
 export const closesFence = (line: string, { marker }: Fence): boolean => {
   const text = line.trim()
   return text.length >= marker.length && /^(`+|~+)$/.test(text) && text[0] === marker[0]

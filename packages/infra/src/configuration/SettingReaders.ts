@@ -7,7 +7,6 @@ export const isWebUrl = (value: string) => URL.canParse(value) && /^https?:$/.te
 export const invalid = (name: string, problem: string): ConfigError.ConfigError =>
   ConfigError.InvalidData([name], problem)
 
-/** Reads a value by a parser. */
 export const readParsed = <A>(
   name: string,
   parse: (text: string) => Option.Option<A>,
@@ -49,7 +48,6 @@ export const findGroupErrors = (
   ]
 }
 
-/** Fails with all errors at once. */
 export const failWithAll = ([first, ...rest]: Array.NonEmptyReadonlyArray<ConfigError.ConfigError>): Either.Either<
   never,
   ConfigError.ConfigError

@@ -60,7 +60,6 @@ const price = (name: string, fallback: number) =>
     }),
     Config.withDefault(fallback)
   )
-/** A number of at least `least`. */
 const atLeast = (name: string, least: number, fallback: number) =>
   Config.number(name).pipe(
     Config.validate({ message: `must be a number of at least ${least}`, validation: (value) => value >= least }),

@@ -70,7 +70,6 @@ export const runAs = (
     })
   })
 
-/** Finds a system account by name. */
 export const findAccount = (name: string): Effect.Effect<Option.Option<PostgresAccount>> =>
   Effect.all([runAs(Self, "id", ["-u", name]), runAs(Self, "id", ["-g", name])]).pipe(
     Effect.map(([uid, gid]) =>

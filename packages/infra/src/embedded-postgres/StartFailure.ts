@@ -19,7 +19,6 @@ const recovery = /could not create file "base\/\d+\/\d+": File exists/
 const socket = /could not create any Unix-domain sockets/
 const port = /could not bind|Address already in use|could not create any TCP\/IP sockets/
 
-/** Classifies a start by the server's log. */
 export const classifyStartFailure = (log: string): StartFailure => {
   const lines = log.split("\n").filter((line) => line.trim() !== "")
   const message = lines.findLast((line) => line.includes("FATAL")) ?? lines.at(-1) ?? "it ended without a message"

@@ -13,7 +13,6 @@ class AssetMissing extends Data.TaggedError("AssetMissing")<{
 const readAsset = (file: string) =>
   Effect.tryPromise({ try: () => readFile(file), catch: (cause) => new AssetMissing({ file, cause }) })
 
-/** Reads the named files of a directory. */
 export const readAssets = (
   directory: string,
   names: ReadonlyArray<string>

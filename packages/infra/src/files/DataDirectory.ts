@@ -14,7 +14,6 @@ class DataDirectoryOutdated extends Data.TaggedError("DataDirectoryOutdated")<{ 
   override readonly message = `The data directory ${this.directory} was made by an older version and cannot be upgraded. Remove it to begin with empty data, or choose another DATA_DIR.`
 }
 
-/** The data directory belongs to a newer version. */
 class DataDirectoryTooNew extends Data.TaggedError("DataDirectoryTooNew")<{
   readonly directory: string
   readonly layout: string

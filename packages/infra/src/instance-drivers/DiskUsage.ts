@@ -112,6 +112,5 @@ export const computeDiskTolerance = (diskMb: number, atStart: number): number =>
 const maximumDiskCountShare = 1 / 50
 const maximumDiskCountPauseMs = 20_000
 
-/** Returns the pause after a count of `spentMs`. */
 export const computeDiskCountPause = (spentMs: number): number =>
   Math.min(spentMs / maximumDiskCountShare, maximumDiskCountPauseMs)

@@ -84,7 +84,6 @@ export const append = (files: InstanceLogFiles, text: string): Effect.Effect<voi
     )
   )
 
-/** Appends a message of the host to the instance's log. */
 export const appendHostLine = (files: InstanceLogFiles, level: LogLevel, message: string): Effect.Effect<void> =>
   Effect.flatMap(DateTime.now, (now) => append(files, formatHostLine(level, now, message)))
 

@@ -49,7 +49,6 @@ interface NodeFlagsOptions {
   readonly memoryMb: number
   /** Entry of the program; its folder contains nothing else. */
   readonly bundle: string
-  /** Home directory of the instance. */
   readonly home: string
   /** Directory of the instance's socket, if any. */
   readonly sockets?: string

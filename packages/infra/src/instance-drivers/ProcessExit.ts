@@ -54,7 +54,6 @@ export interface ContainerEnd {
 /** The exit code of a process ended by a signal is this plus the signal's number. */
 const signalBase = 128
 
-/** Describes the exit of a container. */
 export const describeContainerEnd = (
   { error, exitCode, isOutOfMemory }: ContainerEnd,
   memoryMb: number,

@@ -5,9 +5,7 @@ import { allocatorEnvironment, makeNodeFlags, type PermissionFlags } from "./Nod
 
 /** Account of every instance: unused on the host, and without rights there. */
 export const instanceUid = 65_534
-/** Port of the runtime in its container. */
 export const runtimePort = 8080
-/** Path of the instance's volume. */
 export const volumePath = "/data"
 export const homeName = "home"
 /** The instance's only writable directory on disk. */

@@ -38,7 +38,6 @@ interface OutboundResponse {
   readonly isComplete: boolean
 }
 
-/** Resolves a name to its addresses. */
 export type ResolveName = (
   hostname: string,
   done: (error: Error | null, addresses: ReadonlyArray<LookupAddress>) => void

@@ -79,7 +79,6 @@ export const allowHttp: (configuration: Configuration) => void = allowInsecureRe
 /** Client authentication at the token endpoint (RFC 6749, 2.3.1). */
 export type OAuthClientAuthentication = "client_secret_basic" | "client_secret_post"
 
-/** Registration of this service at a provider. */
 export interface OAuthRegistration {
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted

@@ -2,7 +2,6 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { type Duration, Effect } from "effect"
 import { isRowRejected, readSqlErrorCode } from "./SqlErrors.ts"
 
-/** Maximum rows of a statement. */
 const maximumBatchRows = 500
 
 interface BatchWriterOptions<Row> {

@@ -7,7 +7,6 @@ export interface SealedColumn {
   readonly id: string
   /** The sealed value; null if absent. */
   readonly value: string
-  /** Context of the sealed value. */
   readonly context: string
   /** Assignment of a new value; `%` is its placeholder. */
   readonly assignment: string

@@ -27,7 +27,6 @@ interface Running {
   hasEnded: boolean
 }
 
-/** Behavior of a saved card. */
 export interface CardBehavior {
   /** Charges stay in processing until their outcome is decided. */
   readonly isBankDebit?: boolean
@@ -54,7 +53,6 @@ export interface InMemoryCardProcessor extends TestPortHandle<CardProcessorCall,
   /** Pays at the URL of a checkout; fails if there is nothing to pay. */
   readonly pay: (url: URL) => Effect.Effect<void, Error>
   readonly purchased: (customerId: CustomerId) => Effect.Effect<CardPurchases>
-  /** Decides the outcome of all pending bank debits. */
   readonly decideDebits: (outcome: "succeeds" | "fails") => Effect.Effect<void>
   readonly setUp: (isUp: boolean) => Effect.Effect<void>
   /** Ends the paid period of a subscription and pays the next one. */

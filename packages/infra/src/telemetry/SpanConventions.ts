@@ -253,7 +253,6 @@ const judge = ({ attributes, exit, kind }: SpanEnd): Judgment => {
   }
 }
 
-/** Converts a span for export. */
 export const describeSpan = (end: SpanEnd): ConventionalSpan => {
   const { errorType, exception, isError, refusal, sqlState } = judge(end)
   return {

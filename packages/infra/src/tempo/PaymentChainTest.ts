@@ -18,7 +18,6 @@ export interface TransactionOverrides {
   /** Seconds since the epoch. */
   readonly validAfter?: number
   readonly validBefore?: number
-  /** Whether the payer has no funds. */
   readonly isUnfunded?: boolean
   /** Whether the payer can pay only the fee. */
   readonly reverts?: boolean
@@ -26,10 +25,8 @@ export interface TransactionOverrides {
   readonly needsFeePayer?: boolean
 }
 
-/** A chain on which tests pay. */
 export interface PaymentNetwork {
   readonly chain: PaymentChain["Type"]
-  /** The chain with an unreachable node. */
   readonly withoutNode: PaymentChain["Type"]
   readonly chainId: number
   readonly token: string

@@ -16,7 +16,6 @@ const derivePublicKey = (privateKey: string) => {
   return `0x${curve.getPublicKey("hex")}` as const
 }
 
-/** Returns the address of a treasury key's wallet. */
 export const deriveTreasuryAddress = (key: Redacted.Redacted): Either.Either<WalletAddress, TreasuryKeyMalformed> => {
   // The message of the library may contain the key.
   const malformed = () => new TreasuryKeyMalformed({ reason: "must be a private key, 0x and 64 hex digits" })

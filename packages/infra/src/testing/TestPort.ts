@@ -1,6 +1,5 @@
 import { Effect, Ref, Stream } from "effect"
 
-/** Handle of a test Layer: calls of a port, and its behavior. */
 export interface TestPortHandle<Call, Behavior> {
   /** All calls, oldest first. */
   readonly calls: Effect.Effect<ReadonlyArray<Call>>

@@ -70,7 +70,6 @@ const readBody = (response: IncomingMessage) =>
     )
   )
 
-/** Pages over HTTP. */
 export const layer = Layer.effect(
   WebPages,
   Effect.map(OutboundClient, ({ open }) => {

@@ -33,7 +33,6 @@ const readJson = (request: IncomingMessage): Effect.Effect<unknown, RequestRejec
       .once("end", () => resume(parse(chunks)))
   })
 
-/** Makes a reader for bodies of a schema. */
 export const makeBodyReader = <A, I>(schema: Schema.Schema<A, I>) => {
   const decode = Schema.decodeUnknownEither(schema)
   return (request: IncomingMessage) =>

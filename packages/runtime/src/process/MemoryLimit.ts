@@ -1,6 +1,5 @@
 import { Data, Effect, Schedule } from "effect"
 
-/** Resident memory exceeds the limit. */
 class MemoryLimitExceeded extends Data.TaggedError("MemoryLimitExceeded")<{
   readonly limitMb: number
   readonly residentMb: number

@@ -107,7 +107,6 @@ export const runScript = Effect.fn("SkillScripts.run")(function* (code: SkillCod
   return yield* new Tool.ToolFailed({ reason: `The script failed: ${outcome.left}` })
 })
 
-/** The tools of an uploaded skill. */
 export const makeSkillTools = ({ code }: RuntimeSkill): ReadonlyArray<AgentTool> =>
   code === undefined
     ? []

@@ -10,7 +10,6 @@ export interface TurnAgent extends RuntimeAgent {
 
 export type AgentTool = Tool<TurnAgent>
 
-/** Every tool that this runtime has. */
 export class Toolbox extends Context.Tag("@berth/runtime/Toolbox")<Toolbox, ReadonlyArray<AgentTool>>() {}
 
 /** Tools for data that the owner shares with the agent. The backend limits `recall`. */

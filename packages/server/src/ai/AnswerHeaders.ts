@@ -11,7 +11,6 @@ export const makeOpeningHeaders = (opening: ChatOpening): Record<string, string>
 /** A decimal without an exponent. */
 const formatUsd = (costUsd: number) => costUsd.toFixed(12).replace(/\.?0+$/, "")
 
-/** The headers of a complete answer, with its cost. */
 export const makeAnswerHeaders = (answer: ChatOpening & { readonly costUsd: number }): Record<string, string> => ({
   "x-berth-cost-usd": formatUsd(answer.costUsd),
   ...makeOpeningHeaders(answer)

@@ -109,7 +109,6 @@ const optionsOf = (payload: OpenAiCompletionPayload): ChatOptions => {
   }
 }
 
-/** Converts a request of OpenAI's protocol to a request of the AI layer. */
 export const readCompletion = (payload: OpenAiCompletionPayload): Either.Either<ChatRequest, ParameterUnsupported> => {
   const refusal = findUnsupportedParameter(payload)
   return refusal === null

@@ -20,7 +20,6 @@ export const gatewayBodyLimit = Math.ceil(maximumAudioBytes / 3) * 4 + 64 * 1024
 
 const defaultPlugin: PluginId = "generate-text"
 
-/** A decoded call of a plugin. */
 export interface ReceivedCall {
   readonly plugin: PluginId
   readonly input: PluginInput

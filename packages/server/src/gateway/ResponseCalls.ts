@@ -125,7 +125,6 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
     ({ output, ...response }: ModelResponse) =>
       stored.save(owner, { id: response.id, previousId: response.previous_response_id, input, output, response })
 
-  /** Makes the format of an answer to `input`. */
   const makeModelFormat = (owner: UserId, payload: ResponsePayload, input: ReadonlyArray<ResponseItem>) =>
     payload.store === false || JSON.stringify(input).length > maximumStoredCharacters
       ? makeFormat(payload)

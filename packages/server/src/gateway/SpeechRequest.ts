@@ -16,7 +16,6 @@ export type SpeechRequest =
   | { readonly plugin: "tts"; readonly spoken: RequestedText }
   | { readonly plugin: "stt"; readonly recording: RequestedRecording }
 
-/** Errors of a speech request: body errors, invalid fields, or unsupported audio. */
 type SpeechRequestFailure = BodyFailure | HttpApiError.HttpApiDecodeError | PluginInputInvalid
 
 const readTts = makeDecoder(TtsFields)

@@ -3,7 +3,6 @@ import { HttpServerResponse } from "@effect/platform"
 import { Either } from "effect"
 import type { CallContent } from "./CallContent.ts"
 
-/** Writes the text of a transcription as a response. */
 type WriteTranscript = (text: string) => HttpServerResponse.HttpServerResponse
 
 const asJson: WriteTranscript = (text) => HttpServerResponse.unsafeJson({ text })

@@ -15,7 +15,6 @@ export const readBearerToken = (request: HttpServerRequest.HttpServerRequest) =>
     Option.map(([, token = ""]) => Redacted.make(token))
   )
 
-/** Returns the bearer token of the current request. */
 export const currentBearerToken = Effect.map(HttpServerRequest.HttpServerRequest, readBearerToken)
 
 export const layer = Layer.effect(

@@ -19,7 +19,6 @@ import { newestExchange, runBehind } from "./Exchanges.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
 import { endSocket } from "./SocketEnd.ts"
 
-/** Returns the response to a parser error, by its code. */
 const toParserErrorResponse = (code: string | undefined): HttpServerResponse.HttpServerResponse => {
   if (code === "HPE_HEADER_OVERFLOW") return makeErrorResponse(HeadersTooLargeBody, new HeadersTooLarge())
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return makeErrorResponse(RequestTimeoutBody, new RequestTimeout())

@@ -11,7 +11,6 @@ import { UserId } from "@berth/domain/shared/UserId"
 
 type Request = HttpServerRequest.HttpServerRequest
 
-/** Resolves the caller from the request head and the id of the request. */
 export type ResolveCaller = (request: Request, requestId: string) => CallerContext
 
 /** Public listener: the client's address and user agent. */

@@ -7,7 +7,6 @@ import { withoutValues } from "./SpanRedaction.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
-/** Head of a response as sent. */
 export interface SentHead {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

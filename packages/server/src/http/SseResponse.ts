@@ -111,7 +111,6 @@ const sendWithScope = Effect.fnUntraced(function* <A, E>(events: EventSource<A, 
 const sendEvents = <A, E>(events: EventSource<A, E>, format: EventFormat<A, E>): Effect.Effect<void> =>
   scopedDirectly(sendWithScope(events, format))
 
-/** Opens the events of a response. */
 type EventSource<A, E = never> = Effect.Effect<ChunkReader<A, E>, never, Scope.Scope>
 export type FrameSource = EventSource<string>
 
@@ -121,7 +120,6 @@ interface EventFormat<A, E = never> {
   readonly toLast: (failure: E) => Effect.Effect<A>
 }
 
-/** Responds with encoded events. */
 export const respondEncoded = <A, E = never>(
   events: EventSource<A, E>,
   format: EventFormat<A, E>,

@@ -1,6 +1,5 @@
 import { Effect, Option } from "effect"
 
-/** Trace id of the current span, for finding logs. */
 export const currentTraceId = Effect.withFiberRuntime<Option.Option<string>>(({ currentSpan }) =>
   Effect.succeed(currentSpan?._tag === "Span" ? Option.some(currentSpan.traceId) : Option.none())
 )

@@ -25,7 +25,6 @@ import type { MessageReader } from "./ReceivedMessage.ts"
 import { makeErrorFrame, readClientFrame, readText } from "./SocketFrames.ts"
 import type { SocketLimits } from "./SocketLimits.ts"
 
-/** Authenticated user and agent of a socket. */
 export interface SocketHolder {
   readonly user: User
   readonly agent: Agent
@@ -34,7 +33,6 @@ export interface SocketHolder {
 
 export interface AgentSocket {
   readonly holder: SocketHolder
-  /** Sends a changed status. */
   readonly sendStatus: (status: AgentStatus) => Effect.Effect<void>
   readonly close: (code: number, reason: string) => Effect.Effect<void>
   /** Rejects further messages and waits for answers in progress. */

@@ -38,7 +38,6 @@ interface StreamedAnswer {
   readonly events: Effect.Effect<ChunkReader<AnswerEvent>, never, Scope.Scope>
 }
 
-/** Adds the model of a reply to the response headers. */
 export const makeReplyHeaders = (reply: Message | undefined) =>
   makeAnsweringModelHeaders(reply === undefined ? undefined : findAnsweringModel(reply))
 

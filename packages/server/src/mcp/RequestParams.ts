@@ -1,7 +1,6 @@
 import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js"
 import type * as Sdk from "@modelcontextprotocol/sdk/types.js"
 
-/** Returns the violations of a request's schema. */
 const describeViolations = (
   { CallToolRequestSchema, InitializeRequestSchema, ListToolsRequestSchema, PingRequestSchema }: typeof Sdk,
   request: Sdk.JSONRPCRequest

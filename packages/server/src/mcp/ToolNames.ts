@@ -16,7 +16,6 @@ const shorten = (name: string) => {
   return `${name.slice(0, maximumLength - 1 - hash.length)}_${hash}`
 }
 
-/** Returns the name of an agent's chat tool. */
 export const nameChatTool = (id: AgentId): string => `${chat}_${suffixOf(id)}`
 
 /** Returns the name of an agent's tool, distinct from the agent's other tools. */

@@ -22,7 +22,6 @@ const ticketPath = "/sign-in"
 /** Route of the web API that redirects to a subdomain. */
 export const instanceTicketRoutes = [makePlainRoute("GET", instancePath)]
 
-/** Pages of instances' subdomains. */
 export const instancePageRoutes = [
   { ...makePlainRoute("GET", pagePaths.front), scope: "agents" as const },
   makePlainRoute("GET", ticketPath)

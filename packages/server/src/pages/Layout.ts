@@ -26,7 +26,6 @@ const pageHeaders = {
   "cross-origin-opener-policy": "same-origin-allow-popups"
 }
 
-/** Operator settings of pages. */
 export class PageSettings extends Context.Tag("@berth/PageSettings")<
   PageSettings,
   {
@@ -129,7 +128,6 @@ const currencySymbols: Readonly<Record<Currency, string>> = { GBP: "£", USD: "$
 
 export const capitalize = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
-/** Returns the name of a plan: its capitalized id. */
 export const formatPlan = (plan: PlanId): string => capitalize(plan)
 
 /** Formats a price in major units. */

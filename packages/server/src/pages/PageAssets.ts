@@ -14,7 +14,6 @@ export interface Asset {
 
 export const assetsPath = "/assets"
 
-/** Assets of pages by name. */
 export class PageAssets extends Context.Tag("@berth/PageAssets")<
   PageAssets,
   {

@@ -17,7 +17,6 @@ const providerLabels: Readonly<Record<OAuthProviderName, string>> = {
   oauthB: "Continue with OAuth 2"
 }
 
-/** Lists the configured providers. */
 export const listProviders = (configured: Context.Tag.Service<OAuthProviders>): ReadonlyArray<OAuthProviderName> =>
   OAuthProviderName.literals.filter((name) => Option.isSome(configured[name]))
 

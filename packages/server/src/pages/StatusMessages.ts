@@ -45,7 +45,6 @@ const makeMessageLookup = (known: Readonly<Record<string, string>>, general: str
 /** Returns the message of a sign-in error; a general one for an unknown code. */
 export const findSignInError = makeMessageLookup(signIn, "Sign-in failed. Try again.")
 
-/** Returns the message of a checkout error. */
 export const findCheckoutError = makeMessageLookup(checkoutErrors, "The checkout failed; nothing was charged.")
 
 /** Messages by the code of the `notice` parameter. */

@@ -29,7 +29,6 @@ interface PlayedFile extends LiveFile {
 
 interface FileResponse {
   readonly response: HttpServerResponse.HttpServerResponse
-  /** Number of bytes sent. */
   readonly bytes: number
 }
 

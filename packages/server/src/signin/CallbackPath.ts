@@ -12,6 +12,5 @@ export const resolveCallbackPath = (requested: string | undefined, appUrl: URL):
   return url.origin === appUrl.origin && isPath ? path : defaultCallback
 }
 
-/** Query parameters of a request. */
 export const readQuery = ({ url }: HttpServerRequest.HttpServerRequest): URLSearchParams =>
   new URL(url, "http://localhost").searchParams

@@ -64,7 +64,6 @@ export const mailDeliveryHandler = jobHandler(SendMailJob, (sealedMail) =>
   })
 )
 
-/** Applies a stored event of the card processor. */
 const cardEventHandler = jobHandler(ApplyCardEventJob, ({ eventId }) =>
   Effect.flatMap(CardEventEffects, (effects) =>
     Effect.mapError(

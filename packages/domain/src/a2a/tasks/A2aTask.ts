@@ -34,7 +34,6 @@ export interface A2aTask {
   readonly contextId: string
   readonly clientMessageId: string
   readonly content: Readonly<Record<string, unknown>>
-  /** The message of the turn. */
   readonly turnId: MessageId
   readonly state: A2aTaskState
   /** The reply of a completed task. */

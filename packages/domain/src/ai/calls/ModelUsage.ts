@@ -3,7 +3,6 @@ import type { ProviderName } from "../models/Model.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** One answered model call. */
 export interface ModelCallRecord {
   /** Null for anonymous calls. */
   readonly userId: UserId | null

@@ -48,7 +48,6 @@ export const ChatMessage = Schema.Union(
   Schema.Struct({
     role: Schema.Literal("tool"),
     content: Schema.String,
-    /** Id and name of the call that this message answers. */
     toolCallId: Schema.String,
     toolName: Schema.String
   })

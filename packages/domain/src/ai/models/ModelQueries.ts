@@ -38,7 +38,6 @@ export const makeModelQueries = Effect.gen(function* () {
       return { taskType, model: yield* selectModel(yield* catalog.all, taskType) }
     }),
 
-    /** Returns the available model with an id. */
     find: Effect.fn("AiLayer.find")(function* (id: string) {
       const found = Option.filter(findModel(yield* catalog.all, id), ({ available }) => available)
       return yield* Effect.mapError(found, () => new ModelNotFound({ model: id }))

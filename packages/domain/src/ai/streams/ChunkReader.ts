@@ -7,7 +7,6 @@ import type { ChunkSource } from "./ChunkSource.ts"
  */
 export type ChunkReader<A, E = never> = Effect.Effect<ReadonlyArray<A> | null, E>
 
-/** Maps each chunk. */
 export const mapReader = <A, E, B>(
   read: ChunkReader<A, E>,
   map: (values: ReadonlyArray<A>) => ReadonlyArray<B>
@@ -35,7 +34,6 @@ export const readLast = <A, E>(read: ChunkReader<A, E>): Effect.Effect<A | undef
   return next(undefined)
 }
 
-/** Reads values in memory. */
 export const readerFromValues = <A>(values: ReadonlyArray<A>): ChunkReader<A> => {
   let rest: ReadonlyArray<A> | null = values
   return Effect.sync(() => {

@@ -224,7 +224,6 @@ export const makeChunkSource = Effect.fnUntraced(function* <A, E>(
   }
 })
 
-/** Opens a stream as a source. */
 export const openChunkSource = <A, E>(stream: Stream.Stream<A, E>): Effect.Effect<OpenedSource<A, E>> =>
   Effect.flatMap(Scope.make(), (scope) =>
     Effect.map(Scope.extend(makeChunkSource(stream), scope), (source) => ({

@@ -15,7 +15,6 @@ export interface MoneyAmount {
   readonly currency: Currency
 }
 
-/** The storage upgrade: 50 GiB for 39 pounds a month. */
 export const storageUpgrade = {
   name: "Storage, 50 GiB",
   price: { amount: MinorUnits(3_900), currency: "GBP" }
@@ -41,7 +40,6 @@ export const findSoldPlan = (id: SoldPlanId): SoldPlan => {
   return found
 }
 
-/** Monthly price of a plan. */
 export const findPlanPrice = (id: SoldPlanId): MoneyAmount => {
   const { currency, price } = findSoldPlan(id)
   return { amount: toMinorUnits(price), currency }

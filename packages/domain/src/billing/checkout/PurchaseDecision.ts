@@ -2,7 +2,6 @@ import { Data } from "effect"
 import type { CardSubscription, CardSubscriptionId, CustomerId } from "./CardProcessor.ts"
 import { findPlanPrice, type Purchase, type SoldPlanId, findSoldPlan } from "./Purchase.ts"
 
-/** A running subscription and its customer. */
 export interface RunningSubscription extends CardSubscription {
   readonly customerId: CustomerId
 }

@@ -4,7 +4,6 @@ import { Schema } from "effect"
 
 const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true, as: "Option" })
 
-/** An object, or its id. */
 const reference = Schema.Union(Schema.String, Schema.Struct({ id: Schema.String })).pipe(
   Schema.transform(Schema.String, {
     strict: true,

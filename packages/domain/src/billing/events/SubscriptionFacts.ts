@@ -33,7 +33,6 @@ export const pickNewest = <A>(a: TimedValue<A> | null, b: TimedValue<A> | null):
   return eventMomentOrder(a.moment, b.moment) >= 0 ? a : b
 }
 
-/** A plan, or the storage upgrade. */
 export const RecurringItem = Schema.Union(PlanId, Schema.Literal("storage"))
 export type RecurringItem = typeof RecurringItem.Type
 

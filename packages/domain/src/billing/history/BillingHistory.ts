@@ -53,7 +53,6 @@ export class BillingHistory extends Context.Tag("@berth/BillingHistory")<
   }
 >() {}
 
-/** Describes usage by the cause of its reservation. */
 export const describeUsage = (cause: string): string => {
   if (cause.startsWith("msg_")) return "A message to an agent"
   if (cause.startsWith("gateway:")) return "A gateway call"

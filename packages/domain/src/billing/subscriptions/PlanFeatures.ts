@@ -3,7 +3,6 @@ import { PlanId } from "../../shared/PlanId.ts"
 
 export interface PlanFeatures {
   readonly channels: ReadonlyArray<Channel>
-  /** Basic skills, or all skills. */
   readonly skills: "basic" | "all"
 }
 

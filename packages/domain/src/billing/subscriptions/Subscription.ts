@@ -5,7 +5,6 @@ import { PlanId } from "../../shared/PlanId.ts"
 export const SubscriptionStatus = Schema.Literal("active", "past_due", "canceled")
 export type SubscriptionStatus = typeof SubscriptionStatus.Type
 
-/** The plan a user pays for. */
 export const Subscription = Schema.Struct({ userId: UserId, plan: PlanId, status: SubscriptionStatus })
 export type Subscription = typeof Subscription.Type
 

@@ -19,7 +19,6 @@ export interface OpenedGatewayCall {
   /** The model of a replayed answer. */
   readonly answeredBy?: AnsweringModel | undefined
   readonly events: ChunkReader<ModelDelta | CallResult, PluginError | PaymentInProgress>
-  /** The receipt of the machine payment, if any. */
   readonly receipt: Option.Option<PaymentReceipt>
   /** Whether the answer is from an earlier request. */
   readonly isReplayed: boolean

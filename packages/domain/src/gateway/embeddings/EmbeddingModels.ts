@@ -2,7 +2,6 @@ import { Either, Option } from "effect"
 import { computeMediaCost } from "../../ai/models/MediaPrices.ts"
 import { PluginInputInvalid } from "../plugins/PluginRun.ts"
 
-/** The only provider of embeddings. */
 export const embeddingProvider = "openai"
 
 /** Returns the full id of a model; callers may omit its vendor. */

@@ -3,7 +3,6 @@ import { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import { ProviderName } from "../../ai/models/Model.ts"
 import { ProviderFailureKind } from "../../ai/models/ModelErrors.ts"
 
-/** Schema of `ChatOpening`. */
 export const ChatOpeningFields = Schema.Struct({
   id: Schema.String,
   model: Schema.String,

@@ -26,7 +26,6 @@ export interface SignedTransaction {
   readonly needsFeePayer: boolean
 }
 
-/** State of a transaction on the chain. */
 export type ChainTransaction = Data.TaggedEnum<{
   readonly Unknown: object
   /** Known but not final. */

@@ -18,7 +18,6 @@ const toPluginError = (error: ChatError): PluginFailed | PluginInputInvalid => {
   }
 }
 
-/** Model answers from the AI layer in this process. */
 export const layer = Layer.effect(
   ModelAnswers,
   Effect.map(Effect.all([AiLayer, makeLocalEmbeddings]), ([ai, embeddings]) =>

@@ -80,7 +80,6 @@ interface Ended {
 const isEnd = <End extends Ended>(event: ModelDelta | End): event is End => event.type === "done"
 const isDelta = <End extends Ended>(event: ModelDelta | End): event is ModelDelta => event.type === "delta"
 
-/** Reads an answer to its result. */
 export const collectResult = <Result extends Ended, E>(
   events: ChunkReader<ModelDelta | Result, E>
 ): Effect.Effect<Result, E | PluginFailed> => {
@@ -116,7 +115,6 @@ export const mapEnd =
     })
   }
 
-/** `mapEnd` for a stream. */
 export const mapStreamEnd =
   <End extends Ended, Result, E2>(onEnd: (end: End) => Effect.Effect<Result, E2>) =>
   <E>(events: Stream.Stream<ModelDelta | End, E>): Stream.Stream<ModelDelta | Result, E | E2> =>

@@ -1,7 +1,6 @@
 import { Context, Data, Duration, type DateTime, type Effect, type Option } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** Retention of stored responses. */
 export const responseRetention = Duration.days(30)
 
 /** Items of the Responses protocol, as JSON. */

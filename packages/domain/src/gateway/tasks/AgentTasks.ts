@@ -5,7 +5,6 @@ import type { AgentId } from "../../shared/AgentId.ts"
 import type { User } from "../../shared/User.ts"
 import type { PluginRun } from "../plugins/PluginRun.ts"
 
-/** Payment of the model calls of a task. */
 export interface TaskFunding extends TurnPayment {
   /** Cost of the calls so far in US dollars; final after the task. */
   readonly spentUsd: Ref.Ref<number>
@@ -27,7 +26,6 @@ export class AgentTasks extends Context.Tag("@berth/AgentTasks")<
   {
     /** Fails before its first event if the named agent is not the caller's. */
     readonly run: (task: AgentTask) => PluginRun
-    /** Whether the caller's own keys would run the task. */
     readonly usesOwnKeys: (task: Pick<AgentTask, "caller" | "agentId">) => Effect.Effect<boolean>
   }
 >() {}

@@ -28,7 +28,6 @@ export class ResumedAnswers extends Effect.Service<ResumedAnswers>()("@berth/Res
     const repository = yield* ConversationRepository
     const streams = yield* AnswerStreams
     const { follow } = yield* makeAnswerFollowers(streams)
-    /** Number of readers per answer. */
     const readers = new Map<UserId, Map<MessageId, number>>()
 
     const find = (userId: UserId, messageId: MessageId) =>

@@ -64,7 +64,6 @@ export interface TurnPriceLimit {
   readonly costLimit: UsdMicros
 }
 
-/** Limits of pending messages. */
 export interface PendingLimits {
   readonly session: number
   readonly user: number
@@ -138,7 +137,6 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     /** As `appendPaidMessage`, in a statement with concurrent messages. None also if it would wait for a lock. */
     readonly appendWithOthers: AppendPaidMessage
     readonly findMessage: (userId: UserId, id: MessageId) => Effect.Effect<Option.Option<Message>>
-    /** Returns the reply to a message; none before the reply. */
     readonly findReply: (message: Message) => Effect.Effect<Option.Option<Message>>
     /** Whether the session has no earlier pending message. */
     readonly isNext: (message: Message) => Effect.Effect<boolean>

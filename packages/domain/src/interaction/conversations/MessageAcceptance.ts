@@ -43,7 +43,6 @@ export interface MessageHooks<E> {
 const isSpendingRefused = (error: unknown): error is UnitsExhausted | BudgetExceeded =>
   error instanceof UnitsExhausted || error instanceof BudgetExceeded
 
-/** Maximum pending messages. */
 const pendingLimits = { session: 16, user: 64 }
 
 /** Accepts a message: stores it with its turn and the reservation of its first unit. */

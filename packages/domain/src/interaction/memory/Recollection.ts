@@ -23,7 +23,6 @@ export interface RecalledMessage {
 type Recollection = MemoryNote | RecalledMessage
 
 export type StoredNote = MemoryNote & { readonly id: NoteId }
-/** A note or message that matches a search. */
 export type MemoryMatch = StoredNote | (RecalledMessage & { readonly id: MessageId; readonly sessionId: ChatSessionId })
 
 const maximumRecollectionLength = 500

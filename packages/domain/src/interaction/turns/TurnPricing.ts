@@ -17,7 +17,6 @@ export class TurnSettings extends Context.Tag("@berth/TurnSettings")<
 export interface TurnUsage {
   readonly ownCalls: number
   readonly platformCalls: number
-  /** Number of calls in progress. */
   readonly openCalls: number
   /** Cost of completed calls and of the prompts of calls in progress. */
   readonly costMicros: UsdMicros

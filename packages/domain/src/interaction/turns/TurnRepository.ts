@@ -55,7 +55,6 @@ export class TurnRepository extends Context.Tag("@berth/TurnRepository")<
     readonly renewLeases: (turnIds: ReadonlyArray<string>, leaseUntil: DateTime.Utc) => Effect.Effect<void>
     /** Requests the processes of turns to stop them. No effect for ended turns. */
     readonly requestStop: (turnIds: ReadonlyArray<string>) => Effect.Effect<void>
-    /** Returns the turns whose stop was requested. */
     readonly listStopRequested: (turnIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>>
     /** Turns with an expired lease. */
     readonly listAbandoned: (now: DateTime.Utc) => Effect.Effect<ReadonlyArray<string>>

@@ -2,7 +2,6 @@ import { Duration, Effect, Ref } from "effect"
 import type { LiveStreamId } from "./LiveStream.ts"
 import { LiveLimitReached } from "./LiveStreamErrors.ts"
 
-/** Count per stream. */
 type Counts = ReadonlyMap<LiveStreamId, number>
 
 /** Makes an effect that counts a use of a stream in this process until the scope closes. */

@@ -15,7 +15,6 @@ class ProviderEmailUnverified extends Data.TaggedError("ProviderEmailUnverified"
 /** The verified email belongs to an account of another subject of the same issuer. */
 class OAuthSubjectConflict extends Data.TaggedError("OAuthSubjectConflict")<object> {}
 
-/** Identity with the claims of its provider. */
 export interface VerifiedIdentity extends ExternalIdentity {
   /** Verified by the provider. */
   readonly email: Option.Option<Email>

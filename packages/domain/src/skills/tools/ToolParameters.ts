@@ -48,7 +48,6 @@ export const toolParameters = {
 
 const parametersByName: Readonly<Record<string, Schema.Schema.AnyNoContext>> = toolParameters
 
-/** Fails with the reason if the arguments are invalid for the tool. */
 export const validateToolArguments = (tool: string, args: unknown): Effect.Effect<void, ToolFailed> => {
   const parameters = parametersByName[tool]
   return parameters === undefined

@@ -2,7 +2,6 @@ import { Context, Data, type Effect } from "effect"
 import type { Skill } from "../Skill.ts"
 import type { SkillCode } from "../SkillCode.ts"
 
-/** An uploaded skill with its files. */
 export interface UploadedSkill extends Skill {
   readonly code: SkillCode
   readonly size: number

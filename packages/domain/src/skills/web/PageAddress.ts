@@ -2,7 +2,6 @@ import { Either } from "effect"
 
 const maximumUrlLength = 2_000
 
-/** Standard web ports and unprivileged ports. */
 const isWebPort = (port: number) => port === 80 || port === 443 || port >= 1024
 
 const portOf = (url: URL) => (url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port))

@@ -9,7 +9,6 @@ export const parseUsdc = (text: string): Option.Option<bigint> => {
   return Option.filter(Option.some(BigInt(whole + fraction.padEnd(decimals, "0"))), (micros) => micros > 0n)
 }
 
-/** Formats decimal USDC. */
 export const formatUsdc = (micros: bigint): string => {
   const digits = String(micros).padStart(decimals + 1, "0")
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`.replace(/\.?0+$/, "")

@@ -104,7 +104,6 @@ const MessageDelta = Schema.Struct({
   usage: optionalNullable(AnthropicUsage)
 })
 
-/** Events that are part of an answer. */
 export const AnthropicAnswerEvent = Schema.Union(MessageStart, BlockStart, BlockDelta, MessageDelta)
 export type AnthropicAnswerEvent = typeof AnthropicAnswerEvent.Type
 

@@ -29,7 +29,6 @@ const isAccountFailure = ({ code, message }: VendorRequestRejected) =>
     message ?? ""
   )
 
-/** Classifies an error of Anthropic. */
 export const classifyAnthropicFailure = (rejection: VendorRequestRejected): FailureKind => {
   const { status, type } = rejection
   if (isAccountFailure(rejection)) return "unauthorized"

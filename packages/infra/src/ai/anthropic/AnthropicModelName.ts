@@ -7,7 +7,6 @@ const expandAlias = (name: string): string => {
   return /^claude-(opus|sonnet)-4$/.test(name) ? `${name}-0` : name
 }
 
-/** Returns Anthropic's name of a catalog model. */
 export const toAnthropicModelName = (modelId: string): string =>
   modelId.startsWith("anthropic/") ? expandAlias(parseModelName(modelId)) : modelId
 

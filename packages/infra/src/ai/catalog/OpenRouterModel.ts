@@ -3,7 +3,6 @@ import { BigDecimal, Option, Schema, Struct } from "effect"
 import { fromOpenRouterModelId } from "../openai/OpenAiModelName.ts"
 import { deriveModelTags } from "./ModelTags.ts"
 
-/** A model without its provider. */
 export const ModelFacts = Schema.Struct(Struct.omit(Model.fields, "provider", "available"))
 export type ModelFacts = typeof ModelFacts.Type
 

@@ -13,7 +13,6 @@ import { shippedModels } from "./ModelSnapshot.ts"
 export interface OpenRouterModelCatalogOptions {
   /** OpenRouter's address; null for the shipped list only. */
   readonly openRouterUrl: string | null
-  /** Time for which a list is fresh. */
   readonly freshFor?: Duration.DurationInput | undefined
   /** Minimum time from a failed load to the next one. */
   readonly retryAfter?: Duration.DurationInput | undefined

@@ -10,7 +10,6 @@ import type { GoogleAnswerChunk, GoogleUsage } from "./GoogleBodies.ts"
 interface GoogleAnswer {
   readonly hasCandidate: boolean
   readonly finishReason: string | null
-  /** Reason for a blocked prompt. */
   readonly blockReason: string | null
   readonly usage: TokenUsage | null
   readonly calls: ReadonlyArray<PartialToolCall>

@@ -1,6 +1,5 @@
 import { parseModelName } from "@berth/domain/ai/models/ModelRoutes"
 
-/** Returns Google's name of a catalog model. */
 export const toGoogleModelName = (modelId: string): string =>
   modelId.startsWith("google/") ? parseModelName(modelId) : modelId
 

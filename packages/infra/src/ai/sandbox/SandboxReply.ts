@@ -17,7 +17,6 @@ const findFirstMatch = (text: string, ...patterns: ReadonlyArray<RegExp>): strin
   return null
 }
 
-/** Returns the last match in the user's messages. */
 const findLastMatch = (messages: ReadonlyArray<ChatMessage>, pattern: RegExp): string | null =>
   messages.reduce<string | null>(
     (last, { content, role }) => (role === "user" ? (findFirstMatch(content, pattern) ?? last) : last),

@@ -23,7 +23,6 @@ const shorten = (statement: string) => {
   return line.length > longestStatement ? line.slice(0, longestStatement) : line
 }
 
-/** Returns the lines of an earlier sandbox summary. */
 const previousSummaryLines = (messages: ReadonlyArray<ChatMessage>) =>
   readPromptSummary(messages)
     .map((line) => (line.startsWith(heading) ? line.slice(heading.length).trim() : line))

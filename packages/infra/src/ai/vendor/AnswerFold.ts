@@ -7,7 +7,6 @@ import type { PartialToolCall } from "./PartialToolCall.ts"
 import { countToolCalls, makeToolCallId } from "./VendorConversation.ts"
 import { VendorAnswerMalformed } from "./VendorErrors.ts"
 
-/** Provider's identifiers of an answer. */
 type ReportedAnswer = Pick<ProviderEnding, "responseId" | "responseModel">
 
 const maximumReportedLength = 256

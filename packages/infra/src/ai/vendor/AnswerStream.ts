@@ -13,7 +13,6 @@ export type VendorEvent<Chunk> =
   | { readonly type: "chunk"; readonly chunk: Chunk; readonly received?: unknown }
   | { readonly type: "done" }
 
-/** Streamed answer of a vendor. */
 export type VendorAnswer<Chunk> = ChunkSource<VendorEvent<Chunk>, VendorFailure>
 
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
@@ -38,7 +37,6 @@ export const makeEventReader = <A, I, Chunk>(
 }
 
 interface AnswerStreamFormat<Chunk> {
-  /** Reads the data of an event. */
   readonly read: (data: string) => Either.Either<VendorEvent<Chunk>, VendorFailure>
   readonly isLast: (event: VendorEvent<Chunk>) => boolean
   /** Applied to the text before it is parsed. */
@@ -114,7 +112,6 @@ export const endAfterLast = <A, E>(events: ChunkSource<A, E>, isLast: (event: A)
   }
 }
 
-/** The events of a streamed answer. */
 export const readAnswerStream =
   <Chunk>({ before = (texts) => texts, isLast, read }: AnswerStreamFormat<Chunk>) =>
   (response: HttpExchange): VendorAnswer<Chunk> =>

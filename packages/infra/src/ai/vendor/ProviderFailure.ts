@@ -43,11 +43,9 @@ const describeRejection = (rejection: VendorRequestRejected, kind: FailureKind, 
 interface FailureContext {
   readonly provider: ProviderName
   readonly apiKey: Redacted.Redacted
-  /** Classifies the vendor's errors. */
   readonly classify: (rejection: VendorRequestRejected) => FailureKind
 }
 
-/** Converts a failure of a client to a failure of its provider. */
 export const toProviderFailure =
   ({ apiKey, classify, provider }: FailureContext) =>
   (failure: VendorFailure | VendorAnswerWithheld): ProviderFailed =>

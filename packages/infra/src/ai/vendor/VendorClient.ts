@@ -103,7 +103,6 @@ export const readWholeText = <B, E>(
   limit = maximumAnswerBytes
 ) => readWhole(bytes, (body) => read(utf8.decode(body)), limit)
 
-/** A JSON body for a JSON answer. */
 export const makeJsonBody = (body: object): VendorPostBody => ({
   contentType: "application/json",
   accept: "application/json",

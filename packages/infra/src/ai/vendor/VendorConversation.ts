@@ -2,7 +2,6 @@ import { type ContentPart, hasImage } from "@berth/domain/ai/chat/ContentPart"
 import type { CallSignature, ChatMessage, ToolCall } from "@berth/domain/ai/chat/ModelChat"
 import { parseToolArguments } from "./PartialToolCall.ts"
 
-/** A tool call with its result. */
 export interface CompletedToolCall {
   /** Unique in the conversation; letters, digits, dashes and underscores. */
   readonly id: string
@@ -31,7 +30,6 @@ const isId = (id: string, maximumLength: number) => id.length <= maximumLength &
 /** Returns a name that every vendor accepts, since models may invent names. */
 const sanitizeToolName = (name: string) => name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "unknown"
 
-/** Returns the number of tool calls in a conversation. */
 export const countToolCalls = (messages: ReadonlyArray<ChatMessage>): number =>
   messages.reduce((sum, message) => sum + (message.role === "assistant" ? (message.toolCalls?.length ?? 0) : 0), 0)
 

@@ -22,11 +22,9 @@ export interface VendorModelClient {
   readonly probe: Effect.Effect<void, VendorFailure>
   /** A call that succeeds if the vendor is reachable; default: `probe`. */
   readonly health?: Effect.Effect<void, VendorFailure>
-  /** Classifies the vendor's errors. */
   readonly classify: (rejection: VendorRequestRejected) => FailureKind
 }
 
-/** Makes a model provider from a vendor's client. */
 export const makeVendorModelProvider = (
   provider: Parameters<typeof readListedModel>[0],
   apiKey: Redacted.Redacted,

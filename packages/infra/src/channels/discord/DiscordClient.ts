@@ -22,7 +22,6 @@ interface DiscordText {
   readonly channelId: string
   /** Maximum 2,000 characters. */
   readonly text: string
-  /** The message that this one replies to. */
   readonly replyTo: Option.Option<string>
   /** Maximum 25 characters. For some minutes, Discord answers a repetition with the first message. */
   readonly nonce: string

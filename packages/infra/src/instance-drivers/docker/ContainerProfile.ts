@@ -44,7 +44,6 @@ export const findLimits = (labels: Readonly<Record<string, string>>) => ({
   memoryMb: Number(labels[memoryLabel]),
   diskMb: Number(labels[diskLabel])
 })
-/** Returns the version in the image's labels. */
 export const findRuntimeVersion = (labels: Readonly<Record<string, string>>): string =>
   labels["org.opencontainers.image.version"] ?? "unknown"
 

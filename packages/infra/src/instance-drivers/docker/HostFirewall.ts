@@ -13,7 +13,6 @@ type Rule = readonly [chain: string, ...match: ReadonlyArray<string>]
 
 interface FirewallPlan {
   readonly chain: string
-  /** Last rule of the chain. */
   readonly last: Rule
   /** Rules before all others of their chain. */
   readonly first: ReadonlyArray<Rule>

@@ -100,7 +100,6 @@ export const isClusterFault = (error: { readonly _tag: string; readonly status?:
     error.status !== undefined &&
     (error.status === 429 || error.status >= 500))
 
-/** Converts an error status and its `Status` object. */
 export const toClusterError = (operation: string, status: number, reason: string, retryAfter: number): ClusterError => {
   if (status === 401) return new ClusterCredentialsRejected({ operation })
   if (status !== 403 && status !== 400 && status !== 422)

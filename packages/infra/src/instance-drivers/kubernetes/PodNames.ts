@@ -19,7 +19,6 @@ const commonLabels = { "app.kubernetes.io/managed-by": "berth", "app.kubernetes.
 
 /** Labels of the backend's pods; only these may communicate with instances. */
 export const backendLabels = { "app.kubernetes.io/part-of": "berth", [componentLabel]: "backend" }
-/** Selects the objects of all instances. */
 export const instanceSelector = Object.entries({ ...commonLabels, [componentLabel]: "instance" })
   .map(([name, value]) => `${name}=${value}`)
   .join(",")

@@ -39,7 +39,6 @@ interface StartedProcess {
   readonly uid: Option.Option<number>
   /** Bytes in its directory before the start. */
   readonly diskAtStart: number
-  /** Length of the log before the start. */
   readonly logOffset: number
 }
 

@@ -10,7 +10,6 @@ import { decodeFirstRow } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
 
-/** A message to append, with its turn. */
 export interface AppendedMessage {
   readonly message: NewMessage
   readonly turn: NewTurn

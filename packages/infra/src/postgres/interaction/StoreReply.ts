@@ -9,7 +9,6 @@ import { decodeFirstRow } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
 
-/** A reply to a message. */
 export interface StoredReply {
   readonly message: Message
   readonly reply: Omit<NewReply, "cost">
