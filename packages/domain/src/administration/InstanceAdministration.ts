@@ -56,16 +56,12 @@ export class InstanceAdministration extends Effect.Service<InstanceAdministratio
       action: InstanceAction,
       reason: string
     ) {
-      yield* transaction.run(
-        Effect.gen(function* () {
-          const { suspendedAt } = yield* users.find(userId)
-          const { desired, status } = yield* Effect.mapError(instances.find(userId), () => new UserInstanceMissing())
-          if (suspendedAt !== null && action !== "stop") return yield* new UserSuspended()
-          yield* audit.record(actor, `instance.${action}`, userId, { reason, before: { status, desired } })
-          yield* outbox.append(InstanceActionJob, { userId, action }, userId)
-        })
-      )
-    })
+      const { suspendedAt } = yield* users.find(userId)
+      const { desired, status } = yield* Effect.mapError(instances.find(userId), () => new UserInstanceMissing())
+      if (suspendedAt !== null && action !== "stop") return yield* new UserSuspended()
+      yield* audit.record(actor, `instance.${action}`, userId, { reason, before: { status, desired } })
+      yield* outbox.append(InstanceActionJob, { userId, action }, userId)
+    }, transaction.run)
 
     return { list, act }
   })

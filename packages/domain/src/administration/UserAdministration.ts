@@ -77,20 +77,16 @@ export class UserAdministration extends Effect.Service<UserAdministration>()("@b
       plan: PlanId,
       reason: string
     ) {
-      return yield* transaction.run(
-        Effect.gen(function* () {
-          const before = yield* users.findForUpdate(id)
-          yield* plans.set(before, plan)
-          const after = yield* users.find(id)
-          yield* audit.record(actor, "user.change_plan", id, {
-            reason,
-            before: { plan: before.plan },
-            after: { plan: after.plan }
-          })
-          return after
-        })
-      )
-    })
+      const before = yield* users.findForUpdate(id)
+      yield* plans.set(before, plan)
+      const after = yield* users.find(id)
+      yield* audit.record(actor, "user.change_plan", id, {
+        reason,
+        before: { plan: before.plan },
+        after: { plan: after.plan }
+      })
+      return after
+    }, transaction.run)
 
     /** Adds credits, or removes them for a negative amount. Once per `Idempotency-Key`. Returns the balance. */
     const adjustCredits = Effect.fn("UserAdministration.adjustCredits")(function* (
@@ -119,19 +115,15 @@ export class UserAdministration extends Effect.Service<UserAdministration>()("@b
       id: UserId,
       reason: string
     ) {
-      return yield* transaction.run(
-        Effect.gen(function* () {
-          const before = yield* users.findForUpdate(id)
-          if (before.emailVerifiedAt === null) yield* accounts.confirmEmail(id)
-          yield* audit.record(actor, "user.confirm_email", id, {
-            reason,
-            before: { emailVerified: before.emailVerifiedAt !== null },
-            after: { emailVerified: true }
-          })
-          return yield* users.find(id)
-        })
-      )
-    })
+      const before = yield* users.findForUpdate(id)
+      if (before.emailVerifiedAt === null) yield* accounts.confirmEmail(id)
+      yield* audit.record(actor, "user.confirm_email", id, {
+        reason,
+        before: { emailVerified: before.emailVerifiedAt !== null },
+        after: { emailVerified: true }
+      })
+      return yield* users.find(id)
+    }, transaction.run)
 
     return { search: users.search, read, changePlan, adjustCredits, confirmEmail }
   })

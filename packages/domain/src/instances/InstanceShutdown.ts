@@ -45,29 +45,25 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
       yield* instances.update(userId, { status, startedAt: null })
     })
 
-    const stop = Effect.fn("InstanceShutdown.stop")(function* (userId: UserId) {
-      yield* instances.serialized(
-        userId,
-        Effect.gen(function* () {
-          yield* records.require(userId)
-          // The desired state is committed first, so that after a crash the next backend completes the stop.
-          yield* instances.update(userId, { desired: "down" })
-          yield* stopAll(userId)
-        })
-      )
-    })
+    const stop = Effect.fn("InstanceShutdown.stop")(
+      function* (userId: UserId) {
+        yield* records.require(userId)
+        // The desired state is committed first, so that after a crash the next backend completes the stop.
+        yield* instances.update(userId, { desired: "down" })
+        yield* stopAll(userId)
+      },
+      (work, userId) => instances.serialized(userId, work)
+    )
 
     /** Stops an instance unused since `since`; agents keep their status. */
-    const sleep = Effect.fn("InstanceShutdown.sleep")(function* (userId: UserId, since: DateTime.Utc) {
-      yield* instances.serialized(
-        userId,
-        Effect.gen(function* () {
-          if (!(yield* instances.markAsleep(userId, since))) return
-          yield* stopInstance(userId)
-          yield* Effect.logInfo("Idle instance stopped").pipe(Effect.annotateLogs({ userId }))
-        })
-      )
-    })
+    const sleep = Effect.fn("InstanceShutdown.sleep")(
+      function* (userId: UserId, since: DateTime.Utc) {
+        if (!(yield* instances.markAsleep(userId, since))) return
+        yield* stopInstance(userId)
+        yield* Effect.logInfo("Idle instance stopped").pipe(Effect.annotateLogs({ userId }))
+      },
+      (work, userId) => instances.serialized(userId, work)
+    )
 
     /**
      * Stops the instance of a suspended account; the first message after the suspension starts it. The caller holds the
@@ -125,21 +121,19 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
     })
 
     /** Ends the restarts of an instance that crashed too often; the instance and its agents fail. */
-    const abandon = Effect.fn("InstanceShutdown.abandon")(function* (userId: UserId, reason: string) {
-      yield* instances.serialized(
-        userId,
-        Effect.gen(function* () {
-          // Read again under the lock, since the owner may have stopped or restarted it.
-          if (!(yield* records.shouldBeUp(userId)) || (yield* crashes.isEmpty(userId))) return
-          yield* Effect.logError("Instance abandoned after repeated crashes").pipe(
-            Effect.annotateLogs({ userId, reason })
-          )
-          yield* stopInstance(userId)
-          const members = (yield* agents.listOwned(userId)).filter(({ status }) => isUp(status))
-          yield* records.record(userId, "instance-lost", members, { status: "error", startedAt: null })
-        })
-      )
-    })
+    const abandon = Effect.fn("InstanceShutdown.abandon")(
+      function* (userId: UserId, reason: string) {
+        // Read again under the lock, since the owner may have stopped or restarted it.
+        if (!(yield* records.shouldBeUp(userId)) || (yield* crashes.isEmpty(userId))) return
+        yield* Effect.logError("Instance abandoned after repeated crashes").pipe(
+          Effect.annotateLogs({ userId, reason })
+        )
+        yield* stopInstance(userId)
+        const members = (yield* agents.listOwned(userId)).filter(({ status }) => isUp(status))
+        yield* records.record(userId, "instance-lost", members, { status: "error", startedAt: null })
+      },
+      (work, userId) => instances.serialized(userId, work)
+    )
 
     return {
       stop,

@@ -60,20 +60,16 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
     )
 
     const findOrCreateOwner = Effect.fn("LinkedAccounts.findOrCreateOwner")(function* (identity: VerifiedIdentity) {
-      return yield* transaction.run(
-        Effect.gen(function* () {
-          const link = yield* linked.findForUpdate(identity)
-          if (Option.isSome(link)) return yield* Effect.orDie(users.find(link.value.userId))
-          const email = yield* Effect.mapError(
-            Option.filter(identity.email, (address) => !isSyntheticEmail(address, policy)),
-            () => new ProviderEmailUnverified()
-          )
-          const id = yield* findOrCreateByEmail(email, identity)
-          yield* linked.link(id, identity)
-          return yield* Effect.orDie(users.find(id))
-        })
+      const link = yield* linked.findForUpdate(identity)
+      if (Option.isSome(link)) return yield* Effect.orDie(users.find(link.value.userId))
+      const email = yield* Effect.mapError(
+        Option.filter(identity.email, (address) => !isSyntheticEmail(address, policy)),
+        () => new ProviderEmailUnverified()
       )
-    })
+      const id = yield* findOrCreateByEmail(email, identity)
+      yield* linked.link(id, identity)
+      return yield* Effect.orDie(users.find(id))
+    }, transaction.run)
 
     return { findOrCreateOwner }
   })

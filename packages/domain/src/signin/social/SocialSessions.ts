@@ -36,13 +36,9 @@ export class SocialSessions extends Effect.Service<SocialSessions>()("@berth/Soc
 
     /** Returns the token of a new session; it is not stored. */
     const open = Effect.fn("SocialSessions.open")(function* (userId: UserId) {
-      return yield* transaction.run(
-        Effect.gen(function* () {
-          const { session } = yield* sessions.open(userId, socialSessionLifetime)
-          return yield* issue(session.id, session.expiresAt)
-        })
-      )
-    })
+      const { session } = yield* sessions.open(userId, socialSessionLifetime)
+      return yield* issue(session.id, session.expiresAt)
+    }, transaction.run)
 
     const authenticate = Effect.fn("SocialSessions.authenticate")(function* (token: Redacted.Redacted) {
       const id = yield* repository.find(hashSecret(digests, token), yield* DateTime.now)

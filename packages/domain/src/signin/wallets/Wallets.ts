@@ -72,23 +72,16 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
 
     /** Idempotent. */
     const link = Effect.fn("Wallets.link")(function* (userId: UserId, address: WalletAddress) {
-      return yield* transaction.run(
-        Effect.gen(function* () {
-          yield* repository.lockAddress(address)
-          const linked = yield* repository.find(address)
-          if (Option.isSome(linked))
-            return linked.value.userId === userId ? linked.value : yield* new WalletAlreadyLinked()
-          if (Option.exists(yield* findByEmail(address), ({ id }) => id !== userId))
-            return yield* new WalletAlreadyLinked()
-          yield* repository.lockOwner(userId)
-          if ((yield* repository.listByUser(userId)).length >= maximumWalletsPerUser)
-            return yield* new WalletLimitReached()
-          yield* Effect.logInfo("Wallet linked").pipe(Effect.annotateLogs("userId", userId))
-          yield* notices.announce(userId, `The wallet ${address} was linked.`)
-          return yield* insert(userId, address)
-        })
-      )
-    })
+      yield* repository.lockAddress(address)
+      const linked = yield* repository.find(address)
+      if (Option.isSome(linked)) return linked.value.userId === userId ? linked.value : yield* new WalletAlreadyLinked()
+      if (Option.exists(yield* findByEmail(address), ({ id }) => id !== userId)) return yield* new WalletAlreadyLinked()
+      yield* repository.lockOwner(userId)
+      if ((yield* repository.listByUser(userId)).length >= maximumWalletsPerUser) return yield* new WalletLimitReached()
+      yield* Effect.logInfo("Wallet linked").pipe(Effect.annotateLogs("userId", userId))
+      yield* notices.announce(userId, `The wallet ${address} was linked.`)
+      return yield* insert(userId, address)
+    }, transaction.run)
 
     const unlink = Effect.fn("Wallets.unlink")(function* (userId: UserId, address: WalletAddress) {
       yield* transaction.run(

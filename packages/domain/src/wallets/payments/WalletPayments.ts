@@ -56,36 +56,32 @@ export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/Wal
 
     /** Reserves a payment, or leaves it pending. Equal calls in one turn are the same payment. */
     const request = Effect.fn("WalletPayments.request")(function* (turn: PayingTurn, requested: WantedPayment) {
-      return yield* transaction.run(
-        Effect.gen(function* () {
-          yield* repository.lockWallet(turn.userId)
-          const repeated = yield* repository.findRepeated({ ...turn, ...requested }, yield* approvedSince)
-          if (Option.isSome(repeated)) {
-            if (repeated.value.status !== "approved") return repeated.value
-            const approved = { ...repeated.value, turnId: turn.turnId }
-            // Repetitions of the call in this turn find the approved payment.
-            yield* repository.moveToTurn(approved)
-            return yield* Effect.catchTag(reserve(turn.agentId, approved), "WalletPaymentNotPending", Effect.die)
-          }
-          const isAllowed = SpendDecision.$is("Allowed")(yield* decide(turn.agentId, requested.amount, false))
-          if (!isAllowed) yield* requirePlace(turn.agentId)
-          const payment: WalletPayment = {
-            ...requested,
-            ...turn,
-            id: WalletPaymentId.make(yield* ids.next("pay")),
-            status: isAllowed ? "reserved" : "pending",
-            signature: null,
-            reason: null,
-            createdAt: yield* DateTime.now
-          }
-          yield* repository.insert(payment)
-          yield* Effect.logInfo("Wallet payment recorded").pipe(
-            Effect.annotateLogs({ paymentId: payment.id, status: payment.status, amount: String(payment.amount) })
-          )
-          return payment
-        })
+      yield* repository.lockWallet(turn.userId)
+      const repeated = yield* repository.findRepeated({ ...turn, ...requested }, yield* approvedSince)
+      if (Option.isSome(repeated)) {
+        if (repeated.value.status !== "approved") return repeated.value
+        const approved = { ...repeated.value, turnId: turn.turnId }
+        // Repetitions of the call in this turn find the approved payment.
+        yield* repository.moveToTurn(approved)
+        return yield* Effect.catchTag(reserve(turn.agentId, approved), "WalletPaymentNotPending", Effect.die)
+      }
+      const isAllowed = SpendDecision.$is("Allowed")(yield* decide(turn.agentId, requested.amount, false))
+      if (!isAllowed) yield* requirePlace(turn.agentId)
+      const payment: WalletPayment = {
+        ...requested,
+        ...turn,
+        id: WalletPaymentId.make(yield* ids.next("pay")),
+        status: isAllowed ? "reserved" : "pending",
+        signature: null,
+        reason: null,
+        createdAt: yield* DateTime.now
+      }
+      yield* repository.insert(payment)
+      yield* Effect.logInfo("Wallet payment recorded").pipe(
+        Effect.annotateLogs({ paymentId: payment.id, status: payment.status, amount: String(payment.amount) })
       )
-    })
+      return payment
+    }, transaction.run)
 
     const requirePending = Effect.fnUntraced(function* (agentId: AgentId, id: WalletPaymentId) {
       const payment = yield* Effect.mapError(yield* repository.find(agentId, id), () => new WalletPaymentNotFound())
