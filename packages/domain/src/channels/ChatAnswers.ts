@@ -94,15 +94,14 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
           Effect.zipRight(Effect.never)
         )
 
-    const ensureSession = ({ chat, session }: ClaimedWork) =>
-      Effect.gen(function* () {
-        const known = yield* Ref.get(session)
-        if (known !== null) return known
-        const created = ChatSessionId.make(yield* ids.next("chs"))
-        yield* chats.setSession(chat, created)
-        yield* Ref.set(session, created)
-        return created
-      })
+    const ensureSession = Effect.fnUntraced(function* ({ chat, session }: ClaimedWork) {
+      const known = yield* Ref.get(session)
+      if (known !== null) return known
+      const created = ChatSessionId.make(yield* ids.next("chs"))
+      yield* chats.setSession(chat, created)
+      yield* Ref.set(session, created)
+      return created
+    })
 
     const findRefusal = Effect.fnUntraced(function* ({ connection }: OpenChannel) {
       const owner = yield* Effect.option(users.find(connection.ownerId))

@@ -27,11 +27,10 @@ export const layer = group(WebApi, "billing", (handlers) =>
     const history = yield* BillingHistory
     const budgets = yield* Budgets
 
-    const listBudgets = (userId: UserId) =>
-      Effect.gen(function* () {
-        const now = yield* DateTime.now
-        return { budgets: (yield* budgets.list(userId)).map((budget) => toBudgetView(budget, now)) }
-      })
+    const listBudgets = Effect.fnUntraced(function* (userId: UserId) {
+      const now = yield* DateTime.now
+      return { budgets: (yield* budgets.list(userId)).map((budget) => toBudgetView(budget, now)) }
+    })
 
     return handlers
       .handle("overview", () =>

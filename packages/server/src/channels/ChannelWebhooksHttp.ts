@@ -8,23 +8,22 @@ import { group } from "../http/ApiGroup.ts"
 
 export const layer = group(WebApi, "channelWebhooks", (handlers) =>
   Effect.map(ChannelInbox, (inbox) => {
-    const receive = (
+    const receive = Effect.fnUntraced(function* (
       platform: MessagingPlatform,
       { agentId, request }: { readonly agentId: AgentId; readonly request: HttpServerRequest.HttpServerRequest }
-    ) =>
-      Effect.gen(function* () {
-        const response = yield* inbox.receiveWebhook(
-          { agentId, platform },
-          {
-            headers: request.headers,
-            // The pipeline has read the whole body.
-            body: new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
-          }
-        )
-        return response === undefined
-          ? { received: true as const }
-          : HttpServerResponse.text(response.body, { contentType: response.contentType })
-      })
+    ) {
+      const response = yield* inbox.receiveWebhook(
+        { agentId, platform },
+        {
+          headers: request.headers,
+          // The pipeline has read the whole body.
+          body: new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
+        }
+      )
+      return response === undefined
+        ? { received: true as const }
+        : HttpServerResponse.text(response.body, { contentType: response.contentType })
+    })
 
     return handlers
       .handleRaw("platformA", ({ path: { agentId }, request }) => receive("platformA", { agentId, request }))

@@ -30,23 +30,22 @@ export const layer = group(WebApi, "recovery", (handlers) =>
     const cookie = yield* SessionCookie
 
     /** Verifies the address of a mailed link; returns the redirect target. */
-    const confirm = (token: Redacted.Redacted, link: string) =>
-      Effect.gen(function* () {
-        const user = Option.map(yield* credentials.findVisitor, ({ id }) => id)
-        const home = Option.isSome(user) ? "/dashboard" : "/login"
-        return yield* verifications.confirm(token, user).pipe(
-          Effect.as(`${home}?notice=email_verified`),
-          Effect.catchTags({
-            VerificationLinkInvalid: () => Effect.succeed(`${home}?error=invalid_link`),
-            ConfirmationSignInRequired: () =>
-              Effect.succeed(
-                Option.isSome(user)
-                  ? `${home}?error=another_account`
-                  : `${home}?${new URLSearchParams({ notice: "sign_in_to_confirm", callbackUrl: link }).toString()}`
-              )
-          })
-        )
-      })
+    const confirm = Effect.fnUntraced(function* (token: Redacted.Redacted, link: string) {
+      const user = Option.map(yield* credentials.findVisitor, ({ id }) => id)
+      const home = Option.isSome(user) ? "/dashboard" : "/login"
+      return yield* verifications.confirm(token, user).pipe(
+        Effect.as(`${home}?notice=email_verified`),
+        Effect.catchTags({
+          VerificationLinkInvalid: () => Effect.succeed(`${home}?error=invalid_link`),
+          ConfirmationSignInRequired: () =>
+            Effect.succeed(
+              Option.isSome(user)
+                ? `${home}?error=another_account`
+                : `${home}?${new URLSearchParams({ notice: "sign_in_to_confirm", callbackUrl: link }).toString()}`
+            )
+        })
+      )
+    })
 
     return handlers
       .handle("forgotPassword", ({ payload: { email } }) => Effect.as(resets.requestLink(email), resetRequested))

@@ -71,143 +71,140 @@ interface Call {
 const segment = encodeURIComponent
 
 /** Client of the required parts of the Discord API, one function per endpoint. Waits for short rate limits. */
-export const makeDiscordClient = (apiUrl: URL) =>
-  Effect.gen(function* () {
-    const exchange = yield* makePlatformHttp
-    const base = apiUrl.href.replace(/\/$/, "")
-    const limits = yield* Ref.make<RateLimits>(new Map())
+export const makeDiscordClient = Effect.fnUntraced(function* (apiUrl: URL) {
+  const exchange = yield* makePlatformHttp
+  const base = apiUrl.href.replace(/\/$/, "")
+  const limits = yield* Ref.make<RateLimits>(new Map())
 
-    /** `token` is null for calls authenticated by their path. */
-    const send = Effect.fnUntraced(
-      function* (token: Redacted.Redacted | null, { body, method, path, route }: Call) {
-        const limited = { bot: token === null ? "" : Redacted.value(token), route: `${method} ${route}` }
-        const delay = delayBefore(yield* limits, limited, yield* Clock.currentTimeMillis)
-        if (delay > longestDelayMs)
-          return yield* new DiscordRequestRejected({
-            status: 429,
-            code: 0,
-            retryAfter: Option.some(Duration.millis(delay))
-          })
-        yield* Effect.sleep(delay)
-        const request = HttpClientRequest.make(method)(`${base}/${path}`, {
-          acceptJson: true,
-          headers: {
-            "user-agent": userAgent,
-            ...(token === null ? {} : { authorization: `Bot ${Redacted.value(token)}` })
-          }
-        })
-        const answer = yield* exchange(body === undefined ? request : HttpClientRequest.bodyUnsafeJson(request, body))
-        const now = yield* Clock.currentTimeMillis
-        const failure = Option.getOrUndefined(parseAnswer(DiscordErrorBody, answer))
-        const retrySeconds =
-          answer.status === 429 ? Option.some(readRetrySeconds(answer.headers, failure?.retry_after)) : Option.none()
-        yield* Ref.update(limits, (known) =>
-          applyAnswer(known, { limited, now, headers: answer.headers, retrySeconds })
-        )
-        if (answer.status >= 200 && answer.status < 300) return answer
+  /** `token` is null for calls authenticated by their path. */
+  const send = Effect.fnUntraced(
+    function* (token: Redacted.Redacted | null, { body, method, path, route }: Call) {
+      const limited = { bot: token === null ? "" : Redacted.value(token), route: `${method} ${route}` }
+      const delay = delayBefore(yield* limits, limited, yield* Clock.currentTimeMillis)
+      if (delay > longestDelayMs)
         return yield* new DiscordRequestRejected({
-          status: answer.status,
-          code: failure?.code ?? 0,
-          retryAfter: Option.map(retrySeconds, Duration.seconds)
+          status: 429,
+          code: 0,
+          retryAfter: Option.some(Duration.millis(delay))
         })
-      },
-      // Retries once after a short limit that was unknown before.
-      Effect.retry({
-        times: 1,
-        while: (error) =>
-          error._tag === "DiscordRequestRejected" &&
-          Option.exists(error.retryAfter, (delay) => Duration.toMillis(delay) <= longestDelayMs)
+      yield* Effect.sleep(delay)
+      const request = HttpClientRequest.make(method)(`${base}/${path}`, {
+        acceptJson: true,
+        headers: {
+          "user-agent": userAgent,
+          ...(token === null ? {} : { authorization: `Bot ${Redacted.value(token)}` })
+        }
       })
+      const answer = yield* exchange(body === undefined ? request : HttpClientRequest.bodyUnsafeJson(request, body))
+      const now = yield* Clock.currentTimeMillis
+      const failure = Option.getOrUndefined(parseAnswer(DiscordErrorBody, answer))
+      const retrySeconds =
+        answer.status === 429 ? Option.some(readRetrySeconds(answer.headers, failure?.retry_after)) : Option.none()
+      yield* Ref.update(limits, (known) => applyAnswer(known, { limited, now, headers: answer.headers, retrySeconds }))
+      if (answer.status >= 200 && answer.status < 300) return answer
+      return yield* new DiscordRequestRejected({
+        status: answer.status,
+        code: failure?.code ?? 0,
+        retryAfter: Option.map(retrySeconds, Duration.seconds)
+      })
+    },
+    // Retries once after a short limit that was unknown before.
+    Effect.retry({
+      times: 1,
+      while: (error) =>
+        error._tag === "DiscordRequestRejected" &&
+        Option.exists(error.retryAfter, (delay) => Duration.toMillis(delay) <= longestDelayMs)
+    })
+  )
+
+  const call = <A, I>(
+    token: Redacted.Redacted | null,
+    schema: Schema.Schema<A, I>,
+    request: Call
+  ): Effect.Effect<A, DiscordFailure> =>
+    Effect.flatMap(send(token, request), (answer: PlatformAnswer) =>
+      Effect.mapError(
+        parseAnswer(schema, answer),
+        () => new PlatformAnswerMalformed({ operation: `${request.method} ${request.route}` })
+      )
     )
 
-    const call = <A, I>(
-      token: Redacted.Redacted | null,
-      schema: Schema.Schema<A, I>,
-      request: Call
-    ): Effect.Effect<A, DiscordFailure> =>
-      Effect.flatMap(send(token, request), (answer: PlatformAnswer) =>
-        Effect.mapError(
-          parseAnswer(schema, answer),
-          () => new PlatformAnswerMalformed({ operation: `${request.method} ${request.route}` })
-        )
+  const get = (path: string): Call => ({ method: "GET", path, route: path })
+  const post = (path: string, body?: unknown): Call => ({ method: "POST", path, route: path, body })
+
+  const sendAnswer = ({ applicationId, text, token }: InteractionAnswer, method: "PATCH" | "POST", message = "") =>
+    Effect.map(
+      call(null, CreatedMessage, {
+        method,
+        path: `webhooks/${segment(applicationId)}/${segment(Redacted.value(token))}${message}`,
+        route: `webhooks/${Redacted.value(token)}`,
+        body: { content: text, allowed_mentions: allowedMentions }
+      }),
+      ({ id }) => id
+    )
+
+  return {
+    findBotUser: (token: Redacted.Redacted) => call(token, DiscordUser, get("users/@me")),
+    findApplication: (token: Redacted.Redacted) => call(token, DiscordApplication, get("applications/@me")),
+    findGateway: (token: Redacted.Redacted) => call(token, GatewayInformation, get("gateway/bot")),
+
+    /** Registers `/ask` if absent. Idempotent. */
+    registerAskCommand: (token: Redacted.Redacted, applicationId: string): Effect.Effect<void, DiscordFailure> => {
+      const path = `applications/${segment(applicationId)}/commands`
+      return Effect.flatMap(call(token, Schema.Array(DiscordCommand), get(path)), (commands) =>
+        commands.some(isAskCommand) ? Effect.void : Effect.asVoid(send(token, post(path, askCommand)))
       )
+    },
 
-    const get = (path: string): Call => ({ method: "GET", path, route: path })
-    const post = (path: string, body?: unknown): Call => ({ method: "POST", path, route: path, body })
-
-    const sendAnswer = ({ applicationId, text, token }: InteractionAnswer, method: "PATCH" | "POST", message = "") =>
-      Effect.map(
-        call(null, CreatedMessage, {
-          method,
-          path: `webhooks/${segment(applicationId)}/${segment(Redacted.value(token))}${message}`,
-          route: `webhooks/${Redacted.value(token)}`,
-          body: { content: text, allowed_mentions: allowedMentions }
-        }),
-        ({ id }) => id
-      )
-
-    return {
-      findBotUser: (token: Redacted.Redacted) => call(token, DiscordUser, get("users/@me")),
-      findApplication: (token: Redacted.Redacted) => call(token, DiscordApplication, get("applications/@me")),
-      findGateway: (token: Redacted.Redacted) => call(token, GatewayInformation, get("gateway/bot")),
-
-      /** Registers `/ask` if absent. Idempotent. */
-      registerAskCommand: (token: Redacted.Redacted, applicationId: string): Effect.Effect<void, DiscordFailure> => {
-        const path = `applications/${segment(applicationId)}/commands`
-        return Effect.flatMap(call(token, Schema.Array(DiscordCommand), get(path)), (commands) =>
-          commands.some(isAskCommand) ? Effect.void : Effect.asVoid(send(token, post(path, askCommand)))
-        )
-      },
-
-      /** Returns the id of the message. Idempotent by the nonce for some minutes. */
-      sendText: (token: Redacted.Redacted, { channelId, nonce, replyTo, text }: DiscordText) => {
-        const message = {
-          content: text,
-          nonce,
-          enforce_nonce: true,
-          allowed_mentions: allowedMentions,
-          ...Option.match(replyTo, {
-            onNone: () => ({}),
-            onSome: (id) => ({ message_reference: { message_id: id, fail_if_not_exists: false } })
-          })
-        }
-        const path = `channels/${segment(channelId)}/messages`
-        return Effect.map(call(token, CreatedMessage, post(path, message)), ({ id }) => id)
-      },
-
-      /** Shows the typing indicator for at most 10 seconds. */
-      showTyping: (token: Redacted.Redacted, channelId: string) =>
-        Effect.asVoid(send(token, post(`channels/${segment(channelId)}/typing`))),
-
-      /** Acknowledges a command received over the gateway; the answer follows by `answerInteraction`. */
-      deferInteraction: (interactionId: string, token: Redacted.Redacted) =>
-        Effect.asVoid(
-          send(null, {
-            method: "POST",
-            path: `interactions/${segment(interactionId)}/${segment(Redacted.value(token))}/callback`,
-            route: `interactions/${interactionId}`,
-            body: { type: 5 }
-          })
-        ),
-
-      /** Replaces the deferred answer of a command. Idempotent. */
-      answerInteraction: (answer: InteractionAnswer) => sendAnswer(answer, "PATCH", "/messages/@original"),
-
-      /** Adds a message to the answer of a command. Not idempotent. */
-      continueInteraction: (answer: InteractionAnswer) => sendAnswer(answer, "POST"),
-
-      /** Downloads an attachment, which requires no token. */
-      downloadAttachment: (url: string, maximumBytes: number): Effect.Effect<Uint8Array, DiscordFailure> => {
-        const address = URL.canParse(url) ? new URL(url) : null
-        if (address === null || !isAttachmentAddress(address, apiUrl) || !isSecureAddress(address))
-          return new PlatformAnswerMalformed({ operation: "attachment address" })
-        return Effect.flatMap(
-          exchange(HttpClientRequest.get(address), { timeout: "60 seconds", maximumBytes }),
-          ({ bytes, status }) =>
-            status === 200
-              ? Effect.succeed(bytes)
-              : new DiscordRequestRejected({ status, code: 0, retryAfter: Option.none() })
-        )
+    /** Returns the id of the message. Idempotent by the nonce for some minutes. */
+    sendText: (token: Redacted.Redacted, { channelId, nonce, replyTo, text }: DiscordText) => {
+      const message = {
+        content: text,
+        nonce,
+        enforce_nonce: true,
+        allowed_mentions: allowedMentions,
+        ...Option.match(replyTo, {
+          onNone: () => ({}),
+          onSome: (id) => ({ message_reference: { message_id: id, fail_if_not_exists: false } })
+        })
       }
+      const path = `channels/${segment(channelId)}/messages`
+      return Effect.map(call(token, CreatedMessage, post(path, message)), ({ id }) => id)
+    },
+
+    /** Shows the typing indicator for at most 10 seconds. */
+    showTyping: (token: Redacted.Redacted, channelId: string) =>
+      Effect.asVoid(send(token, post(`channels/${segment(channelId)}/typing`))),
+
+    /** Acknowledges a command received over the gateway; the answer follows by `answerInteraction`. */
+    deferInteraction: (interactionId: string, token: Redacted.Redacted) =>
+      Effect.asVoid(
+        send(null, {
+          method: "POST",
+          path: `interactions/${segment(interactionId)}/${segment(Redacted.value(token))}/callback`,
+          route: `interactions/${interactionId}`,
+          body: { type: 5 }
+        })
+      ),
+
+    /** Replaces the deferred answer of a command. Idempotent. */
+    answerInteraction: (answer: InteractionAnswer) => sendAnswer(answer, "PATCH", "/messages/@original"),
+
+    /** Adds a message to the answer of a command. Not idempotent. */
+    continueInteraction: (answer: InteractionAnswer) => sendAnswer(answer, "POST"),
+
+    /** Downloads an attachment, which requires no token. */
+    downloadAttachment: (url: string, maximumBytes: number): Effect.Effect<Uint8Array, DiscordFailure> => {
+      const address = URL.canParse(url) ? new URL(url) : null
+      if (address === null || !isAttachmentAddress(address, apiUrl) || !isSecureAddress(address))
+        return new PlatformAnswerMalformed({ operation: "attachment address" })
+      return Effect.flatMap(
+        exchange(HttpClientRequest.get(address), { timeout: "60 seconds", maximumBytes }),
+        ({ bytes, status }) =>
+          status === 200
+            ? Effect.succeed(bytes)
+            : new DiscordRequestRejected({ status, code: 0, retryAfter: Option.none() })
+      )
     }
-  })
+  }
+})

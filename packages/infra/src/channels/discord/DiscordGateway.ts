@@ -131,21 +131,20 @@ const runGateway = <E>(
         isAlive ? heartbeat : Queue.offer(events, SocketEvent.Silent())
       )
 
-      const greet = ({ d }: GatewayFrame) =>
-        Effect.gen(function* () {
-          const hello = decodeHello(d)
-          if (Option.isNone(hello)) return
-          yield* Ref.set(isGreeted, true)
-          const interval = hello.value.heartbeat_interval
-          const start = Math.floor(interval * (yield* Random.next))
-          yield* Effect.forkScoped(Effect.zipRight(Effect.sleep(start), Effect.repeat(beat, Schedule.spaced(interval))))
-          yield* send(
-            Option.match(yield* session, {
-              onNone: () => makeIdentify(token, intents),
-              onSome: (known) => makeResume(token, known)
-            })
-          )
-        })
+      const greet = Effect.fnUntraced(function* ({ d }: GatewayFrame) {
+        const hello = decodeHello(d)
+        if (Option.isNone(hello)) return
+        yield* Ref.set(isGreeted, true)
+        const interval = hello.value.heartbeat_interval
+        const start = Math.floor(interval * (yield* Random.next))
+        yield* Effect.forkScoped(Effect.zipRight(Effect.sleep(start), Effect.repeat(beat, Schedule.spaced(interval))))
+        yield* send(
+          Option.match(yield* session, {
+            onNone: () => makeIdentify(token, intents),
+            onSome: (known) => makeResume(token, known)
+          })
+        )
+      })
 
       /** Some at the end of the connection. */
       const handle = (frame: GatewayFrame): Effect.Effect<Option.Option<GatewayEnd>, never, Scope.Scope> => {

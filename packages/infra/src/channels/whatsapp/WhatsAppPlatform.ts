@@ -131,16 +131,18 @@ export const makeWhatsAppPlatform = ({ apiUrl, appSecret, verifyToken }: WhatsAp
      * Returns the named number, else the first number of the named account, else of the accounts that the token can
      * access.
      */
-    const findNumber = ({ businessAccountId, phoneNumberId, token }: SuppliedSecrets, granted: ReadonlyArray<string>) =>
-      Effect.gen(function* () {
-        const accounts = businessAccountId === undefined ? granted : [businessAccountId]
-        for (const account of accounts) {
-          const numbers = yield* client.listPhoneNumbers(token, account)
-          const number = numbers.find(({ id }) => phoneNumberId === undefined || id === phoneNumberId)
-          if (number !== undefined) return { businessAccountId: account, number }
-        }
-        return yield* new ChannelTokenRefused({ reason: noNumber })
-      })
+    const findNumber = Effect.fnUntraced(function* (
+      { businessAccountId, phoneNumberId, token }: SuppliedSecrets,
+      granted: ReadonlyArray<string>
+    ) {
+      const accounts = businessAccountId === undefined ? granted : [businessAccountId]
+      for (const account of accounts) {
+        const numbers = yield* client.listPhoneNumbers(token, account)
+        const number = numbers.find(({ id }) => phoneNumberId === undefined || id === phoneNumberId)
+        if (number !== undefined) return { businessAccountId: account, number }
+      }
+      return yield* new ChannelTokenRefused({ reason: noNumber })
+    })
 
     const verify = (secrets: SuppliedSecrets): Effect.Effect<BotIdentity, ChannelTokenRefused | PlatformUnreachable> =>
       Effect.gen(function* () {

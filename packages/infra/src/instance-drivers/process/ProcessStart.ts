@@ -47,44 +47,42 @@ const readyTimeout = Duration.seconds(15)
 const pollInterval = Duration.millis(200)
 
 /** Waits for the next change in a directory since this call. */
-const watchDirectory = (path: string) =>
-  Effect.gen(function* () {
-    const changes = yield* Queue.sliding<void>(1)
-    const watching = Effect.try(() =>
-      watch(path, { persistent: false }, () => changes.unsafeOffer(undefined)).on("error", ({ message }) =>
-        Effect.runFork(Effect.logDebug("Directory not watched").pipe(Effect.annotateLogs({ path, reason: message })))
-      )
+const watchDirectory = Effect.fnUntraced(function* (path: string) {
+  const changes = yield* Queue.sliding<void>(1)
+  const watching = Effect.try(() =>
+    watch(path, { persistent: false }, () => changes.unsafeOffer(undefined)).on("error", ({ message }) =>
+      Effect.runFork(Effect.logDebug("Directory not watched").pipe(Effect.annotateLogs({ path, reason: message })))
     )
-    yield* Effect.acquireRelease(Effect.option(watching), (watcher) =>
-      Effect.sync(() => Option.getOrUndefined(watcher)?.close())
-    )
-    return Queue.take(changes)
-  })
+  )
+  yield* Effect.acquireRelease(Effect.option(watching), (watcher) =>
+    Effect.sync(() => Option.getOrUndefined(watcher)?.close())
+  )
+  return Queue.take(changes)
+})
 
 /** Waits until the child publishes its address, and verifies it by a health request with the token. */
-const waitForRuntime = (
+const waitForRuntime = Effect.fnUntraced(function* (
   settings: ProcessStartSettings,
   spec: InstanceSpec,
   directory: InstanceDirectory,
   child: SpawnedProcess,
   nextChange: Effect.Effect<void>
-) =>
-  Effect.gen(function* () {
-    const isPublished = (found: Option.Option<RuntimeAddress>) => Option.exists(found, ({ pid }) => pid === child.pid)
-    yield* ProcessRecord.readRuntimeAddress(directory).pipe(
-      Effect.tap((found) => (isPublished(found) ? Effect.void : Effect.timeoutOption(nextChange, pollInterval))),
-      Effect.repeat({ until: isPublished })
-    )
-    const health = yield* settings.client
-      .health({ endpoint: makeSocketEndpoint(directory.socket), token: spec.token })
-      .pipe(
-        Effect.mapError(
-          (error) =>
-            new RuntimeNotReady({ reason: error._tag === "RuntimeRequestRejected" ? error.message : error.reason })
-        )
+) {
+  const isPublished = (found: Option.Option<RuntimeAddress>) => Option.exists(found, ({ pid }) => pid === child.pid)
+  yield* ProcessRecord.readRuntimeAddress(directory).pipe(
+    Effect.tap((found) => (isPublished(found) ? Effect.void : Effect.timeoutOption(nextChange, pollInterval))),
+    Effect.repeat({ until: isPublished })
+  )
+  const health = yield* settings.client
+    .health({ endpoint: makeSocketEndpoint(directory.socket), token: spec.token })
+    .pipe(
+      Effect.mapError(
+        (error) =>
+          new RuntimeNotReady({ reason: error._tag === "RuntimeRequestRejected" ? error.message : error.reason })
       )
-    return toRunningInstance(spec.owner, directory, health)
-  })
+    )
+  return toRunningInstance(spec.owner, directory, health)
+})
 
 const waitUntilReady = (
   settings: ProcessStartSettings,

@@ -110,12 +110,11 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
     const rootOf = (agent: AgentId) => join(directory, agent, "files")
     const draftsOf = (agent: AgentId) => join(directory, agent, "drafts")
 
-    const locate = (agent: AgentId, path: string) =>
-      Effect.gen(function* () {
-        if (!isPlainId(agent)) return yield* toToolFailed("This agent cannot have files.")
-        const names = yield* Either.mapLeft(parseFilePath(path), toToolFailed)
-        return { root: rootOf(agent), folders: names.slice(0, -1), name: names.at(-1) ?? "", path: names.join("/") }
-      })
+    const locate = Effect.fnUntraced(function* (agent: AgentId, path: string) {
+      if (!isPlainId(agent)) return yield* toToolFailed("This agent cannot have files.")
+      const names = yield* Either.mapLeft(parseFilePath(path), toToolFailed)
+      return { root: rootOf(agent), folders: names.slice(0, -1), name: names.at(-1) ?? "", path: names.join("/") }
+    })
 
     const list = Effect.fn("AgentFiles.list")((agent: AgentId) =>
       isPlainId(agent)

@@ -44,28 +44,27 @@ export const streamTask = (
     onSome: (position) => (position.messageId === task.turnId ? position.after : 0)
   })
   const open = (text: string): TaskEvent => ({ data: presentTaskEvent({ ...task, reply: text === "" ? null : text }) })
-  const present = ({ isOpen, text }: Progress, chunk: Chunk.Chunk<AnswerEvent>) =>
-    Effect.gen(function* () {
-      const read = (isKnown: boolean) =>
-        Chunk.toReadonlyArray(chunk)
-          .flatMap((event) => (event.type === "delta" && event.n <= after === isKnown ? [event.text] : []))
-          .join("")
-      const [before, added] = [text + read(true), read(false)]
-      const all = before + added
-      const end = Chunk.unsafeLast(chunk)
-      const id = formatAnswerEventId(task.turnId, end.n)
-      if (!isAnswerEnd(end) && end.n < after) return [{ text: all, isOpen }, Chunk.empty<TaskEvent>()] as const
-      const frames = isOpen ? [] : [open(before)]
-      if (added !== "") frames.push({ id, data: presentText(task, added, { append: before !== "" }) })
-      if (isAnswerEnd(end)) {
-        if (end.type === "done" && end.reply.content !== all)
-          frames.push({ data: presentText(task, end.reply.content, { append: false, isLast: true }) })
-        // The conversation may be deleted by now, together with its tasks.
-        const ended = yield* Effect.option(tasks.get(peer, task.id))
-        if (Option.isSome(ended)) frames.push({ id, data: presentStatusUpdate(ended.value) })
-      }
-      return [{ text: all, isOpen: true }, Chunk.fromIterable(frames)] as const
-    })
+  const present = Effect.fnUntraced(function* ({ isOpen, text }: Progress, chunk: Chunk.Chunk<AnswerEvent>) {
+    const read = (isKnown: boolean) =>
+      Chunk.toReadonlyArray(chunk)
+        .flatMap((event) => (event.type === "delta" && event.n <= after === isKnown ? [event.text] : []))
+        .join("")
+    const [before, added] = [text + read(true), read(false)]
+    const all = before + added
+    const end = Chunk.unsafeLast(chunk)
+    const id = formatAnswerEventId(task.turnId, end.n)
+    if (!isAnswerEnd(end) && end.n < after) return [{ text: all, isOpen }, Chunk.empty<TaskEvent>()] as const
+    const frames = isOpen ? [] : [open(before)]
+    if (added !== "") frames.push({ id, data: presentText(task, added, { append: before !== "" }) })
+    if (isAnswerEnd(end)) {
+      if (end.type === "done" && end.reply.content !== all)
+        frames.push({ data: presentText(task, end.reply.content, { append: false, isLast: true }) })
+      // The conversation may be deleted by now, together with its tasks.
+      const ended = yield* Effect.option(tasks.get(peer, task.id))
+      if (Option.isSome(ended)) frames.push({ id, data: presentStatusUpdate(ended.value) })
+    }
+    return [{ text: all, isOpen: true }, Chunk.fromIterable(frames)] as const
+  })
   const opening = after === 0 ? Stream.make(open("")) : Stream.empty
   const rest = events.pipe(
     Stream.chunks,
