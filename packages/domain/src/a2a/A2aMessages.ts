@@ -187,15 +187,13 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
     })
 
     /** Waits at most `atMost` for the outcome; a message that is still `waiting` continues. */
-    const awaitOutcome = Effect.fn("A2aMessages.awaitOutcome")(function* (
-      { envelope: { from, messageId } }: A2aMessage,
-      atMost: Duration.DurationInput
-    ) {
-      return yield* Effect.repeat(findSent(from, messageId), {
-        until: ({ status }: A2aMessage) => status !== "waiting",
-        schedule: Schedule.upTo(replyPoll, atMost)
-      }).pipe(Effect.zipRight(findSent(from, messageId)))
-    })
+    const awaitOutcome = Effect.fn("A2aMessages.awaitOutcome")(
+      ({ envelope: { from, messageId } }: A2aMessage, atMost: Duration.DurationInput) =>
+        Effect.repeat(findSent(from, messageId), {
+          until: ({ status }: A2aMessage) => status !== "waiting",
+          schedule: Schedule.upTo(replyPoll, atMost)
+        }).pipe(Effect.zipRight(findSent(from, messageId)))
+    )
 
     /**
      * Accepts a message; idempotent by sender and `messageId`. `byInstance`: authenticated by the sender's instance, so

@@ -35,11 +35,11 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
     }, withExportedSpan("Instances.findOwnerByRuntimeToken"))
 
     /** Entries of the instance, its host and the agents' channels, newest first. */
-    const logs = Effect.fn("Instances.logs")(function* (userId: UserId, query: RuntimeLogQuery) {
-      return yield* Effect.zipWith(manager.logs(userId, query), agentLog.read(userId, query), (ofInstance, others) =>
+    const logs = Effect.fn("Instances.logs")((userId: UserId, query: RuntimeLogQuery) =>
+      Effect.zipWith(manager.logs(userId, query), agentLog.read(userId, query), (ofInstance, others) =>
         mergeLogPages(ofInstance, others, query.limit)
       )
-    })
+    )
 
     return {
       find,

@@ -105,9 +105,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
     })
 
     /** Returns the number of revoked sessions. */
-    const revokeAll = Effect.fn("Sessions.revokeAll")(function* (userId: UserId) {
-      return yield* repository.removeByUser(userId)
-    })
+    const revokeAll = Effect.fn("Sessions.revokeAll")((userId: UserId) => repository.removeByUser(userId))
 
     /** Newest first. */
     const listByUser = Effect.fn("Sessions.listByUser")(function* (userId: UserId) {

@@ -30,9 +30,7 @@ export class UserWallets extends Effect.Service<UserWallets>()("@berth/UserWalle
       return wallet
     })
 
-    const find = Effect.fn("UserWallets.find")(function* (userId: UserId) {
-      return yield* repository.find(userId, "user")
-    })
+    const find = Effect.fn("UserWallets.find")((userId: UserId) => repository.find(userId, "user"))
 
     const findWithBalance = Effect.fn("UserWallets.findWithBalance")(function* (userId: UserId) {
       yield* limiter.take("wallet", userId)

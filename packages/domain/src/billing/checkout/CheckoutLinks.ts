@@ -55,12 +55,12 @@ export class CheckoutLinks extends Effect.Service<CheckoutLinks>()("@berth/Check
       return isCheckoutPlan(plan) ? yield* lead(user, { kind: "plan", plan }) : toPricing("unknown_plan")
     })
 
-    const openCredits = Effect.fn("CheckoutLinks.openCredits")(function* (user: User, price: string) {
-      return yield* Option.match(Option.fromNullable(creditPrices.get(price)), {
+    const openCredits = Effect.fn("CheckoutLinks.openCredits")((user: User, price: string) =>
+      Option.match(Option.fromNullable(creditPrices.get(price)), {
         onNone: () => Effect.succeed(toPricing("unknown_price")),
         onSome: (credits) => lead(user, { kind: "credits", credits, price })
       })
-    })
+    )
 
     const openStorage = Effect.fn("CheckoutLinks.openStorage")((user: User) => start(user, { kind: "storage" }))
 

@@ -101,8 +101,8 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
     }
 
     /** Answers a paid call, or replays its answer. */
-    const call = Effect.fn("MachineCalls.call")(function* (call: MachineCall) {
-      return yield* Effect.uninterruptibleMask((restore) =>
+    const call = Effect.fn("MachineCalls.call")((call: MachineCall) =>
+      Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
           const redeemed = yield* restore(payments.redeemWithin(call.credentials, call.request, leaseWaitLimit))
           switch (redeemed._tag) {
@@ -128,7 +128,7 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
           }
         })
       )
-    })
+    )
 
     /** Returns the challenge of a call that units do not cover. */
     const challenge = (request: PaidRequest) => Effect.map(payments.challenge(request), Option.some)

@@ -19,9 +19,7 @@ export class AgentConversations extends Effect.Service<AgentConversations>()("@b
     })
 
     /** Whether the agent has turns in progress. */
-    const hasTurns = Effect.fn("AgentConversations.hasTurns")(function* (agentId: AgentId) {
-      return yield* turns.isBusy(agentId)
-    })
+    const hasTurns = Effect.fn("AgentConversations.hasTurns")((agentId: AgentId) => turns.isBusy(agentId))
 
     return { hasTurns, transfer }
   })

@@ -97,12 +97,10 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
     })
 
     /** Lists an agent's messages over all sessions, newest first. */
-    const listAgentMessages = Effect.fn("ConversationRecords.listAgentMessages")(function* (
-      agentId: AgentId,
-      page: { readonly limit: number; readonly offset: number }
-    ) {
-      return yield* repository.listByAgent(agentId, page)
-    })
+    const listAgentMessages = Effect.fn("ConversationRecords.listAgentMessages")(
+      (agentId: AgentId, page: { readonly limit: number; readonly offset: number }) =>
+        repository.listByAgent(agentId, page)
+    )
 
     /** `recent` counts the last hour. */
     const findAgentFigures = Effect.fn("ConversationRecords.findAgentFigures")(function* (agentId: AgentId) {
@@ -129,17 +127,17 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
     })
 
     /** Deletes the user's sessions and the notes of the user's agents; returns the number of sessions. */
-    const removeAll = Effect.fn("ConversationRecords.removeAll")(function* (userId: UserId) {
-      return yield* transaction.run(Effect.zipRight(memories.removeAll(userId), repository.removeSessions(userId)))
-    })
+    const removeAll = Effect.fn("ConversationRecords.removeAll")((userId: UserId) =>
+      transaction.run(Effect.zipRight(memories.removeAll(userId), repository.removeSessions(userId)))
+    )
 
     /** Lists the user's newest messages, with the count of all. */
-    const listHistory = Effect.fn("ConversationRecords.listHistory")(function* (userId: UserId) {
-      return yield* Effect.all({
+    const listHistory = Effect.fn("ConversationRecords.listHistory")((userId: UserId) =>
+      Effect.all({
         messages: repository.listByUser(userId, historyLength),
         count: repository.countByUser(userId)
       })
-    })
+    )
 
     return {
       listSessions,
