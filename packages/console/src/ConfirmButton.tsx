@@ -16,15 +16,13 @@ export const ConfirmButton = ({
   message,
   onConfirm,
   phrase = "",
-  title,
-  variant = "default"
+  title
 }: {
   readonly label: string
   readonly title: string
   readonly message: ReactNode
   readonly phrase?: string
   readonly isDestructive?: boolean
-  readonly variant?: "default" | "filled" | "subtle"
   readonly onConfirm: (key: string) => Promise<unknown>
   readonly children?: (open: () => void) => ReactNode
 }) => {
@@ -41,7 +39,7 @@ export const ConfirmButton = ({
   return (
     <>
       {children === undefined ? (
-        <Button variant={variant} className={isDestructive ? "danger-button" : undefined} size="xs" onClick={ask}>
+        <Button variant="default" className={isDestructive ? "danger-button" : undefined} size="xs" onClick={ask}>
           {label}
         </Button>
       ) : (

@@ -2,7 +2,7 @@ import { LogLevel, LogSource } from "@berth/domain/instances/RuntimeLog"
 import { MessageId, Sender } from "@berth/domain/interaction/Conversation"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { pageLimit, pageQuery } from "../http/Pagination.ts"
+import { pageLimit, pageOf, pageQuery } from "../http/Pagination.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
@@ -27,13 +27,7 @@ const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/messages")
   .setPath(path)
   .setUrlParams(pageQuery)
   .addSuccess(
-    Schema.Struct({
-      messages: Schema.Array(AgentMessage),
-      total: Schema.Int,
-      limit: Schema.Int,
-      offset: Schema.Int,
-      status: Schema.Literal("ok")
-    })
+    Schema.Struct({ ...pageOf({ messages: Schema.Array(AgentMessage) }).fields, status: Schema.Literal("ok") })
   )
   .annotate(OpenApi.Summary, "List an agent's messages, newest first")
 

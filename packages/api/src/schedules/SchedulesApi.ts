@@ -12,7 +12,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema, Struct } from "effect"
 import { SkillNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
-import { pageQuery } from "../http/Pagination.ts"
+import { pageOf, pageQuery } from "../http/Pagination.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -143,15 +143,7 @@ const remove = HttpApiEndpoint.del("remove", "/api/agents/:id/schedules/:schedul
 const runs = HttpApiEndpoint.get("runs", "/api/agents/:id/schedules/:scheduleId/runs")
   .setPath(schedulePath)
   .setUrlParams(pageQuery)
-  .addSuccess(
-    Schema.Struct({
-      runs: Schema.Array(RunView),
-      total: Schema.Int,
-      limit: Schema.Int,
-      offset: Schema.Int,
-      status: Schema.Literal("ok")
-    })
-  )
+  .addSuccess(Schema.Struct({ ...pageOf({ runs: Schema.Array(RunView) }).fields, status: Schema.Literal("ok") }))
   .addError(ScheduleNotFoundBody)
   .annotate(OpenApi.Summary, "List the runs of a schedule")
   .annotate(
