@@ -102,7 +102,6 @@ const makeAgent = async (page: Page, name: string) => {
 
 let isTalkerRegistered = false
 
-/** The chat of the talker's agent. */
 const openChat = async (page: Page) => {
   if (isTalkerRegistered) {
     await page.goto("/login?callbackUrl=/dashboard")

@@ -22,7 +22,6 @@ interface BerthOptions {
   readonly launcher?: "npm" | "node"
 }
 
-/** Directory and ports of one Berth. */
 export interface BerthLocation {
   readonly dataDirectory: string
   readonly port: number
@@ -52,7 +51,6 @@ export interface Berth {
   /** Output so far. */
   readonly logs: Effect.Effect<string>
   readonly pids: Effect.Effect<BerthPids>
-  /** Signals the started process. */
   readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
   /** Signals its process group, as a terminal does for Ctrl-C. */
   readonly signalGroup: (name: NodeJS.Signals) => Effect.Effect<void>

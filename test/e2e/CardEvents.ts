@@ -42,7 +42,6 @@ const untilApplied = Effect.flatMap(SqlClient, (sql) =>
   repeatUntil(Effect.map(sql`select id from card_events where status <> 'applied'`, (rows) => rows.length === 0))
 )
 
-/** Events of the card processor. */
 export const cardEvents: SharedBerthPart = (it) => {
   it.effect(
     "Card events grant and revoke a plan when they are late, repeated, out of order, and the worker is killed",

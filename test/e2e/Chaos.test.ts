@@ -66,7 +66,6 @@ const subscriber = Effect.gen(function* () {
   return person
 })
 
-/** A user with a running agent. */
 const ownerWithRunningAgent = Effect.gen(function* () {
   const person = yield* subscriber
   const { id } = yield* person.provision("Ada", model)

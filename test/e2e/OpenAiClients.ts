@@ -45,7 +45,6 @@ const settled = (count: () => number) =>
     return before > 0 && count() === before
   }).pipe(Effect.repeat({ until: (stands) => stands }), Effect.timeout("60 seconds"), Effect.as(count))
 
-/** Tests with OpenAI's client. */
 export const openAiClients: SharedBerthPart = (it) => {
   it.effect("OpenAI's client chats with only its base URL changed", () =>
     Effect.gen(function* () {

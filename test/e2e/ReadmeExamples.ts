@@ -30,7 +30,6 @@ const runShell = (script: string, directory: string) =>
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
-/** The examples of README.md. */
 export const readmeExamples: FirstStartPart = (it) => {
   it.effect(
     "README.md: every curl command works in order and returns the status that its comment names",

@@ -16,7 +16,6 @@ export const insertSubscription = (userId: UserId, plan: PlanId) =>
       insert into subscriptions ${sql.insert({ userId, plan, status: "active", updatedAt: new Date() })}`
   )
 
-/** Sets the used units of today. */
 export const setUsedUnits = (userId: UserId, used: number) =>
   Effect.flatMap(
     SqlClient,

@@ -86,7 +86,6 @@ const service = Layer.unwrapScoped(
   })
 )
 
-/** Metrics that only one program exports. */
 const programMetrics: Readonly<Record<string, RegExp>> = {
   web: /^berth_password_hashes_waiting /m,
   // A runtime has reported its statistics.

@@ -11,7 +11,6 @@ import * as Records from "./ServiceDatabase.ts"
 import { signUpClient } from "./WebClient.ts"
 import { assertMatches } from "../support/Matching.ts"
 
-/** A user whose agent uses the upstream's model. */
 export const ownerWithRunningAgent = Effect.gen(function* () {
   const { berth } = yield* SharedBerth
   const person = yield* signUpClient(berth.webUrl)

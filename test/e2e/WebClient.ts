@@ -185,7 +185,6 @@ export const openWebClient = (webUrl: string) =>
     }
   }).pipe(Effect.provide(FetchHttpClient.layer))
 
-/** A new user, signed in. */
 export const signUpClient = (webUrl: string, name = "user", account = makeAccount(name)) =>
   Effect.gen(function* () {
     const visitor = yield* openWebClient(webUrl)

@@ -36,7 +36,6 @@ export interface BackendModelCall {
   readonly abandoned: Promise<void>
 }
 
-/** A memory call of a runtime. */
 interface BackendMemoryCall {
   readonly path: string
   readonly token: string

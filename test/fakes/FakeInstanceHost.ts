@@ -41,7 +41,6 @@ export class FakeInstanceHost {
 
   /** Owners whose instance has crashed undetected: the driver still reports it as running. */
   readonly undetectedCrashes = new Set<UserId>()
-  /** The received messages, in order. */
   readonly receivedMessages: Array<{ readonly owner: UserId; readonly startedAt: number; readonly message: string }> =
     []
   /** Breaks the connection after a turn was sent over it. */

@@ -47,7 +47,6 @@ const byFile = Effect.gen(function* () {
   }
 })
 
-/** The mails of the test Layer in wire format. */
 const inMemory = Effect.gen(function* () {
   const context = yield* Layer.build(MailerTest.layer)
   const files = yield* byFile

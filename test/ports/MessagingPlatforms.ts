@@ -24,7 +24,6 @@ export const toConnected = (bot: BotIdentity, secrets: ChannelSecrets): Connecte
   secrets
 })
 
-/** Time of the signed requests. */
 export const signedAt = DateTime.unsafeMake("2026-03-01T12:00:00Z")
 
 export const makePost = (body: string, headers: Readonly<Record<string, string>> = {}): WebhookRequest => ({
@@ -37,9 +36,7 @@ export const makePost = (body: string, headers: Readonly<Record<string, string>>
 export interface PlatformUnderTest {
   readonly adapter: ChannelPlatform
   readonly secrets: ChannelSecrets
-  /** A chat that accepts messages. */
   readonly chatId: string
-  /** A chat that rejects messages. */
   readonly goneChatId: string
   readonly longestText: number
   /** Whether webhook requests are authenticated by a signature of their body instead of a secret. */
@@ -52,9 +49,7 @@ export interface PlatformUnderTest {
   readonly endTrouble: () => void
   readonly revokeToken: () => void
   readonly sentTexts: () => ReadonlyArray<string>
-  /** An authentic webhook request with a message of this text. */
   readonly makeRequest: (text: string) => WebhookRequest
-  /** An authentic webhook request with this body. */
   readonly signBody: (body: string) => WebhookRequest
   readonly requests: ReadonlyArray<PlatformRequest>
   readonly addFile: (bytes: Uint8Array) => string

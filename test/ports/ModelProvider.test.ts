@@ -34,7 +34,6 @@ interface Subject {
 interface WireSubject extends Subject {
   readonly wire: ModelWire
   readonly fake: FakeModelVendor
-  /** All events of a chat with the model. */
   readonly chat: (messages?: ReadonlyArray<ChatMessage>, options?: ChatOptions) => ReturnType<typeof runChat>
 }
 

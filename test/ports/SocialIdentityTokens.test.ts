@@ -5,7 +5,6 @@ import { assert, layer } from "@effect/vitest"
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { makeFakeIssuer, signToken } from "../fakes/identity/FakeIssuer.ts"
 
-/** The network that issues tokens. */
 class Network extends Context.Tag("@berth/test/Network")<
   Network,
   { readonly issuer: string; readonly issue: (fid: number) => Effect.Effect<string> }

@@ -15,7 +15,6 @@ export const accessTo = ({ apiKey, baseUrl }: { readonly apiKey: string; readonl
   apiKey: Redacted.make(apiKey)
 })
 
-/** An entry of OpenRouter's model list. */
 export const openRouterEntry = (id: string, changes: object = {}) => ({
   id,
   name: `Vendor: ${id}`,

@@ -51,7 +51,6 @@ const endRemains = (directory: string) => {
   for (const path of mounts.toSorted().toReversed()) spawnSync("umount", ["--lazy", path])
 }
 
-/** Stops the daemon of a directory with its containers and helpers. */
 export const stopDaemon = (directory: string): void => {
   if (!existsSync(directory)) return
   const pid = Number(readText(daemonPidFile(directory)))

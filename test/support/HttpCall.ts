@@ -57,7 +57,6 @@ const framing = new Set(["connection", "content-length", "expect", "transfer-enc
 const leavesConnectionClean = ({ headers = {} }: HttpCall, chunks: number) =>
   chunks < 2 && Object.keys(headers).every((name) => !framing.has(name.toLowerCase()))
 
-/** Sends a call and reads the whole response. */
 export const sendHttpCall = (baseUrl: string, call: HttpCall): Effect.Effect<HttpCallResponse> =>
   Effect.async<HttpCallResponse, Error>((resume) => {
     const { hostname, port } = new URL(baseUrl)

@@ -28,7 +28,6 @@ export const parseMail = (source: string): ParsedMail => {
   return { headers, names: lines.map(([name]) => name), text: text.replaceAll("\r\n", "\n") }
 }
 
-/** The token in the first link of the text to a path. */
 export const findLinkToken = (text: string, path: string): string => {
   const found = new RegExp(`${path.replaceAll("/", "\\/")}\\?token=([A-Za-z0-9_-]+)`).exec(text)
   return found?.[1] ?? ""

@@ -82,7 +82,5 @@ const lastToken = (path: string) => (address: string) =>
 
 /** The token of the last password reset link mailed to an address; empty if there is none. */
 export const findResetToken = lastToken("/reset-password")
-/** The token of the last link that undoes an email change. */
 export const findUndoToken = lastToken("/undo-email-change")
-/** The token of the last email verification link. */
 export const findVerificationToken = lastToken("/api/auth/verify-email")

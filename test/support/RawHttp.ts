@@ -41,7 +41,6 @@ export const sendBytesThenRead = (port: number, pieces: ReadonlyArray<Piece>, id
     sendFrom(0)
   })
 
-/** Parses the first response. */
 export const parseRawResponse = (text: string) => {
   const [head = "", body = ""] = text.split("\r\n\r\n")
   const [line = "", ...fields] = head.split("\r\n")

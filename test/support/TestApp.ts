@@ -138,7 +138,6 @@ export interface TestAppOptions {
   readonly uploads?: WebSettings["Type"]["uploads"]
   /** Secret of card events; null for none. */
   readonly cardEventSecret?: string | null
-  /** Credits by price id of the card processor. */
   readonly creditPrices?: ReadonlyMap<string, number>
   /** Enables card-free plans and development hints. Default: true. */
   readonly isDevelopment?: boolean
@@ -209,7 +208,6 @@ type Port =
   | OAuthProvidersTest
   | SocialIdentityTokensTest
 
-/** A call and its caller. */
 export interface AppCall extends HttpCall {
   readonly as?: SignedIn
   /** The client's address. */
@@ -243,10 +241,8 @@ export class TestApp extends Context.Tag("@berth/test/TestApp")<
   }
 >() {}
 
-/** Calls the web listener. */
 export const web = (call: AppCall) => Effect.flatMap(TestApp, (app) => app.web(call))
 
-/** Calls the backend listener. */
 export const backend = (call: AppCall) => Effect.flatMap(TestApp, (app) => app.backend(call))
 
 /** The administrator of every test application. */
@@ -491,7 +487,6 @@ export const shared: typeof standard = Layer.scopedContext(
   Effect.zipRight(buildStandard(workerScope), Effect.flatMap(Effect.scope, buildStandard))
 )
 
-/** Opens a session for an existing user. */
 export const openSession = (user: User) =>
   Effect.gen(function* () {
     const { cookieName } = yield* TestApp

@@ -21,7 +21,6 @@ const right = 110
 const barHeight = 18
 const titleHeight = 34
 
-/** Text of an XML document. */
 export const escapeXml = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 
 const heightOf = ({ bars }: ChartPanel) => titleHeight + bars.length * barHeight + 14

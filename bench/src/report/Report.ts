@@ -36,7 +36,6 @@ const asJson = ({ machine, options, outcomes, startedAt, storage }: Report) => (
   }))
 })
 
-/** Renders the report as Markdown. */
 export const renderReport = (report: Report): string => {
   const { cores, cpu, loadBefore, node, platform, usableCores } = report.machine
   const pinning = usableCores < cores ? `everything pinned to ${usableCores} of them` : "nothing pinned"

@@ -22,5 +22,4 @@ export const sampleAgent: RuntimeAgent = {
 export const fakeModels = (answer: (request: RuntimeModelRequest) => Stream.Stream<ModelAnswer, ModelCallFailed>) =>
   ModelClient.of({ answer: (request) => makeChunkSource(answer(request)) })
 
-/** A backend without MCP servers. */
 export const noMcpServers = Layer.succeed(McpBackend, () => Effect.dieMessage("No MCP server"))

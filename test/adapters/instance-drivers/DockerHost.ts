@@ -61,7 +61,6 @@ export const inspectTestContainer = (directory: string, owner: UserId) =>
 
 let dataRoot: string | undefined
 
-/** Runs the `docker` command on the engine of the run. */
 export const runDocker = (...args: ReadonlyArray<string>): string =>
   execFileSync("docker", args, { encoding: "utf8", env: { ...process.env, DOCKER_HOST: currentHost } }).trim()
 
@@ -81,7 +80,6 @@ export const logFilesOf = async (directory: string, owner: UserId): Promise<Read
   return (await readdir(home)).filter((name) => name.includes("-json.log")).map((name) => join(home, name))
 }
 
-/** Removes the instances of a test file from the engine. */
 export const removeTestInstances = (): Promise<void> =>
   Effect.runPromise(
     Effect.scoped(

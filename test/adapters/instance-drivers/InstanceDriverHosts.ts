@@ -32,7 +32,6 @@ import {
 
 interface InstanceDriverOptions {
   readonly directory: string
-  /** The program of the instances. */
   readonly program: string
   readonly onClose: "leave" | "stop"
   /** Default: the intervals of production. */
@@ -47,9 +46,7 @@ export interface InstanceDriverHost {
   readonly driver: (options: InstanceDriverOptions) => Effect.Effect<InstanceDriver["Type"], unknown, Scope.Scope>
   readonly processIdOf: (directory: string, owner: UserId) => Effect.Effect<number>
   readonly isRunning: (identity: number) => Effect.Effect<boolean>
-  /** Kills the instance without the driver. */
   readonly kill: (identity: number) => Effect.Effect<void>
-  /** The reported reason of `kill`. */
   readonly killReason: RegExp
   /** The instance's environment; none if the host does not expose it. */
   readonly environment: (identity: number) => Effect.Effect<Option.Option<ReadonlyArray<string>>>
@@ -69,9 +66,7 @@ export interface InstanceDriverHost {
   /** Whether instances can run a program of a test instead of the image's. */
   readonly runsPrograms: boolean
   readonly separatesAccounts: boolean
-  /** Whether the host reports statistics. */
   readonly reportsStats: boolean
-  /** Whether the host reports an instance's network traffic. */
   readonly reportsNetwork: boolean
   /** Whether the host reports an instance's processes and threads. */
   readonly reportsProcesses: boolean
@@ -83,9 +78,7 @@ export interface InstanceDriverHost {
   readonly endsDiskFloods: boolean
   /** Whether an instance that floods its log is ended; else its log rotates. */
   readonly endsLogFloods: boolean
-  /** Maximum size of the instance's log on disk. */
   readonly maximumLogBytes: number
-  /** The files of the instance's log. */
   readonly logFiles: (directory: string, owner: UserId) => Promise<ReadonlyArray<string>>
 }
 
@@ -127,7 +120,6 @@ const giveFiles = async (home: string) => {
   await promisify(execFile)("chown", ["-Rh", `${uid}:${gid}`, home])
 }
 
-/** The files of an instance on this machine. */
 const localFiles = (
   all: (directory: string, owner: UserId) => string,
   home: (directory: string, owner: UserId) => string,
@@ -180,7 +172,6 @@ export const processHost: InstanceDriverHost = {
   memoryReason: /it holds \d+ MB, more than the 64 MB it may/,
   endsDiskFloods: true,
   endsLogFloods: true,
-  // Maximum size of a file of an instance.
   maximumLogBytes: 64 * 1024 * 1024,
   logFiles: async (directory, owner) => [join(directory, owner, "instance.log")]
 }

@@ -27,7 +27,6 @@ interface Session {
   socket: WebSocket | null
 }
 
-/** A user's message to a channel. */
 interface MessageInput {
   readonly channelId: string
   readonly content: string

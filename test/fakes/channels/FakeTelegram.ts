@@ -3,7 +3,6 @@ import { type CommonFault, type FakeReply, makeFakePlatform, type PlatformReques
 import { isRecord } from "./JsonFields.ts"
 import { checkTelegramHtml } from "./TelegramHtmlCheck.ts"
 
-/** A message that the bot has sent. */
 interface SentMessage {
   readonly chatId: string
   readonly text: string

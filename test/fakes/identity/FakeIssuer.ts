@@ -51,7 +51,6 @@ export interface FakeIssuer {
   /** Overrides members of the metadata. */
   readonly changeMetadata: (changes: Readonly<Record<string, unknown>>) => void
   readonly setFault: (path: IssuerPath, how: ServerFault | null) => void
-  /** Requests of a path. */
   readonly requestCount: (path: IssuerPath) => number
 }
 

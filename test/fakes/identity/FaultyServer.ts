@@ -18,7 +18,6 @@ export const sendJson = (response: ServerResponse, status: number, body: unknown
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
 }
 
-/** The form in a request's body. */
 export const readFormBody = async (request: IncomingMessage) => new URLSearchParams(await text(request))
 
 export type ServerFault = "hangs" | "fails" | "is cut" | "redirects" | "has no end" | "speaks no JSON"

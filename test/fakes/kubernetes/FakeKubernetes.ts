@@ -159,7 +159,6 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
     return found
   }
 
-  /** Validates an object before it is stored. */
   const validate = (target: Target, object: JsonObject, before: JsonObject | undefined) => {
     const { kind, namespace } = target
     const own = textAt(object, "metadata", "namespace")

@@ -12,7 +12,6 @@ const parseObjectJson = Schema.decodeUnknownSync(
 /** A mutable copy. */
 export const copy = (value: object): JsonObject => ({ ...parseObjectJson(JSON.stringify(value)) })
 
-/** The value at a path of member names, or undefined. */
 export const at = (value: unknown, ...path: ReadonlyArray<string>): unknown =>
   path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value)
 
@@ -36,7 +35,6 @@ export const textsAt = (value: unknown, ...path: ReadonlyArray<string>): Readonl
   return Array.isArray(found) ? found.filter((item) => typeof item === "string") : []
 }
 
-/** The object at a path, or an empty one. */
 export const objectAt = (value: unknown, ...path: ReadonlyArray<string>): JsonObject => {
   const found = at(value, ...path)
   return isObject(found) ? found : {}

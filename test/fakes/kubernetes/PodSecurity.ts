@@ -39,7 +39,6 @@ const findContainerViolations = (container: JsonObject, pod: JsonObject): Readon
   ].flat()
 }
 
-/** The violations of the Pod Security Standard "restricted". */
 export const findRestrictedViolations = (pod: JsonObject): ReadonlyArray<string> => [
   ...["hostNetwork", "hostPID", "hostIPC"].flatMap((name) => violation(pod[name] === true, `${name}=true`)),
   ...objectsAt(pod, "volumes").flatMap((volume) =>

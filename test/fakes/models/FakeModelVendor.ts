@@ -79,7 +79,6 @@ export interface ModelVendor<Chat> {
   readonly version: string
   /** Decodes a chat, or returns an immediate response: a rejection, or a request that is no chat. */
   readonly read: (request: ReceivedModelRequest) => { readonly chat: Chat } | VendorReply
-  /** Text of the last message. */
   readonly lastMessage: (chat: Chat) => string
   /** Events before the first delta, of a delta, and after the last. */
   readonly encodeStart: (chat: Chat, withUsage: boolean) => string
@@ -108,7 +107,6 @@ export interface FakeModelVendor {
   readonly streamedBytes: () => number
 }
 
-/** Splits a text in half. */
 export const splitInHalf = (text: string): readonly [string, string] => {
   const middle = Math.ceil(text.length / 2)
   return [text.slice(0, middle), text.slice(middle)]

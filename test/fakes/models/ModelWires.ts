@@ -17,7 +17,6 @@ import { anthropicShape, googleShape, openAiShape, type VendorShape } from "./Ve
 /** A provider and a fake of its vendor. */
 export interface ModelWire {
   readonly name: KeyedProviderName
-  /** A model of the fake. */
   readonly model: string
   readonly makeFake: Effect.Effect<FakeModelVendor, never, Scope.Scope>
   readonly shape: VendorShape
@@ -80,7 +79,6 @@ export const helloMessages: ReadonlyArray<ChatMessage> = [{ role: "user", conten
 export const streamChat = (provider: ModelProvider, ...requested: Parameters<ModelProvider["chat"]>) =>
   streamFromOpened(Effect.acquireRelease(provider.chat(...requested), ({ close }) => close))
 
-/** The events of a chat of the AI layer. */
 export const streamAnswer = (ai: AiLayer, request: ChatRequest) =>
   Stream.unwrapScoped(Effect.map(ai.open(request), ({ read }) => streamFromReader(read)))
 
@@ -91,7 +89,6 @@ export const runChat = (provider: ModelProvider, model: string, messages = hello
 export const joinText = (chunks: ReadonlyArray<ModelEvent<ProviderEnding>>) =>
   chunks.map((chunk) => (chunk.type === "delta" ? chunk.text : "")).join("")
 
-/** Waits for a condition of a fake. */
 export const waitForCondition = (predicate: () => boolean) =>
   Effect.sync(predicate).pipe(
     Effect.repeat({ until: (current) => current, schedule: Schedule.spaced("10 millis") }),

@@ -12,7 +12,6 @@ interface VendorFailureRow {
 
 /** Examples in a vendor's protocol. */
 export interface VendorShape {
-  /** Headers of a request with a key. */
   readonly keyHeaders: (key: string) => Readonly<Record<string, string>>
   readonly failures: ReadonlyArray<VendorFailureRow>
   /** Members of a request with tools, a round of one call, and a second question. */

@@ -113,9 +113,7 @@ const make = Effect.gen(function* () {
     client,
     /** Transfers an amount of the token to an account. */
     give: (to: Address, amount: bigint) => give(to, amount),
-    /** An account with an amount of the token. */
     payer: (amount: bigint) => newPayer([token, amount]),
-    /** The balance of the recipient. */
     received: Effect.promise(async () => {
       const { amount } = await Actions.token.getBalance(client, { token, account: hex(paymentRecipient) })
       return amount

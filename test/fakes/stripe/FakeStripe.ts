@@ -44,7 +44,6 @@ export interface FakeStripe {
   readonly trouble: (how: StripeFault | null, options?: { readonly path?: string; readonly times?: number }) => void
   /** Sets a customer's default card. */
   readonly saveCard: (customerId: string, behavior?: CardBehavior) => StripePaymentMethod
-  /** The session of a checkout URL. */
   readonly sessionAt: (url: string | URL) => StripeCheckoutSession
   /** Pays a checkout. Returns its events, which are not sent automatically. */
   readonly completeCheckout: (

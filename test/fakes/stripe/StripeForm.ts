@@ -37,7 +37,6 @@ export const findForm = (form: StripeForm, ...path: ReadonlyArray<string>): Stri
   return typeof found === "object" ? found : null
 }
 
-/** The entries of a list in order. */
 export const findList = (form: StripeForm, name: string): ReadonlyArray<StripeForm> =>
   Object.values(findForm(form, name) ?? {}).filter((entry) => typeof entry === "object")
 

@@ -10,7 +10,6 @@ type PaidServiceBehavior = "answer" | "settle and lose the answer" | "refuse the
 
 interface PaidService {
   readonly url: string
-  /** The payment headers of paid requests. */
   readonly payments: ReadonlyArray<string>
   /** Behavior of the next paid requests, in order; later requests are answered. */
   readonly behave: (...next: ReadonlyArray<PaidServiceBehavior>) => Effect.Effect<void>

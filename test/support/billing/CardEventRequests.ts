@@ -1,6 +1,5 @@
 import { createHmac } from "node:crypto"
 
-/** Signing secret of card events in tests. */
 export const testCardEventSecret = "whsec_of_the_tests"
 
 const seconds = (millis: number) => Math.floor(millis / 1000)

@@ -3,7 +3,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { recordLogs } from "../../../../test/support/RecordedTelemetry.ts"
 
-/** The console of libraries. */
 const output = globalThis.console
 
 describe("LibraryLogs", () => {
