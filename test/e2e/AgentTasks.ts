@@ -24,7 +24,7 @@ import { TaskTurns } from "@berth/domain/interaction/turns/TaskTurns"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import * as QuotedOwnerModels from "@berth/domain/gateway/plugins/QuotedOwnerModels"
 import { eventually } from "../support/Eventually.ts"
-import { testStorage } from "../support/ReconcilerProcess.ts"
+import { testStorage } from "../support/TestStorage.ts"
 import { readRuntimePid } from "./RuntimeProcesses.ts"
 import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
 import { model, openRouterUrl, SharedBerth, type SharedBerthPart } from "./SharedBerth.ts"
@@ -54,7 +54,7 @@ const tasks = Layer.unwrapEffect(
       Layer.provide(Layer.provide(GatewayServices.localAnswers, sandbox)),
       Layer.provide(Layer.succeed(AgentSettings, { models: ["claude-opus-4-6"], legacyModels: new Map() })),
       Layer.provide(Layer.succeed(SkillCatalog, [])),
-      Layer.provideMerge(testStorage(databaseUrl, "test-tasks")),
+      Layer.provideMerge(testStorage(databaseUrl, { maxConnections: 4, applicationName: "test-tasks" })),
       Layer.orDie
     )
   })

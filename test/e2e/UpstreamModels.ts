@@ -1,8 +1,8 @@
-import { LLMock } from "@copilotkit/aimock"
 import { assert } from "@effect/vitest"
 import { Chunk, Effect, Fiber, Option, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { png } from "../support/Samples.ts"
+import { aimockServer } from "../fakes/models/AimockServer.ts"
 import type { ModelBehavior } from "../fakes/models/FakeOpenAi.ts"
 import { readAllRuntimeTraces, readProcessEnvironment } from "./RuntimeProcesses.ts"
 import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
@@ -219,14 +219,7 @@ export const upstreamModels: SharedBerthPart = (it) => {
     "An upstream model may be an independent mock server",
     Effect.fn(function* () {
       const { replaceOpenAi } = yield* SharedBerth
-      const mock = yield* Effect.acquireRelease(
-        Effect.promise(async () => {
-          const server = new LLMock({ port: 0, logLevel: "silent" })
-          await server.start()
-          return server
-        }),
-        (server) => Effect.promise(() => server.stop())
-      )
+      const mock = yield* aimockServer
       yield* replaceOpenAi(mock.baseUrl)
       mock.on({ model: "gpt-4o-mini", userMessage: "What are you?" }, { content: "I am a mock, and proud of it." })
       const person = yield* ownerWithRunningAgent

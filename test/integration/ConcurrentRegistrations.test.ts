@@ -8,14 +8,13 @@ import { Referrals } from "@berth/domain/accounts/referrals/Referrals"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
-import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Either, Layer, Redacted, Ref } from "effect"
-import { randomBytes } from "node:crypto"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { uniqueName } from "../support/Samples.ts"
 import { Credits } from "@berth/domain/shared/Money"
 import { sql } from "../support/Sql.ts"
+import { testStorage } from "../support/TestStorage.ts"
 
 const password = Redacted.make("correct horse battery")
 
@@ -24,14 +23,7 @@ describe("Registrations with one e-mail, 200 at once in two processes,", () => {
     Effect.gen(function* () {
       const hashes = yield* Ref.make(0)
       const databaseUrl = yield* migratedDatabase
-      const storage = PersistenceWiring.layer({
-        databaseUrl,
-        maxConnections: 10,
-        applicationName: "test",
-        keys: [{ id: "test", key: Redacted.make(randomBytes(32)) }],
-        adminEmails: [],
-        verifiedEmailsOnly: false
-      })
+      const storage = testStorage(databaseUrl)
       const hasher = Layer.mock(PasswordHasher, {
         hash: () =>
           Effect.as(

@@ -14,11 +14,11 @@ import {
   idleAfter,
   makeConnectionTerminator,
   makeReconcilerProcess,
-  type ReconcilerProcess,
-  testStorage
+  type ReconcilerProcess
 } from "../support/ReconcilerProcess.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
+import { testStorage } from "../support/TestStorage.ts"
 import { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { sql } from "../support/Sql.ts"
@@ -81,7 +81,7 @@ const test = <E>(
       const host = new FakeInstanceHost()
       yield* Effect.provide(
         body({ host, database, open: (process) => makeReconcilerProcess(database, host, process) }),
-        testStorage(database, "test")
+        testStorage(database, { maxConnections: 4 })
       )
     })
   )

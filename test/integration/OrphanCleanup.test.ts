@@ -12,11 +12,11 @@ import { eventually } from "../support/Eventually.ts"
 import {
   makeConnectionTerminator,
   makeReconcilerProcess,
-  type ReconcilerProcess,
-  testStorage
+  type ReconcilerProcess
 } from "../support/ReconcilerProcess.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
+import { testStorage } from "../support/TestStorage.ts"
 import { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -82,7 +82,7 @@ const test = <E>(
       const host = new FakeInstanceHost()
       yield* Effect.provide(
         body({ host, open: (process) => makeReconcilerProcess(database, host, process) }),
-        testStorage(database, "test")
+        testStorage(database, { maxConnections: 4 })
       )
     })
   )

@@ -16,27 +16,20 @@ import { McpServerRepository } from "@berth/domain/skills/mcp/McpServerRepositor
 import { UserWalletRepository } from "@berth/domain/wallets/UserWalletRepository"
 import { sealedColumns } from "@berth/infra/postgres/SealedColumns"
 import { countSealedValues, resealSecrets } from "@berth/infra/postgres/SecretResealing"
-import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option, Record, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
 import { sql } from "../support/Sql.ts"
+import { testStorage } from "../support/TestStorage.ts"
 
 const makeKey = (id: string) => ({ id, key: Redacted.make(randomBytes(32)) })
 type Key = ReturnType<typeof makeKey>
 
 /** A program with these keys; the first one is current. */
 const program = (databaseUrl: Redacted.Redacted, first: Key, ...rest: ReadonlyArray<Key>) =>
-  PersistenceWiring.layer({
-    databaseUrl,
-    maxConnections: 3,
-    applicationName: "test",
-    keys: [first, ...rest],
-    adminEmails: [],
-    verifiedEmailsOnly: false
-  }).pipe(Layer.orDie)
+  Layer.orDie(testStorage(databaseUrl, { maxConnections: 3, keys: [first, ...rest] }))
 
 const storeSecrets = Effect.gen(function* () {
   const { id } = yield* insertUser()

@@ -13,27 +13,15 @@ import { WalletKeys } from "@berth/domain/wallets/WalletKeys"
 import * as ViemWalletKeys from "@berth/infra/chain/ViemWalletKeys"
 import * as ViemWalletSigner from "@berth/infra/chain/ViemWalletSigner"
 import * as WalletChainTest from "@berth/infra/chain/WalletChainTest"
-import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Either, Exit, Layer, Option, Redacted } from "effect"
-import { randomBytes } from "node:crypto"
+import { DateTime, Effect, Either, Exit, Layer, Option } from "effect"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
 import { sql } from "../support/Sql.ts"
+import { testStorage } from "../support/TestStorage.ts"
 
-const storage = Layer.unwrapScoped(
-  Effect.map(migratedDatabase, (databaseUrl) =>
-    PersistenceWiring.layer({
-      databaseUrl,
-      maxConnections: 10,
-      applicationName: "test",
-      keys: [{ id: "test", key: Redacted.make(randomBytes(32)) }],
-      adminEmails: [],
-      verifiedEmailsOnly: false
-    })
-  )
-)
+const storage = Layer.unwrapScoped(Effect.map(migratedDatabase, (databaseUrl) => testStorage(databaseUrl)))
 
 const Live = Layer.merge(WalletPayments.Default, PaymentDispatch.Default).pipe(
   Layer.provideMerge(Layer.mergeAll(ViemWalletKeys.layer, ViemWalletSigner.layer, WalletChainTest.layer)),

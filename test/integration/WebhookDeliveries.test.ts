@@ -14,32 +14,22 @@ import { makeAddressPolicy } from "@berth/infra/net/OutboundAddresses"
 import * as OutboundClient from "@berth/infra/net/OutboundClient"
 import * as StandardWebhooksReceiver from "@berth/infra/webhooks/StandardWebhooksReceiver"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
-import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import * as WebhookDeliveryLoop from "@berth/worker/webhooks/WebhookDeliveryLoop"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Clock, Context, DateTime, Duration, Effect, Exit, Layer, Redacted, Schema, Scope } from "effect"
-import { randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { Webhook } from "standardwebhooks"
 import { eventually } from "../support/Eventually.ts"
 import { listenLocally } from "../support/LocalServer.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertUser, uniqueName } from "../support/Samples.ts"
+import { testStorage } from "../support/TestStorage.ts"
 
 const adminEmail = "admin@example.com"
 
 const storage = Layer.unwrapScoped(
-  Effect.map(migratedDatabase, (databaseUrl) =>
-    PersistenceWiring.layer({
-      databaseUrl,
-      maxConnections: 10,
-      applicationName: "test",
-      keys: [{ id: "test", key: Redacted.make(randomBytes(32)) }],
-      adminEmails: [adminEmail],
-      verifiedEmailsOnly: false
-    }).pipe(Layer.orDie)
-  )
+  Effect.map(migratedDatabase, (databaseUrl) => Layer.orDie(testStorage(databaseUrl, { adminEmails: [adminEmail] })))
 )
 
 /** Simulates that the worker crashes between the response and its record. */

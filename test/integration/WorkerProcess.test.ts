@@ -1,11 +1,9 @@
 import { QueueName } from "@berth/domain/jobs/JobKind"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
-import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { spawnSync } from "node:child_process"
-import { randomBytes } from "node:crypto"
 import { createServer, type ServerResponse } from "node:http"
 import { join } from "node:path"
 import { inject } from "vitest"
@@ -15,6 +13,7 @@ import { freePort } from "../support/FreePort.ts"
 import { awaitExit, startProgram } from "../support/processes/ChildProcess.ts"
 import { describeWithTool, redisServer } from "../support/RequiredTools.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
+import { testStorage } from "../support/TestStorage.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
 import { ProvisionAgentJob } from "@berth/domain/agents/AgentJobs"
 
@@ -91,16 +90,7 @@ const works = (redisUrl: Effect.Effect<Record<string, string>>) => () => {
     const { deployments, url } = yield* backend
     const dataDirectory = yield* temporaryDirectory
     const redis = yield* redisUrl
-    const storage = yield* Layer.build(
-      PersistenceWiring.layer({
-        databaseUrl,
-        maxConnections: 2,
-        applicationName: "test",
-        keys: [{ id: "k1", key: Redacted.make(randomBytes(32)) }],
-        adminEmails: [],
-        verifiedEmailsOnly: false
-      })
-    )
+    const storage = yield* Layer.build(testStorage(databaseUrl, { maxConnections: 2 }))
     const worker = Effect.gen(function* () {
       const port = yield* freePort
       const child = yield* startProgram(join(root, "dist/worker.mjs"), {

@@ -31,7 +31,6 @@ import * as AesGcmSecretBox from "@berth/infra/crypto/AesGcmSecretBox"
 import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import { Administrators, makeAdministrators } from "@berth/domain/accounts/Administrators"
 import { UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
-import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { SqlClient } from "@effect/sql/SqlClient"
 import {
   Context,
@@ -42,26 +41,15 @@ import {
   Logger,
   LogLevel,
   Option,
-  Redacted,
+  type Redacted,
   Schedule,
   type Scope
 } from "effect"
 import type { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
+import { testKeys } from "./TestStorage.ts"
 
 /** Longer than a test: only its own scan finds an idle instance. */
 export const idleAfter = Duration.hours(1)
-
-const key = Redacted.make(Buffer.alloc(32, 7))
-
-export const testStorage = (databaseUrl: Redacted.Redacted, applicationName: string) =>
-  PersistenceWiring.layer({
-    databaseUrl,
-    maxConnections: 4,
-    applicationName,
-    keys: [{ id: "test", key }],
-    adminEmails: [],
-    verifiedEmailsOnly: false
-  })
 
 /**
  * The stores of a reconciler on a migrated database. It starts hundreds of times, and all stores cost five times as
@@ -86,7 +74,7 @@ const reconcilerStorage = (databaseUrl: Redacted.Redacted, applicationName: stri
         UuidIdGenerator.layer,
         NodeTokens.layer,
         NodeDigests.layer,
-        AesGcmSecretBox.layer({ keys: [{ id: "test", key }] }),
+        AesGcmSecretBox.layer({ keys: testKeys }),
         Layer.succeed(Administrators, makeAdministrators({ emails: [], verifiedOnly: false })),
         Layer.succeed(UnitPolicy, { confirmedEmailRequired: false }),
         PostgresPool.layer({ url: databaseUrl, maxConnections: 4, applicationName })

@@ -7,24 +7,14 @@ import { CardEventRepository } from "@berth/domain/billing/events/CardEventRepos
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
-import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import * as Worker from "@berth/worker/Worker"
-import { Context, Effect, Layer, Redacted, Schema } from "effect"
-import { randomBytes } from "node:crypto"
+import { Context, Effect, Layer, type Redacted, Schema } from "effect"
 import { EmailAddressConfirmedJob } from "@berth/domain/accounts/AccountJobs"
 import { Credits } from "@berth/domain/shared/Money"
-
-const key = Redacted.make(randomBytes(32))
+import { testStorage } from "../TestStorage.ts"
 
 const storageOf = (databaseUrl: Redacted.Redacted) =>
-  PersistenceWiring.layer({
-    databaseUrl,
-    maxConnections: 4,
-    applicationName: "card worker",
-    keys: [{ id: "test", key }],
-    adminEmails: ["admin@example.com"],
-    verifiedEmailsOnly: false
-  })
+  testStorage(databaseUrl, { maxConnections: 4, applicationName: "card worker", adminEmails: ["admin@example.com"] })
 
 const rules = (verifiedEmailsOnly: boolean) =>
   AccountsWiring.layer({

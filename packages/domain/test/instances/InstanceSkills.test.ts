@@ -1,6 +1,4 @@
 import { Administrators } from "@berth/domain/accounts/Administrators"
-import { Email } from "@berth/domain/shared/Email"
-import { defaultNotificationPreferences, User } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Users } from "@berth/domain/accounts/Users"
 import { Agent, defaultAgentConfig } from "@berth/domain/agents/Agent"
@@ -26,26 +24,12 @@ import { McpServerRepository } from "@berth/domain/skills/mcp/McpServerRepositor
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option, Redacted, Ref, Stream } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
-import { UserId } from "@berth/domain/shared/UserId"
-import { Credits } from "@berth/domain/shared/Money"
+import { sampleUser } from "../SampleUser.ts"
 
 const start = DateTime.unsafeMake("2026-03-01T12:00:00Z")
-const owner = new User({
-  suspendedAt: null,
-  id: UserId.make("usr_1"),
-  email: Email.make("owner@example.com"),
-  emailVerifiedAt: null,
-  name: "Owner",
-  plan: "pro",
-  credits: Credits(0),
-  twoFactorEnabled: false,
-  notifications: defaultNotificationPreferences,
-  referralCode: "owner",
-  createdAt: start
-})
 const agent = new Agent({
   id: AgentId.make("agt_1"),
-  ownerId: owner.id,
+  ownerId: sampleUser.id,
   name: "Ada",
   model: "gpt-4",
   customModel: null,
@@ -78,7 +62,7 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
     const ports = Layer.mergeAll(
       Layer.mock(AgentRepository, { listOwned: () => Effect.succeed([agent]) }),
       Layer.mock(UserRepository, {
-        find: () => Effect.succeedSome(owner),
+        find: () => Effect.succeedSome(sampleUser),
         findSuspended: () => Effect.succeed(new Set())
       }),
       Layer.mock(SubscriptionRepository, { find: () => Effect.succeed(subscription) }),
@@ -107,7 +91,7 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
       Layer.succeed(ContextWindows, { find: () => Effect.succeed(1_000) }),
       Layer.succeed(SkillCatalog, [skill("time", true), skill("files", false)])
     )
-    yield* Effect.flatMap(InstanceReconciler, (reconciler) => reconciler.reconfigure(owner.id)).pipe(
+    yield* Effect.flatMap(InstanceReconciler, (reconciler) => reconciler.reconfigure(sampleUser.id)).pipe(
       Effect.provide(
         InstanceReconciler.Default.pipe(
           Layer.provide(InstanceContents.Default),
@@ -124,7 +108,7 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
   })
 
 const on = (plan: Subscription["plan"], status: Subscription["status"] = "active") =>
-  Option.some({ userId: owner.id, plan, status })
+  Option.some({ userId: sampleUser.id, plan, status })
 
 describe("InstanceReconciler.reconfigure", () => {
   it.effect(

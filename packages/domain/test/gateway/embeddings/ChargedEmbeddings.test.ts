@@ -1,4 +1,3 @@
-import { defaultNotificationPreferences, User } from "@berth/domain/shared/User"
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
@@ -6,25 +5,9 @@ import { ChargedEmbeddings } from "@berth/domain/gateway/embeddings/ChargedEmbed
 import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { IdempotentExecution } from "@berth/domain/limits/IdempotentExecution"
-import { Email } from "@berth/domain/shared/Email"
-import { Credits } from "@berth/domain/shared/Money"
-import { UserId } from "@berth/domain/shared/UserId"
 import { assert, it } from "@effect/vitest"
-import { DateTime, Deferred, Duration, Effect, Fiber, Layer, Option } from "effect"
-
-const user = new User({
-  id: UserId.make("usr_1"),
-  email: Email.make("owner@example.com"),
-  emailVerifiedAt: null,
-  name: "Owner",
-  plan: "pro",
-  credits: Credits(0),
-  twoFactorEnabled: false,
-  suspendedAt: null,
-  notifications: defaultNotificationPreferences,
-  referralCode: "owner",
-  createdAt: DateTime.unsafeMake(0)
-})
+import { Deferred, Duration, Effect, Fiber, Layer, Option } from "effect"
+import { sampleUser } from "../../SampleUser.ts"
 
 /** The ledger's calls for a client that disconnects while the units are reserved, or while the provider answers. */
 const leaveWhile = (moment: "reserving" | "calling") =>
@@ -59,7 +42,7 @@ const leaveWhile = (moment: "reserving" | "calling") =>
       })
     )
     const embeddings = yield* Effect.provide(ChargedEmbeddings, Layer.provide(ChargedEmbeddings.Default, ports))
-    const call = yield* Effect.fork(embeddings.embed(user, { model: "text-embedding-3-small", input: ["hello"] }))
+    const call = yield* Effect.fork(embeddings.embed(sampleUser, { model: "text-embedding-3-small", input: ["hello"] }))
     yield* Deferred.await(reached)
     const left = yield* Effect.fork(Fiber.interrupt(call))
     yield* Effect.yieldNow()

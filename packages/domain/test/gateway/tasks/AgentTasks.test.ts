@@ -1,8 +1,4 @@
 import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
-import { Email } from "@berth/domain/shared/Email"
-import { defaultNotificationPreferences, User } from "@berth/domain/shared/User"
-import { UserId } from "@berth/domain/shared/UserId"
-import { Credits } from "@berth/domain/shared/Money"
 import { Agents } from "@berth/domain/agents/Agents"
 import { AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
 import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
@@ -17,7 +13,8 @@ import { TaskTurns } from "@berth/domain/interaction/turns/TaskTurns"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import { assert, it } from "@effect/vitest"
 import { makeSingleChunkSource } from "@berth/domain/ai/streams/ChunkSource"
-import { DateTime, Effect, Fiber, Layer, Option, Redacted, Ref, Stream, TestClock } from "effect"
+import { Effect, Fiber, Layer, Option, Redacted, Ref, Stream, TestClock } from "effect"
+import { sampleUser } from "../../SampleUser.ts"
 
 const quote = {
   costUsd: 0,
@@ -60,21 +57,7 @@ it.effect("AgentTasks.usesOwnKeys calls the AI layer only for callers with keys"
           return { ...quote, ownKey: true }
         })
     }
-    const caller = Option.some(
-      new User({
-        id: UserId.make("usr_1"),
-        email: Email.make("owner@example.com"),
-        emailVerifiedAt: null,
-        name: "Owner",
-        plan: "pro",
-        credits: Credits(0),
-        twoFactorEnabled: false,
-        suspendedAt: null,
-        notifications: defaultNotificationPreferences,
-        referralCode: "owner",
-        createdAt: DateTime.unsafeMake(0)
-      })
-    )
+    const caller = Option.some(sampleUser)
     const keyless = yield* makeTasks(answers)
     assert.isFalse(yield* keyless.usesOwnKeys({ caller }))
     assert.lengthOf(requests, 0)
