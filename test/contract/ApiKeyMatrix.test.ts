@@ -199,13 +199,20 @@ const createCallers = (scopes: ReadonlyArray<ApiKeyScope>) =>
     }
   })
 
+/** An owner that an accepted call may change. */
+const createAccepted = (scopes: ReadonlyArray<ApiKeyScope>) =>
+  Effect.gen(function* () {
+    const owner = yield* createOwnerWithAgent()
+    return { owner, accepted: yield* createApiKey(owner, ...scopes) }
+  })
+
 /** An owner with keys of every scope except that of administrators, for calls that reject or ignore them. */
 class Keys extends Context.Tag("@berth/test/ApiKeyMatrixKeys")<
   Keys,
   Readonly<Record<"valid" | "expired", Effect.Effect.Success<ReturnType<typeof createApiKey>>>> & {
     readonly owner: OwnerWithAgent
-    /** Callers of routes that only read, with keys of one scope. */
-    readonly findReaders: (scope: ApiKeyScope) => ReturnType<typeof createCallers>
+    /** Callers with keys of one scope, for calls that are rejected or only read. */
+    readonly findCallers: (scope: ApiKeyScope) => ReturnType<typeof createCallers>
   }
 >() {}
 
@@ -216,8 +223,8 @@ const keys = Layer.effect(
     const create = createApiKey(owner, "agents", "chat", "gateway", "billing")
     const [valid, expired] = [yield* create, yield* create]
     yield* expireApiKey(expired)
-    const findReaders = yield* Effect.cachedFunction((scope: ApiKeyScope) => createCallers([scope]))
-    return { owner, valid, expired, findReaders }
+    const findCallers = yield* Effect.cachedFunction((scope: ApiKeyScope) => createCallers([scope]))
+    return { owner, valid, expired, findCallers }
   })
 )
 
@@ -245,11 +252,10 @@ layer(Layer.provideMerge(keys, app), { excludeTestServices: true })("API keys an
         Effect.gen(function* () {
           const { method } = route
           const scopes = scopesOf(route)
-          const { findReaders } = yield* Keys
-          const isReader = method === "GET" && scopes.length === 1 && route.scope !== "admin"
-          const { accepted, expired, foreign, owner, revoked, stranger, wrong } = yield* isReader
-            ? findReaders(route.scope)
-            : createCallers(scopes)
+          const { findCallers } = yield* Keys
+          const isShared = scopes.length === 1 && route.scope !== "admin"
+          const callers = yield* isShared ? findCallers(route.scope) : createCallers(scopes)
+          const { expired, foreign, owner, revoked, stranger, wrong } = callers
           const path = yield* pathFor(route, owner)
           const send = (headers: Readonly<Record<string, string>>) => App.web({ method, path, headers })
 
@@ -280,7 +286,9 @@ layer(Layer.provideMerge(keys, app), { excludeTestServices: true })("API keys an
             assert.notStrictEqual(readErrorCode(byKey), "scope_missing")
           }
 
-          const answer = yield* send(accepted.headers)
+          const { accepted, owner: accepting } = isShared && method !== "GET" ? yield* createAccepted(scopes) : callers
+          const acceptedPath = accepting === owner ? path : yield* pathFor(route, accepting)
+          const answer = yield* App.web({ method, path: acceptedPath, headers: accepted.headers })
           assert.notInclude([401, 403, 404], answer.status, answer.text)
           assert.isBelow(answer.status, 500, answer.text)
         })
