@@ -1,17 +1,21 @@
-import { Context, FiberRef, FiberRefs, HashMap, Logger, Option, Tracer } from "effect"
+import { structuredLogger } from "@berth/domain/shared/LogLine"
+import { Cause, HashMap, Logger, Struct } from "effect"
 
 const pretty = Logger.prettyLogger({ colors: "auto" })
 
-/** Colored lines for a terminal, with the trace of each entry. */
-export const prettyLogger = Logger.make<unknown, void>((options) => {
-  const span = Context.getOption(FiberRefs.getOrDefault(options.context, FiberRef.currentContext), Tracer.ParentSpan)
-  pretty.log(
-    Option.match(span, {
-      onNone: () => options,
-      onSome: ({ traceId }) => ({
-        ...options,
-        annotations: HashMap.set<string, unknown>(options.annotations, "trace_id", traceId)
-      })
-    })
-  )
+/** Colored lines for a terminal, with the fields of a structured line: without secrets, and with the trace. */
+export const prettyLogger = Logger.make<unknown, void>((entry) => {
+  const { context, date, fiberId, logLevel, spans } = entry
+  const line = structuredLogger.log(entry)
+  const fields = Struct.omit(line, "level", "message", "span_id", "timestamp")
+  pretty.log({
+    context,
+    date,
+    fiberId,
+    logLevel,
+    spans,
+    message: line.message,
+    cause: Cause.empty,
+    annotations: HashMap.fromIterable(Object.entries(fields))
+  })
 })
