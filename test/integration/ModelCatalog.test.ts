@@ -1,6 +1,6 @@
 import { sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Schedule, type Scope, TestClock } from "effect"
+import { Duration, Effect, Option, Schedule, type Scope, TestClock, Tracer } from "effect"
 import { createServer, type ServerResponse } from "node:http"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { waitForCondition } from "../fakes/models/ModelWires.ts"
@@ -21,14 +21,23 @@ const asksOf = (received: ReadonlyArray<{ readonly path: string }>) =>
   received.filter(({ path }) => path === "/v1/models").length
 
 describe("ModelCatalog", () => {
-  it.scoped("ModelCatalog requests the list again after ten minutes, once for all readers", () =>
+  it.scoped("ModelCatalog requests the list again after ten minutes, once for all readers and in none's trace", () =>
     Effect.gen(function* () {
+      const native = yield* Effect.tracer
+      const parents: Array<Option.Option<Tracer.AnySpan>> = []
+      const tracer = Tracer.make({
+        ...native,
+        span: (name, parent, ...rest) => {
+          if (name === "ModelCatalog.load") parents.push(parent)
+          return native.span(name, parent, ...rest)
+        }
+      })
       const fake = yield* makeFakeOpenAi({ models: [openRouterEntry("openai/gpt-4o")], modelsArePublic: true })
       const { all } = yield* makeCatalog({ openRouterUrl: fake.baseUrl })
       const crowd = Effect.all(
         Array.from({ length: 50 }, () => all),
         { concurrency: "unbounded" }
-      )
+      ).pipe(Effect.withSpan("request"), Effect.withTracer(tracer))
       yield* crowd
       assert.strictEqual(asksOf(fake.received), 1)
       yield* TestClock.adjust("599 seconds")
@@ -40,6 +49,7 @@ describe("ModelCatalog", () => {
       yield* Effect.promise(() => Effect.runPromise(waitForCondition(() => asksOf(fake.received) === 2)))
       yield* crowd
       assert.strictEqual(asksOf(fake.received), 2)
+      assert.deepStrictEqual(parents, [Option.none()])
     })
   )
 

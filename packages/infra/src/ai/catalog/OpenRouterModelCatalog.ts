@@ -126,7 +126,7 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
           staleAt: now + Duration.toMillis(Either.isRight(list) || openRouter === null ? freshFor : retryAfter)
         }
         yield* logSource(known.isLive, list)
-      }).pipe(Effect.withSpan("ModelCatalog.load"))
+      }).pipe(Effect.withSpan("ModelCatalog.load", { root: true }))
 
       yield* Effect.forkIn(Effect.ensuring(load, Deferred.succeed(firstLoad, undefined)), scope)
 
