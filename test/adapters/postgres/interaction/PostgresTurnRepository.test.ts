@@ -261,11 +261,12 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
     })
   )
 
-  it.effect("TurnRepository deletes turns with their agent", () =>
+  it.effect("TurnRepository ends the turn of a deleted agent, once", () =>
     Effect.gen(function* () {
       const { end } = yield* TurnRepository
       const turn = yield* beginTurn
       yield* sql`delete from agents where id = ${turn.agentId}`
+      assert.isTrue(Option.isSome(yield* end(turn.turnId)))
       assert.deepStrictEqual(yield* end(turn.turnId), Option.none())
     })
   )
