@@ -45,7 +45,7 @@ Object.assign(it, {
   scoped: makeTester<TestServices.TestServices | Scope.Scope>(scoped, flow(Effect.scoped, provideServices))
 })
 
-/** Chai compares iterators and enumerable members, which are equal for every `Option` and for every `Redacted`. */
+/** By the members that Chai compares, `Some` equals `None`, and every `Redacted` equals every other. */
 const compareEffectTypes = (left: unknown, right: unknown): boolean | null => {
   if (Option.isOption(left) && Option.isOption(right)) return left._tag === right._tag ? null : false
   return Redacted.isRedacted(left) && Redacted.isRedacted(right) ? Equal.equals(left, right) : null
